@@ -1,0 +1,46 @@
+# One set of commands for people and for CI. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+RUN := $(BIN)/python
+
+.PHONY: help demo test lint verify bench docs format clean
+
+help:  ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt --group test --group lint --editable '.[plot]'
+	touch $@
+
+demo: $(VENV)/installed  ## build, then inspect, fit, generate and compare a shipped capture
+	$(RUN) examples/demo.py
+
+test: $(VENV)/installed  ## the test suite: Rust core, then everything else from Python
+	cargo test --quiet --release --package trafficgen-core
+	$(RUN) -m pytest -n auto
+
+lint: $(VENV)/installed  ## style, types, layers, stub against binary
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m mypy.stubtest trafficgen._core
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+
+verify: $(VENV)/installed  ## longer checks: simulation studies, large files
+	$(RUN) -m pytest -n auto -m slow
+
+bench: $(VENV)/installed  ## us and the peers side by side, with ratios
+	$(RUN) benchmarks/run.py
+
+docs: $(VENV)/installed  ## regenerate the generated pages and pictures
+	$(RUN) docs/generate.py
+
+format: $(VENV)/installed  ## format all sources
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix . && cargo fmt --all
+
+clean:  ## remove what was built
+	rm -rf $(VENV) target demo-results

@@ -1,0 +1,2 @@
+//! Captures, packet tables and frames of trafficgen, without Python.
+#![forbid(unsafe_code)]

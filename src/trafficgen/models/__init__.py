@@ -1,0 +1,56 @@
+"""Models as data: the versioned, validated file that calibration writes and generation reads."""
+
+from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
+from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.schema import (
+    SCHEMA_VERSION,
+    Buffering,
+    CaptureConditions,
+    FittedProvenance,
+    Model,
+    Phase,
+    PhaseName,
+    Playout,
+    Provenance,
+    PublishedProvenance,
+    PublishedSource,
+    RtpFormat,
+    Startup,
+    Stream,
+    Transport,
+)
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Alternative",
+    "Atom",
+    "Buffering",
+    "BurstProcess",
+    "CaptureConditions",
+    "Estimate",
+    "Family",
+    "FittedProvenance",
+    "GoodnessOfFit",
+    "Law",
+    "Model",
+    "ModelPart",
+    "PacketProcess",
+    "Phase",
+    "PhaseName",
+    "Playout",
+    "Provenance",
+    "PublishedProvenance",
+    "PublishedSource",
+    "QuantilePoint",
+    "RenewalProcess",
+    "RtpFormat",
+    "Startup",
+    "Stream",
+    "Transport",
+    "dump_model",
+    "load_model",
+    "model_json_schema",
+    "save_model",
+]

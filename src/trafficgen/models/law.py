@@ -1,0 +1,92 @@
+"""The law of one random quantity: atoms plus a continuous part, with what the fit said about it."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from trafficgen.models.estimate import ModelPart
+
+#: Names of scipy.stats; ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
+Family = Literal["expon", "lognorm", "gamma", "weibull_min", "pareto", "quantiles", "atoms"]
+
+
+class Atom(ModelPart):
+    """A value that is taken with positive probability, such as the packet size that fills the MTU."""
+
+    value: float = Field(description="The value, in the law's unit.")
+    p: float = Field(gt=0, le=1, description="Its probability.")
+
+
+class QuantilePoint(ModelPart):
+    """A point of the distribution function; between points the law is linear."""
+
+    p: float = Field(ge=0, le=1, description="Cumulative probability within the continuous part.")
+    value: float = Field(description="Quantile, in the law's unit.")
+
+
+class Alternative(ModelPart):
+    """Another family that was tried."""
+
+    family: str = Field(description="scipy.stats name.")
+    delta_bic: float = Field(description="Its BIC less that of the chosen family; larger is worse.")
+
+
+class GoodnessOfFit(ModelPart):
+    """How far the fitted law is from the sample."""
+
+    ks: float = Field(ge=0, le=1, description="Largest distance of the two distribution functions, atoms included.")
+    p_value: float | None = Field(
+        default=None, ge=0, le=1, description="p-value of that distance; null where it was not computed."
+    )
+    method: str = Field(
+        description="How the p-value was obtained (never the naive one when parameters were estimated)."
+    )
+
+
+class Law(ModelPart):
+    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family."""
+
+    unit: Literal["s", "bytes", "packets", "1"] = Field(description="Unit of the values.")
+    family: Family = Field(
+        description="scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
+    )
+    params: dict[str, float] = Field(default_factory=dict, description="scipy.stats parameters of the continuous part.")
+    low: dict[str, float] = Field(
+        default_factory=dict, description="Lower ends of the 95% intervals of the parameters."
+    )
+    high: dict[str, float] = Field(
+        default_factory=dict, description="Upper ends of the 95% intervals of the parameters."
+    )
+    quantiles: tuple[QuantilePoint, ...] = Field(
+        default=(), description="Points of the law where the family is quantiles."
+    )
+    atoms: tuple[Atom, ...] = Field(
+        default=(), description="Values with positive probability; the continuous part has the rest."
+    )
+    minimum: float | None = Field(default=None, description="Lower bound of the continuous part; draws stay within.")
+    maximum: float | None = Field(default=None, description="Upper bound of the continuous part; draws stay within.")
+    integer: bool = Field(default=False, description="Whether values are whole numbers (bytes, packets).")
+    observations: int = Field(ge=0, description="Size of the sample that was fitted.")
+    log_likelihood: float | None = Field(default=None, description="Of the continuous part at the estimate.")
+    alternatives: tuple[Alternative, ...] = Field(default=(), description="Other families tried, best first.")
+    fit: GoodnessOfFit | None = Field(default=None, description="Goodness of fit; null for published laws.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        weight = sum(atom.p for atom in self.atoms)
+        if weight > 1 + 1e-9:
+            raise ValueError(f"the atoms' probabilities add up to {weight}, more than 1")
+        if self.family == "atoms" and abs(weight - 1) > 1e-6:
+            raise ValueError(f"a law of atoms alone needs probabilities that add up to 1, not {weight}")
+        if self.family == "quantiles" and len(self.quantiles) < 2:
+            raise ValueError("a law of quantiles needs at least two points")
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
+        return self
+
+    @property
+    def continuous_weight(self) -> float:
+        """Probability of the continuous part."""
+        return max(0.0, 1.0 - sum(atom.p for atom in self.atoms))

@@ -1,0 +1,171 @@
+"""The model file: what a source sends, in which phases, on which transport, and where each number comes from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.process import PacketProcess
+
+SCHEMA_VERSION = "1.0"
+
+PhaseName = Literal["buffering", "playout"]
+
+
+class CaptureConditions(ModelPart):
+    """What the path of the capture was like, kept apart from the source."""
+
+    rtt_s: Estimate | None = Field(default=None, description="Round-trip time between the client and the server, s.")
+    loss_rate: Estimate | None = Field(default=None, description="Lost / expected packets.")
+    mean_loss_burst_packets: float | None = Field(
+        default=None, ge=1, description="Mean run of consecutive lost packets."
+    )
+    loss_source: Literal["rtp", "tcp"] | None = Field(default=None, description="What the loss was counted from.")
+
+
+class FittedProvenance(ModelPart):
+    """A model that was fitted to captures."""
+
+    kind: Literal["fitted"] = "fitted"
+    files: tuple[str, ...] = Field(description="Names of the capture files, without folders.")
+    digests: tuple[str, ...] = Field(description="sha256 of each file; empty where the input was a stream.")
+    session: int = Field(ge=0, description="Session of the capture that was fitted.")
+    flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
+    resegmented_packets: int = Field(
+        default=0, ge=0, description="Segmentation-offload packets cut back to MTU size before the fit."
+    )
+    conditions: CaptureConditions = Field(default_factory=CaptureConditions, description="The path of the capture.")
+    software: str = Field(description="Name and version of the software that fitted it.")
+    seed: int = Field(ge=0, description="Seed of the resampling used for intervals and p-values.")
+    date: str = Field(description="Day of the fit, ISO 8601.")
+
+
+class PublishedSource(ModelPart):
+    """A citation with what it supports."""
+
+    authors: tuple[str, ...] = Field(description="Family names.")
+    year: int = Field(description="Year of publication.")
+    title: str = Field(description="Title.")
+    doi: str | None = Field(default=None, description="DOI, null where there is none.")
+    supports: tuple[str, ...] = Field(min_length=1, description="Parts of the model that rest on it.")
+
+
+class PublishedProvenance(ModelPart):
+    """A model that was built from what papers measured."""
+
+    kind: Literal["published"] = "published"
+    citations: tuple[PublishedSource, ...] = Field(min_length=1, description="Sources, each with what it supports.")
+    sources: dict[str, str] = Field(
+        default_factory=dict, description="Key of a number -> table, figure or page it comes from."
+    )
+    review: Literal["provisional", "reviewed"] = Field(
+        default="provisional", description="Whether a second derivation agrees."
+    )
+
+
+Provenance = Annotated[FittedProvenance | PublishedProvenance, Field(discriminator="kind")]
+
+
+class RtpFormat(ModelPart):
+    """RTP header fields of a stream (RFC 3550)."""
+
+    payload_type: int = Field(ge=0, le=127, description="Payload type.")
+    clock_hz: int = Field(gt=0, description="RTP timestamp clock, Hz.")
+    timestamp_step: Estimate | None = Field(
+        default=None, description="Mode of the timestamp step between frames, clock ticks."
+    )
+    frame_per_burst: bool = Field(
+        description="Whether packets of one burst share a timestamp, the last one marked (video)."
+    )
+
+
+class Transport(ModelPart):
+    """Headers in which a stream travels."""
+
+    protocol: Literal["udp", "tcp"] = Field(description="Transport protocol.")
+    ip_version: Literal[4, 6] = Field(default=4, description="IP version.")
+    server_port: int = Field(ge=0, le=65535, description="Port of the server.")
+    client_port: int = Field(ge=0, le=65535, description="Port of the client.")
+    header_bytes: int = Field(
+        ge=28, description="IP and transport header of a media packet, bytes: its payload is ip_bytes less these."
+    )
+    rtp: RtpFormat | None = Field(default=None, description="RTP fields; null where the stream is not RTP.")
+
+
+class Phase(ModelPart):
+    """One phase of a stream."""
+
+    name: PhaseName = Field(description="buffering: faster than it plays; playout: as it plays.")
+    start_s: float = Field(ge=0, description="Start after the session's first media packet, s.")
+    duration_s: float = Field(gt=0, description="Length, s.")
+    rate_bps: float = Field(ge=0, description="Mean IP rate to the client over the phase, bit/s.")
+    process: PacketProcess = Field(description="How packets are placed and sized.")
+
+    @property
+    def end_s(self) -> float:
+        """End after the session's first media packet, s."""
+        return self.start_s + self.duration_s
+
+
+class Stream(ModelPart):
+    """One media stream of the source: a flow with its phases."""
+
+    name: str = Field(min_length=1, description="Name, unique in the model.")
+    media: Literal["audio", "video", "mixed", "bulk", "unknown"] = Field(description="What it carries.")
+    transport: Transport = Field(description="Headers.")
+    phases: tuple[Phase, ...] = Field(min_length=1, description="Phases in order of time, without overlap.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for before, after in zip(self.phases, self.phases[1:], strict=False):
+            if after.start_s < before.end_s - 1e-9:
+                raise ValueError(
+                    f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends at {before.end_s} s"
+                )
+        return self
+
+
+class Startup(ModelPart):
+    """What comes before the first media packet."""
+
+    silence_s: Estimate = Field(description="From the session's first packet to its first media packet, s.")
+
+
+class Buffering(ModelPart):
+    """The part in which the source sends faster than it plays."""
+
+    duration_s: Estimate = Field(description="Length after the first media packet, s.")
+    rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
+    ratio: Estimate = Field(description="Buffering rate / playout rate.")
+
+
+class Playout(ModelPart):
+    """The part in which the source sends as it plays."""
+
+    duration_s: Estimate = Field(description="Length, s.")
+    rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
+
+
+class Model(ModelPart):
+    """A source, as data: everything that generation and simulation need, and where it comes from."""
+
+    schema_version: str = Field(
+        default=SCHEMA_VERSION, pattern=r"^1\.\d+$", description="Version of this schema: major.minor."
+    )
+    name: str = Field(min_length=1, description="Name of the model.")
+    description: str = Field(default="", description="One or two sentences for people.")
+    provenance: Provenance = Field(description="Where the numbers come from.")
+    startup: Startup = Field(description="Start of the session.")
+    buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")
+    playout: Playout = Field(description="Steady part.")
+    streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
+    absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
+
+    @model_validator(mode="after")
+    def _unique_names(self) -> Self:
+        names = [stream.name for stream in self.streams]
+        if len(set(names)) != len(names):
+            raise ValueError(f"stream names must be unique, got {', '.join(names)}")
+        return self

@@ -1,0 +1,26 @@
+"""Column schemas of packets, flows and signalling, which every other part of trafficgen shares."""
+
+from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, empty_flows
+from trafficgen.tables.packet import (
+    OPTIONAL_FIELDS,
+    PACKET_SCHEMA,
+    PHASES,
+    REQUIRED_FIELDS,
+    PacketTable,
+    check_columns,
+)
+from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
+
+__all__ = [
+    "FLOW_SCHEMA",
+    "MEDIA",
+    "OPTIONAL_FIELDS",
+    "PACKET_SCHEMA",
+    "PHASES",
+    "REQUIRED_FIELDS",
+    "SIGNALLING_SCHEMA",
+    "PacketTable",
+    "check_columns",
+    "empty_flows",
+    "empty_signalling",
+]

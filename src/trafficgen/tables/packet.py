@@ -1,0 +1,179 @@
+"""The packet table: one columnar schema that captures, simulations and generators all end in.
+
+A :class:`PacketTable` is an Arrow table of packets, the flow table its ``flow`` column points into, and the signalling
+messages that were read beside them. Times are nanoseconds from an origin; the origin's own time since 1970 is kept too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
+from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+PHASES = (
+    "silence",
+    "probe",
+    "buffering",
+    "playout",
+    "rebuffering",
+    "thinned",
+    "audio_only",
+    "signalling",
+    "end",
+)
+
+#: Columns that every table has, then those that may be left out (all null).
+REQUIRED_FIELDS = (
+    pa.field("time_ns", pa.int64(), nullable=False),
+    pa.field("flow", pa.uint32(), nullable=False),
+    pa.field("to_client", pa.bool_(), nullable=False),
+    pa.field("frame_bytes", pa.uint32(), nullable=False),
+    pa.field("ip_bytes", pa.uint32(), nullable=False),
+    pa.field("payload_bytes", pa.uint32(), nullable=False),
+)
+OPTIONAL_FIELDS = (
+    pa.field("rtp_ssrc", pa.uint32()),
+    pa.field("rtp_sequence", pa.uint16()),
+    pa.field("rtp_timestamp", pa.uint32()),
+    pa.field("rtp_marker", pa.bool_()),
+    pa.field("tcp_sequence", pa.uint32()),
+    pa.field("tcp_acknowledgement", pa.uint32()),
+    pa.field("tcp_flags", pa.uint8()),
+    pa.field("tcp_window", pa.uint32()),
+    pa.field("arrival_ns", pa.int64()),
+    pa.field("phase", pa.dictionary(pa.int8(), pa.string())),
+    pa.field("scale_level", pa.int16()),
+    pa.field("retransmission", pa.bool_()),
+)
+#: Schema of a table with every column; see the package documentation for meanings and units.
+PACKET_SCHEMA = pa.schema([*REQUIRED_FIELDS, *OPTIONAL_FIELDS])
+
+
+@dataclass(frozen=True)
+class PacketTable:
+    """Packets of one or many flows, in order of time.
+
+    Attributes:
+        packets: Arrow table with the required columns of :data:`PACKET_SCHEMA` and any of the optional ones.
+        flows: Flow table (:data:`~trafficgen.tables.flow.FLOW_SCHEMA`), one row a flow.
+        origin_ns: Time of ``time_ns == 0`` since 1970-01-01 UTC, ns.
+        signalling: Control messages (:data:`~trafficgen.tables.signalling.SIGNALLING_SCHEMA`).
+        notes: Free facts about how the table was made (seed, model, warnings), JSON-compatible.
+    """
+
+    packets: pa.Table
+    flows: pa.Table = field(default_factory=empty_flows)
+    origin_ns: int = 0
+    signalling: pa.Table = field(default_factory=empty_signalling)
+    notes: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_columns(self.packets, PACKET_SCHEMA, required={f.name for f in REQUIRED_FIELDS})
+        check_columns(self.flows, FLOW_SCHEMA, required=set(FLOW_SCHEMA.names))
+        check_columns(self.signalling, SIGNALLING_SCHEMA, required=set(SIGNALLING_SCHEMA.names))
+
+    def __len__(self) -> int:
+        return int(self.packets.num_rows)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return one column as Arrow data; an optional column that was left out is all null.
+
+        Raises:
+            ValueError: If the schema has no such column.
+        """
+        if name not in PACKET_SCHEMA.names:
+            raise ValueError(f"no column {name!r} in the packet table; columns are {', '.join(PACKET_SCHEMA.names)}")
+        if name in self.packets.column_names:
+            return self.packets.column(name)
+        return pa.chunked_array([pa.nulls(len(self), PACKET_SCHEMA.field(name).type)])
+
+    def known(self, name: str) -> BoolArray:
+        """Return where a column is not null, shape (n,)."""
+        if name not in self.packets.column_names:
+            return np.zeros(len(self), dtype=np.bool_)
+        column = self.packets.column(name)
+        if column.null_count == 0:
+            return np.ones(len(self), dtype=np.bool_)
+        return np.asarray(column.is_valid().to_numpy(), dtype=np.bool_)
+
+    def values(self, name: str) -> npt.NDArray[np.generic]:
+        """Return one column as a numpy array, shape (n,); nulls become 0 (see :meth:`known`)."""
+        column = self.column(name)
+        if column.null_count:
+            zero = pa.scalar(False if pa.types.is_boolean(column.type) else 0, type=column.type)
+            column = column.fill_null(zero)
+        return np.asarray(column.to_numpy())
+
+    @cached_property
+    def time_ns(self) -> IntArray:
+        """Time of each packet, ns from the origin, shape (n,)."""
+        return self.values("time_ns").astype(np.int64, copy=False)
+
+    @cached_property
+    def time_s(self) -> FloatArray:
+        """Time of each packet, s from the origin, shape (n,)."""
+        return s_from_ns(self.time_ns)
+
+    @cached_property
+    def flow(self) -> npt.NDArray[np.uint32]:
+        """Row of the flow table, shape (n,)."""
+        return self.values("flow").astype(np.uint32, copy=False)
+
+    @cached_property
+    def to_client(self) -> BoolArray:
+        """Whether the packet goes to the client, shape (n,)."""
+        return self.values("to_client").astype(np.bool_, copy=False)
+
+    @cached_property
+    def frame_bytes(self) -> IntArray:
+        """Length on the wire with the link header, bytes, shape (n,)."""
+        return self.values("frame_bytes").astype(np.int64)
+
+    @cached_property
+    def ip_bytes(self) -> IntArray:
+        """IP total length, bytes, shape (n,)."""
+        return self.values("ip_bytes").astype(np.int64)
+
+    @cached_property
+    def payload_bytes(self) -> IntArray:
+        """Transport payload, bytes, shape (n,)."""
+        return self.values("payload_bytes").astype(np.int64)
+
+    def select(self, rows: BoolArray) -> PacketTable:
+        """Return the table with only the packets where ``rows``, shape (n,), is true; the flow table stays."""
+        return replace(self, packets=self.packets.filter(pa.array(rows)))
+
+    def of_flows(self, flows: list[int]) -> PacketTable:
+        """Return the packets of some flows; the flow table stays."""
+        return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
+
+    def sorted_by_time(self) -> PacketTable:
+        """Return the table in order of time; packets with equal times keep their order."""
+        if len(self) < 2 or bool(np.all(np.diff(self.time_ns) >= 0)):
+            return self
+        order = np.argsort(self.time_ns, kind="stable")
+        return replace(self, packets=self.packets.take(pa.array(order)))
+
+
+def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> None:
+    """Raise ``ValueError`` when a table lacks a required column, has an unknown one or one of a wrong type."""
+    missing = required - set(table.column_names)
+    if missing:
+        raise ValueError(
+            f"column {sorted(missing)[0]!r} is missing; there are {', '.join(table.column_names) or 'none'}"
+        )
+    for name in table.column_names:
+        if name not in schema.names:
+            raise ValueError(f"unknown column {name!r}; known are {', '.join(schema.names)}")
+        found, expected = table.schema.field(name).type, schema.field(name).type
+        if found != expected:
+            raise ValueError(f"column {name!r} is {found}, expected {expected}")
+        if name in required and not schema.field(name).nullable and table.column(name).null_count:
+            raise ValueError(f"column {name!r} has {table.column(name).null_count} nulls, none are allowed")
