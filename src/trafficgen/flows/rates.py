@@ -64,8 +64,8 @@ def rate_series(
     bins = max(0, (end - start) // bin_ns)
     first, last = np.searchsorted(time_ns, [start, start + bins * bin_ns], side="left")
     index = (time_ns[first:last] - start) // bin_ns
-    weights = size_bytes[first:last].astype(np.float64)
-    return RateSeries(start_ns=start, bin_ns=bin_ns, size_bytes=np.bincount(index, weights=weights, minlength=bins))
+    binned = np.bincount(index, weights=size_bytes[first:last], minlength=bins)
+    return RateSeries(start_ns=start, bin_ns=bin_ns, size_bytes=np.asarray(binned, dtype=np.float64))
 
 
 def mean_rate_kbps(time_ns: IntArray, size_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:

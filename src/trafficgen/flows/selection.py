@@ -113,7 +113,7 @@ def _sessions(table: PacketTable) -> dict[int, int]:
 
 def _bytes_by_flow(table: PacketTable, rows: BoolArray) -> FloatArray:
     """Return the IP bytes of the packets where ``rows``, by number of the flow."""
-    return np.bincount(table.flow[rows], weights=table.ip_bytes[rows].astype(np.float64))
+    return np.asarray(np.bincount(table.flow[rows], weights=table.ip_bytes[rows]), dtype=np.float64)
 
 
 def _heaviest_session(table: PacketTable, session_of: dict[int, int], media_bytes: FloatArray) -> int:
