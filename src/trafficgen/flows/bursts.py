@@ -14,6 +14,8 @@ _MINIMUM_GAPS = 20
 #: pauses.
 _WINDOW_DECADES = (0.125, 0.25, 0.5, 1.0)
 _BIN_DECADES = 0.025
+#: With a smaller share of gaps within bursts, bursts would be single packets but for a few.
+_SMALLEST_SHARE_WITHIN = 0.2
 #: The two kinds of gaps differ at least by this factor.
 _SMALLEST_RATIO = 3.0
 #: A valley holds at most this share of the lower of its two peaks, and is below it by this many standard deviations.
@@ -166,7 +168,7 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
 def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
     """Return the variance of the log-gaps between the two sides of a threshold, gaps weighted by their length."""
     parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
-    if parted in (0, log_gap.size):
+    if parted < _SMALLEST_SHARE_WITHIN * log_gap.size or parted == log_gap.size:
         return 0.0
     below, above = weight[:parted].sum(), weight[parted:].sum()
     mean_below = float(np.dot(weight[:parted], log_gap[:parted])) / below
