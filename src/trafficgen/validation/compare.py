@@ -68,13 +68,13 @@ def compare_tables(reference: SessionView, candidate: SessionView, *, seed: int 
     Args:
         reference: Session that is to be met, usually of a capture.
         candidate: Session that is judged, usually synthetic.
-        seed: Seed of the baselines, >= 0.
+        seed: Seed of the baselines and of the resampling in the search for phases, >= 0.
     """
     threshold_s = burst_threshold_s(reference)
-    measured = measure(reference, burst_threshold_s=threshold_s)
+    measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
-        other = measure(view, burst_threshold_s=threshold_s)
+        other = measure(view, burst_threshold_s=threshold_s, seed=seed)
         return other, compute_metrics(measured, other, reference_view=reference, candidate_view=view)
 
     judged, metrics = metrics_of(candidate)

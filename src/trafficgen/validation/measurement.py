@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.calibration.phases import find_phases
 from trafficgen.flows import (
     SessionView,
     clock_tick_ns,
@@ -15,6 +16,7 @@ from trafficgen.flows import (
     rate_series,
     segment_bursts,
 )
+from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, s_from_ns
 from trafficgen.validation.time_scales import autocorrelation, span_s, successive_ratios
 
@@ -48,12 +50,13 @@ class Measurement:
     buffering_ratio: float = math.nan
 
 
-def measure(view: SessionView, *, burst_threshold_s: float | None) -> Measurement:
+def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) -> Measurement:
     """Return what a session looks like.
 
     Args:
         view: The session.
         burst_threshold_s: Largest gap within a burst, s; None where the reference has no bursts.
+        seed: Seed of what the search for phases draws; the same on both sides.
     """
     time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
     rates = {name: rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_kbps for name, bin_s in RATE_BINS_S.items()}
@@ -66,17 +69,20 @@ def measure(view: SessionView, *, burst_threshold_s: float | None) -> Measuremen
         "burst_packets": burst_packets,
         "burst_spacing_s": burst_spacing_s,
     }
+    phases = find_phases(view, tick_s=_tick_s(view), generator=random_stream(seed, session=0, purpose="compare/phases"))
     return Measurement(
         samples={name: np.sort(sample) for name, sample in samples.items()},
         rate_acf=autocorrelation(rates[_SMOOTHNESS_BIN], lags=_LAGS),
         span_s=span_s(time_ns),
+        buffering_end_s=math.nan if phases.buffering_end_s is None else phases.buffering_end_s,
+        buffering_ratio=math.nan if phases.ratio is None else phases.ratio,
     )
 
 
 def burst_threshold_s(view: SessionView) -> float | None:
     """Return the gap that parts the bursts of a session's flows, s, or None where its gaps are of one kind."""
     gap_s, _ = gaps_within_flows_s(view.table, view.media)
-    return find_burst_threshold_s(gap_s, tick_s=s_from_ns(clock_tick_ns(view.media_time_ns)))
+    return find_burst_threshold_s(gap_s, tick_s=_tick_s(view))
 
 
 def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, FloatArray]:
@@ -90,3 +96,7 @@ def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, F
     ]
     packets = np.concatenate([part.packets for part in parts]).astype(np.float64)
     return packets, np.concatenate([part.spacing_s for part in parts])
+
+
+def _tick_s(view: SessionView) -> float:
+    return s_from_ns(clock_tick_ns(view.media_time_ns))
