@@ -147,3 +147,20 @@ def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
 def test_limit_that_cannot_be_checked_is_explained(itself: Comparison, text: str, words: str) -> None:
     with pytest.raises(SelectionError, match=words):
         exceeded_limits(itself, [text])
+
+
+def test_buffering_is_compared_as_a_pair(view_of: ViewOf) -> None:
+    # 100 packets/s for 10 s, then 25 packets/s; the other side buffers for 20 s.
+    def source(buffering_s: float) -> SessionView:
+        fast, slow = np.arange(0, buffering_s, 0.01), np.arange(buffering_s, 100, 0.04)
+        times = np.concatenate((fast, slow))
+        return view_of((times, np.full(times.size, 500)))
+
+    comparison = compare_tables(source(10.0), source(20.0))
+    output = comparison.to_json()["metrics"]
+    assert isinstance(output, dict)
+    ends_s, ratios = output["phases"]["buffering_end_s"], output["phases"]["buffering_ratio"]
+    # A change cannot be told more sharply than to a few of the 0.04 s gaps around it; a tenth of a second is ample.
+    assert ends_s == pytest.approx([10.0, 20.0], abs=0.1)
+    assert ratios == pytest.approx([4.0, 4.0], rel=0.02)
+    assert comparison.flat()["phases.buffering_end_s"] == pytest.approx(10.0, abs=0.2)
