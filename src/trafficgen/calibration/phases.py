@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import ruptures
@@ -34,13 +35,12 @@ class Phases:
     """Phases of a session; times in s from its first media packet.
 
     Attributes:
-        silence_s: From the session's first packet to its first media packet.
-        buffering_end_s: End of buffering, or None where the start is not faster than the rest.
-        low_s: Lower end of the 95% interval of that end.
-        high_s: Upper end.
-        end_s: Last media packet.
-        buffering_kbps: Mean IP rate while buffering.
-        playout_kbps: Mean IP rate afterwards (of all, without buffering).
+        silence_s: From the session's first packet to its first media packet. buffering_end_s: End of buffering, or
+        None where the start is not faster than the rest. low_s: Lower end of the 95% interval of that end. high_s:
+        Upper end. end_s: Last media packet. buffering_kbps: Mean IP rate while buffering. playout_kbps: Mean IP rate
+        afterwards (of all, without buffering). side: Whether the packet at the very end of buffering starts playout
+        (``"left"``, as for `numpy.searchsorted`), or
+            still belongs to buffering because a pause follows it (``"right"``).
     """
 
     silence_s: float
@@ -50,6 +50,7 @@ class Phases:
     end_s: float
     buffering_kbps: float | None
     playout_kbps: float
+    side: Literal["left", "right"] = "left"
 
     @property
     def playout_start_s(self) -> float:
@@ -93,7 +94,8 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     if change is None:
         return none
     end_ns = _refined_end(time_ns, size_bytes, cycles, change)
-    inside = int(np.searchsorted(time_ns, end_ns, side="right" if cycles.paused else "left"))
+    side: Literal["left", "right"] = "right" if cycles.paused else "left"
+    inside = int(np.searchsorted(time_ns, end_ns, side=side))
     duration_s = s_from_ns(end_ns - int(time_ns[0]))
     if not 0 < duration_s < end_s:
         return none
@@ -102,7 +104,7 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     playout_kbps = kbps_from_bytes(float(size_bytes[inside:].sum()), end_s - duration_s)
     if low_s <= 0 or duration_s > _LARGEST_SHARE * end_s or buffering_kbps < SMALLEST_RATIO * playout_kbps:
         return none
-    return Phases(silence_s, duration_s, low_s, high_s, end_s, buffering_kbps, playout_kbps)
+    return Phases(silence_s, duration_s, low_s, high_s, end_s, buffering_kbps, playout_kbps, side)
 
 
 def _buffering_cycles(cycles: Cycles) -> int | None:

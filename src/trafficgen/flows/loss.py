@@ -14,7 +14,6 @@ from trafficgen.units import BoolArray, IntArray
 #: restarted.
 _MAX_DROPOUT = 3000
 _MAX_MISORDER = 100
-_SEQUENCE_NUMBERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,19 @@ def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]
     return [_count(part, flow=int(flow[at]), ssrc=int(ssrc[at])) for at, part in zip(starts, parts, strict=True)]
 
 
-def extend_sequence(sequence: npt.NDArray[np.integer]) -> IntArray:
-    """Return 16-bit sequence numbers with their wrap-arounds undone, shape (n,).
+def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> IntArray:
+    """Return sequence numbers with their wrap-arounds undone, shape (n,).
 
-    Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the same effect), so
-    steps of up to half the number space in either direction come out right. The first number is kept.
+    Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the same effect), so steps
+    of up to half the number space in either direction come out right. The first number is kept.
+
+    Args:
+        sequence: Numbers in order of arrival, shape (n,).
+        bits: Width of the numbers: 16 for RTP, 32 for TCP.
     """
     numbers = np.asarray(sequence, dtype=np.int64)
-    half = _SEQUENCE_NUMBERS // 2
-    steps = (np.diff(numbers) + half) % _SEQUENCE_NUMBERS - half
+    space = 1 << bits
+    steps = (np.diff(numbers) + space // 2) % space - space // 2
     return np.concatenate((numbers[:1], numbers[:1] + np.cumsum(steps)))
 
 
