@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.phases import find_phases
+from trafficgen.calibration import Hurst, Phases, estimate_hurst, find_phases
 from trafficgen.flows import (
     SessionView,
     clock_tick_ns,
@@ -17,13 +17,14 @@ from trafficgen.flows import (
     segment_bursts,
 )
 from trafficgen.randomness import random_stream
-from trafficgen.units import FloatArray, s_from_ns
+from trafficgen.units import FloatArray, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import autocorrelation, span_s, successive_ratios
 
 #: Bins of the rate series that are compared, s, by their name in the output.
 RATE_BINS_S = {"0.1": 0.1, "0.5": 0.5, "1": 1.0, "10": 10.0}
 _SMOOTHNESS_BIN = "0.5"
 _LAGS = 20
+_HURST_BIN_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Measurement:
             (pooled over flows; empty where there is no threshold).
         rate_acf: Autocorrelation of the 0.5 s rates at lags 1 to 20, shape (20,).
         span_s: First to last media packet, s.
-        hurst: Hurst exponent of the byte rate, NaN where it cannot be estimated.
+        hurst: Hurst parameter of the bytes in bins of 0.1 s of the playout, None where it cannot be estimated.
         buffering_end_s: End of the buffering after the first media packet, s, NaN where there is none.
         buffering_ratio: Buffering rate / playout rate, NaN where there is no buffering.
     """
@@ -45,9 +46,9 @@ class Measurement:
     samples: dict[str, FloatArray]
     rate_acf: FloatArray
     span_s: float
-    hurst: float = math.nan
-    buffering_end_s: float = math.nan
-    buffering_ratio: float = math.nan
+    hurst: Hurst | None
+    buffering_end_s: float
+    buffering_ratio: float
 
 
 def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) -> Measurement:
@@ -74,6 +75,7 @@ def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) ->
         samples={name: np.sort(sample) for name, sample in samples.items()},
         rate_acf=autocorrelation(rates[_SMOOTHNESS_BIN], lags=_LAGS),
         span_s=span_s(time_ns),
+        hurst=_playout_hurst(view, phases),
         buffering_end_s=math.nan if phases.buffering_end_s is None else phases.buffering_end_s,
         buffering_ratio=math.nan if phases.ratio is None else phases.ratio,
     )
@@ -96,6 +98,13 @@ def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, F
     ]
     packets = np.concatenate([part.packets for part in parts]).astype(np.float64)
     return packets, np.concatenate([part.spacing_s for part in parts])
+
+
+def _playout_hurst(view: SessionView, phases: Phases) -> Hurst | None:
+    """Return the Hurst parameter of the playout, in bins that start where it starts."""
+    playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
+    series = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=_HURST_BIN_S, start_ns=playout_ns)
+    return estimate_hurst(series.size_bytes)
 
 
 def _tick_s(view: SessionView) -> float:

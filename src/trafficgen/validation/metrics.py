@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from trafficgen.calibration import Hurst
 from trafficgen.flows import SessionView
 from trafficgen.validation.distances import ks_noise, sample_distances, wasserstein_noise
 from trafficgen.validation.measurement import RATE_BINS_S, Measurement
@@ -40,7 +41,7 @@ def compute_metrics(
         **{name: {"ks": apart[name].ks} for name in ("smoothness", "burst_packets", "burst_spacing_s")},
         "rate_acf": {"max_abs_difference": float(np.max(np.abs(reference.rate_acf - candidate.rate_acf)))},
         "variance_time": {"max_abs_log10_ratio": largest_log10_ratio(*curves)},
-        "hurst": {"reference": reference.hurst, "candidate": candidate.hurst},
+        "hurst": {"reference": _value(reference.hurst), "candidate": _value(candidate.hurst)},
         "phases": {
             "buffering_end_s": [reference.buffering_end_s, candidate.buffering_end_s],
             "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
@@ -49,7 +50,7 @@ def compute_metrics(
 
 
 def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, float]:
-    """Return by flat name the distance that chance alone gives once in 20 times; hurst and phases have none."""
+    """Return by flat name the distance that chance alone gives once in 20 times; phases have none."""
     levels = {}
     for name, sample in reference.samples.items():
         other = candidate.samples[name]
@@ -60,7 +61,17 @@ def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, fl
     levels["variance_time.max_abs_log10_ratio"] = variance_time_noise(
         reference_s=reference.span_s, candidate_s=candidate.span_s
     )
+    levels["hurst"] = math.hypot(_half_width(reference.hurst), _half_width(candidate.hurst))
     return levels
+
+
+def _value(estimate: Hurst | None) -> float:
+    return math.nan if estimate is None else estimate.value
+
+
+def _half_width(estimate: Hurst | None) -> float:
+    """Return half the width of the 95% interval."""
+    return math.nan if estimate is None else (estimate.high - estimate.low) / 2
 
 
 def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
