@@ -1,0 +1,74 @@
+//! Several capture files read as one, in order of time.
+
+use std::path::PathBuf;
+
+use super::input::CaptureError;
+use super::reader::CaptureFile;
+use super::record::Record;
+
+/// Records of several files, merged by time. Each file keeps its own order, as a capture with steps back in time has one.
+pub struct MergedReader {
+    names: Vec<String>,
+    files: Vec<CaptureFile>,
+    /// Files with a record at hand.
+    open: Vec<usize>,
+    current: usize,
+    started: bool,
+}
+
+impl MergedReader {
+    /// Opens all files, in the order given.
+    ///
+    /// # Errors
+    /// The index of the file that cannot be read, and why.
+    pub fn open(paths: &[PathBuf]) -> Result<Self, (usize, CaptureError)> {
+        let mut files = Vec::with_capacity(paths.len());
+        for (index, path) in paths.iter().enumerate() {
+            files.push(CaptureFile::open(path).map_err(|error| (index, error))?);
+        }
+        let names = paths.iter().map(|path| path.display().to_string()).collect();
+        Ok(Self { names, files, open: Vec::new(), current: 0, started: false })
+    }
+
+    /// The next record of all files; `None` when all are read.
+    #[inline]
+    pub fn next_record(&mut self) -> Option<Record<'_>> {
+        if self.files.len() == 1 {
+            return if self.files[0].advance() { self.files[0].record() } else { None };
+        }
+        self.next_of_many()
+    }
+
+    fn next_of_many(&mut self) -> Option<Record<'_>> {
+        if !self.started {
+            self.started = true;
+            self.open = (0..self.files.len()).filter(|&index| self.files[index].advance()).collect();
+        } else if !self.files[self.current].advance() {
+            let current = self.current;
+            self.open.retain(|&index| index != current);
+        }
+        // Equal times: the file that was named first goes first.
+        self.current = self.open.iter().copied().min_by_key(|&index| (self.time_ns(index), index))?;
+        self.files[self.current].record()
+    }
+
+    fn time_ns(&self, index: usize) -> i64 {
+        self.files[index].record().and_then(|record| record.time_ns).unwrap_or(i64::MIN)
+    }
+
+    /// What was damaged, one line a file.
+    pub fn damages(&self) -> Vec<String> {
+        let named = self.names.iter().zip(&self.files);
+        named.filter_map(|(name, file)| file.damage().map(|damage| format!("{name}: {damage}"))).collect()
+    }
+
+    /// Bytes taken from all files so far, as they lie on disk.
+    pub fn consumed_bytes(&self) -> u64 {
+        self.files.iter().map(CaptureFile::consumed_bytes).sum()
+    }
+
+    /// Length of all files on disk; `None` if one is a pipe.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.files.iter().map(CaptureFile::total_bytes).sum()
+    }
+}
