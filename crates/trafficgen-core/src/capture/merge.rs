@@ -30,16 +30,22 @@ impl MergedReader {
         Ok(Self { names, files, open: Vec::new(), current: 0, started: false })
     }
 
-    /// The next record of all files; `None` when all are read.
-    #[inline]
-    pub fn next_record(&mut self) -> Option<Record<'_>> {
+    /// Moves to the next record of all files; false when all are read.
+    #[inline(always)]
+    pub fn advance(&mut self) -> bool {
         if self.files.len() == 1 {
-            return if self.files[0].advance() { self.files[0].record() } else { None };
+            return self.files[0].advance();
         }
-        self.next_of_many()
+        self.advance_many()
     }
 
-    fn next_of_many(&mut self) -> Option<Record<'_>> {
+    /// The record that [`Self::advance`] moved to.
+    #[inline(always)]
+    pub fn record(&self) -> Record<'_> {
+        self.files[self.current].record()
+    }
+
+    fn advance_many(&mut self) -> bool {
         if !self.started {
             self.started = true;
             self.open = (0..self.files.len()).filter(|&index| self.files[index].advance()).collect();
@@ -48,12 +54,13 @@ impl MergedReader {
             self.open.retain(|&index| index != current);
         }
         // Equal times: the file that was named first goes first.
-        self.current = self.open.iter().copied().min_by_key(|&index| (self.time_ns(index), index))?;
-        self.files[self.current].record()
+        let first = self.open.iter().copied().min_by_key(|&index| (self.time_ns(index), index));
+        self.current = first.unwrap_or(self.current);
+        first.is_some()
     }
 
     fn time_ns(&self, index: usize) -> i64 {
-        self.files[index].record().and_then(|record| record.time_ns).unwrap_or(i64::MIN)
+        self.files[index].record().time_ns.unwrap_or(i64::MIN)
     }
 
     /// What was damaged, one line a file.

@@ -43,9 +43,9 @@ impl PcapReader {
         })
     }
 
-    /// Finds the next record; its whole length, header included, is returned beside it.
-    #[inline]
-    pub fn next(&self, buffer: &mut ReadBuffer) -> Result<Option<(Found, usize)>, Stop> {
+    /// Finds the next record; false at the end of the file.
+    #[inline(always)]
+    pub fn next(&self, buffer: &mut ReadBuffer, found: &mut Found) -> Result<bool, Box<Stop>> {
         let header_bytes = match self.layout {
             Layout::Modified => 24,
             _ => 16,
@@ -61,28 +61,26 @@ impl PcapReader {
                 if frame.data.len() > MAX_CAPTURED_BYTES {
                     return Err(too_long(frame.caplen));
                 }
-                let captured = frame.data.len();
-                let time_ns = i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * self.ns_per_unit;
-                let found = Found {
-                    time_ns: Some(time_ns),
-                    original_bytes: frame.origlen,
-                    link_type: self.link_type,
-                    start: header_bytes,
-                    captured,
-                };
-                return Ok(Some((found, header_bytes + captured)));
+                found.time_ns = i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * self.ns_per_unit;
+                found.has_time = true;
+                found.original_bytes = frame.origlen;
+                found.link_type = self.link_type;
+                found.start = header_bytes;
+                found.captured = frame.data.len();
+                found.length = header_bytes + frame.data.len();
+                return Ok(true);
             }
             if !self.make_room(buffer, header_bytes)? {
-                return Ok(None);
+                return Ok(false);
             }
         }
     }
 
     /// Reads on until the next record is whole; false at the end of the file.
     #[cold]
-    fn make_room(&self, buffer: &mut ReadBuffer, header_bytes: usize) -> Result<bool, Stop> {
+    fn make_room(&self, buffer: &mut ReadBuffer, header_bytes: usize) -> Result<bool, Box<Stop>> {
         if !buffer.fill(header_bytes) {
-            return if buffer.window().is_empty() { Ok(false) } else { Err(Stop::CutOff) };
+            return if buffer.window().is_empty() { Ok(false) } else { Err(Box::new(Stop::CutOff)) };
         }
         let field = buffer.slice(8, 4);
         let field = [field[0], field[1], field[2], field[3]];
@@ -96,7 +94,7 @@ impl PcapReader {
         if buffer.fill(header_bytes + captured as usize) {
             Ok(true)
         } else {
-            Err(Stop::CutOff)
+            Err(Box::new(Stop::CutOff))
         }
     }
 }
@@ -119,6 +117,6 @@ fn link_type(header: &PcapHeader) -> Result<LinkType, CaptureError> {
     Ok(LinkType((field & 0xffff) as u16))
 }
 
-fn too_long(captured: u32) -> Stop {
-    Stop::Damaged(format!("it claims {captured} captured bytes, more than any link carries"))
+fn too_long(captured: u32) -> Box<Stop> {
+    Box::new(Stop::Damaged(format!("it claims {captured} captured bytes, more than any link carries")))
 }

@@ -78,35 +78,34 @@ impl PcapngReader {
         if !buffer.fill(12) {
             return Err(CaptureError::CutInHeader { available_bytes: buffer.window().len() });
         }
-        reader.read_byte_order(buffer).map_err(|_| CaptureError::BadHeader("its byte-order magic is wrong".into()))?;
+        reader
+            .read_byte_order(buffer)
+            .map_err(|_| CaptureError::BadHeader("its byte-order magic is wrong".to_owned()))?;
         Ok(reader)
     }
 
-    /// Finds the next packet, passing over blocks that hold none; its block's whole length is returned beside it.
+    /// Finds the next packet, passing over blocks that hold none; false at the end of the file.
     #[inline]
-    pub fn next(&mut self, buffer: &mut ReadBuffer) -> Result<Option<(Found, usize)>, Stop> {
+    pub fn next(&mut self, buffer: &mut ReadBuffer, found: &mut Found) -> Result<bool, Box<Stop>> {
         loop {
-            let Some((kind, length)) = self.block_header(buffer)? else {
-                return Ok(None);
-            };
-            let found = match kind {
-                ENHANCED_PACKET => Some(self.enhanced_packet(buffer.slice(0, length))?),
-                SIMPLE_PACKET => Some(self.simple_packet(buffer.slice(0, length))?),
-                OBSOLETE_PACKET => Some(self.obsolete_packet(buffer.slice(0, length))?),
-                INTERFACE => {
-                    self.add_interface(buffer.slice(0, length))?;
-                    None
+            let Some((kind, length)) = self.block_header(buffer)? else { return Ok(false) };
+            let block = buffer.slice(0, length);
+            match kind {
+                ENHANCED_PACKET => self.enhanced_packet(block, found)?,
+                SIMPLE_PACKET => self.simple_packet(block, found)?,
+                OBSOLETE_PACKET => self.obsolete_packet(block, found)?,
+                _ => {
+                    match kind {
+                        INTERFACE => self.add_interface(block)?,
+                        SECTION_HEADER => self.interfaces.clear(),
+                        _ => {}
+                    }
+                    buffer.consume(length);
+                    continue;
                 }
-                SECTION_HEADER => {
-                    self.interfaces.clear();
-                    None
-                }
-                _ => None,
-            };
-            match found {
-                Some(found) => return Ok(Some((found, length))),
-                None => buffer.consume(length),
             }
+            found.length = length;
+            return Ok(true);
         }
     }
 
@@ -128,22 +127,22 @@ impl PcapngReader {
         }
     }
 
-    fn read_byte_order(&mut self, buffer: &ReadBuffer) -> Result<(), Stop> {
+    fn read_byte_order(&mut self, buffer: &ReadBuffer) -> Result<(), Box<Stop>> {
         let magic = buffer.slice(8, 4);
         let magic = u32::from_le_bytes([magic[0], magic[1], magic[2], magic[3]]);
         self.big_endian = match magic {
             BYTE_ORDER_MAGIC => false,
             _ if magic == BYTE_ORDER_MAGIC.swap_bytes() => true,
-            _ => return Err(Stop::Damaged("a section header has a wrong byte-order magic".into())),
+            _ => return Err(damaged("a section header has a wrong byte-order magic".to_owned())),
         };
         Ok(())
     }
 
     /// Type and length of the block at the window's start, whole in the buffer; `None` at the end of the file.
     #[inline]
-    fn block_header(&mut self, buffer: &mut ReadBuffer) -> Result<Option<(u32, usize)>, Stop> {
+    fn block_header(&mut self, buffer: &mut ReadBuffer) -> Result<Option<(u32, usize)>, Box<Stop>> {
         if !buffer.fill(12) {
-            return if buffer.window().is_empty() { Ok(None) } else { Err(Stop::CutOff) };
+            return if buffer.window().is_empty() { Ok(None) } else { Err(Box::new(Stop::CutOff)) };
         }
         // The section header's type reads the same in both byte orders.
         if self.u32_at(buffer.window(), 0) == SECTION_HEADER {
@@ -152,21 +151,21 @@ impl PcapngReader {
         let kind = self.u32_at(buffer.window(), 0);
         let length = self.u32_at(buffer.window(), 4) as usize;
         if length < 12 || length % 4 != 0 || length > MAX_BLOCK_BYTES {
-            return Err(Stop::Damaged(format!("a block of type {kind} has the impossible length {length}")));
+            return Err(damaged(format!("a block of type {kind} has the impossible length {length}")));
         }
         if !buffer.fill(length) {
-            return Err(Stop::CutOff);
+            return Err(Box::new(Stop::CutOff));
         }
         let trailer = self.u32_at(buffer.window(), length - 4) as usize;
         if trailer != length {
-            return Err(Stop::Damaged(format!("a block's two lengths differ ({length} and {trailer})")));
+            return Err(damaged(format!("a block's two lengths differ ({length} and {trailer})")));
         }
         Ok(Some((kind, length)))
     }
 
-    fn add_interface(&mut self, block: &[u8]) -> Result<(), Stop> {
+    fn add_interface(&mut self, block: &[u8]) -> Result<(), Box<Stop>> {
         if block.len() < 20 {
-            return Err(Stop::Damaged(format!("an interface block of {} bytes is too short", block.len())));
+            return Err(damaged(format!("an interface block of {} bytes is too short", block.len())));
         }
         let link_type = LinkType(self.u16_at(block, 8));
         let snap_bytes = self.u32_at(block, 12);
@@ -198,57 +197,66 @@ impl PcapngReader {
         clock
     }
 
-    fn interface(&self, index: u32) -> Result<Interface, Stop> {
-        self.interfaces.get(index as usize).copied().ok_or_else(|| {
-            Stop::Damaged(format!("a packet names interface {index}, of {} there are", self.interfaces.len()))
-        })
+    fn interface(&self, index: u32) -> Result<Interface, Box<Stop>> {
+        self.interfaces
+            .get(index as usize)
+            .copied()
+            .ok_or_else(|| damaged(format!("a packet names interface {index}, of {} there are", self.interfaces.len())))
     }
 
     #[inline]
-    fn enhanced_packet(&self, block: &[u8]) -> Result<Found, Stop> {
+    fn enhanced_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 32 {
-            return Err(Stop::Damaged(format!("an enhanced packet block of {} bytes is too short", block.len())));
+            return Err(damaged(format!("an enhanced packet block of {} bytes is too short", block.len())));
         }
         let interface = self.interface(self.u32_at(block, 8))?;
-        self.timed_packet(block, interface)
+        self.timed_packet(block, interface, found)
     }
 
     /// The obsolete packet block has a 16-bit interface and a drop count where the enhanced one has 32 bits.
-    fn obsolete_packet(&self, block: &[u8]) -> Result<Found, Stop> {
+    fn obsolete_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 32 {
-            return Err(Stop::Damaged(format!("a packet block of {} bytes is too short", block.len())));
+            return Err(damaged(format!("a packet block of {} bytes is too short", block.len())));
         }
         let interface = self.interface(u32::from(self.u16_at(block, 8)))?;
-        self.timed_packet(block, interface)
+        self.timed_packet(block, interface, found)
     }
 
     #[inline]
-    fn timed_packet(&self, block: &[u8], interface: Interface) -> Result<Found, Stop> {
+    fn timed_packet(&self, block: &[u8], interface: Interface, found: &mut Found) -> Result<(), Box<Stop>> {
         let units = u64::from(self.u32_at(block, 12)) << 32 | u64::from(self.u32_at(block, 16));
         let captured = self.u32_at(block, 20) as usize;
         if captured > block.len() - 32 || captured > MAX_CAPTURED_BYTES {
-            return Err(Stop::Damaged(format!("a packet of {captured} bytes does not fit its block")));
+            return Err(damaged(format!("a packet of {captured} bytes does not fit its block")));
         }
-        Ok(Found {
-            time_ns: Some(interface.clock.time_ns(units)),
-            original_bytes: self.u32_at(block, 24),
-            link_type: interface.link_type,
-            start: 28,
-            captured,
-        })
+        found.time_ns = interface.clock.time_ns(units);
+        found.has_time = true;
+        found.original_bytes = self.u32_at(block, 24);
+        found.link_type = interface.link_type;
+        found.start = 28;
+        found.captured = captured;
+        Ok(())
     }
 
     /// A simple packet block belongs to the first interface, whose snapshot length tells how much was captured.
-    fn simple_packet(&self, block: &[u8]) -> Result<Found, Stop> {
+    fn simple_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 16 {
-            return Err(Stop::Damaged(format!("a simple packet block of {} bytes is too short", block.len())));
+            return Err(damaged(format!("a simple packet block of {} bytes is too short", block.len())));
         }
         let interface = self.interface(0)?;
         let original_bytes = self.u32_at(block, 8);
         let snap_bytes = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        let captured = (original_bytes.min(snap_bytes) as usize).min(block.len() - 16);
-        Ok(Found { time_ns: None, original_bytes, link_type: interface.link_type, start: 12, captured })
+        found.has_time = false;
+        found.original_bytes = original_bytes;
+        found.link_type = interface.link_type;
+        found.start = 12;
+        found.captured = (original_bytes.min(snap_bytes) as usize).min(block.len() - 16);
+        Ok(())
     }
+}
+
+fn damaged(what: String) -> Box<Stop> {
+    Box::new(Stop::Damaged(what))
 }
 
 #[cfg(test)]

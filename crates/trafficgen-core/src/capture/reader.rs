@@ -55,7 +55,7 @@ pub struct CaptureFile {
     consumed_bytes: Arc<AtomicU64>,
     total_bytes: Option<u64>,
     records: u64,
-    current: Option<(Found, usize)>,
+    current: Found,
     damage: Option<Damage>,
 }
 
@@ -75,47 +75,46 @@ impl CaptureFile {
             consumed_bytes: input.consumed_bytes,
             total_bytes: input.total_bytes,
             records: 0,
-            current: None,
+            current: Found::NOTHING,
             damage: None,
         })
     }
 
     /// Moves to the next record; false at the end of what can be read.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self) -> bool {
-        if let Some((_, length)) = self.current.take() {
-            self.buffer.consume(length);
-        }
+        self.buffer.consume(self.current.length);
+        self.current.length = 0;
         let next = match &mut self.format {
-            Format::Pcap(reader) => reader.next(&mut self.buffer),
-            Format::Pcapng(reader) => reader.next(&mut self.buffer),
+            Format::Pcap(reader) => reader.next(&mut self.buffer, &mut self.current),
+            Format::Pcapng(reader) => reader.next(&mut self.buffer, &mut self.current),
         };
         match next {
-            Ok(Some(found)) => {
+            Ok(true) => {
                 self.records += 1;
-                self.current = Some(found);
                 true
             }
-            Ok(None) => {
+            Ok(false) => {
                 self.end_of_data();
                 false
             }
             Err(stop) => {
-                self.stop(stop);
+                self.stop(*stop);
                 false
             }
         }
     }
 
     /// The record that [`Self::advance`] moved to.
-    #[inline]
-    pub fn record(&self) -> Option<Record<'_>> {
-        self.current.map(|(found, _)| Record {
-            time_ns: found.time_ns,
+    #[inline(always)]
+    pub fn record(&self) -> Record<'_> {
+        let found = &self.current;
+        Record {
+            time_ns: found.has_time.then_some(found.time_ns),
             original_bytes: found.original_bytes,
             link_type: found.link_type,
             data: self.buffer.slice(found.start, found.captured),
-        })
+        }
     }
 
     /// Where reading broke off, if it did.

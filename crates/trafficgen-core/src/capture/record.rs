@@ -57,14 +57,30 @@ pub struct Record<'a> {
     pub data: &'a [u8],
 }
 
-/// Facts of a record whose bytes lie at `start..start + captured` of a read buffer.
+/// Facts of a record whose bytes lie at `start..start + captured` of a read buffer. Readers fill it in place: moving it
+/// through return values is what reading would spend most time on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    pub time_ns: Option<i64>,
+    pub time_ns: i64,
+    pub has_time: bool,
     pub original_bytes: u32,
     pub link_type: LinkType,
     pub start: usize,
     pub captured: usize,
+    /// Length of the whole record or block; 0 where there is none.
+    pub length: usize,
+}
+
+impl Found {
+    pub const NOTHING: Self = Self {
+        time_ns: 0,
+        has_time: false,
+        original_bytes: 0,
+        link_type: LinkType::NULL,
+        start: 0,
+        captured: 0,
+        length: 0,
+    };
 }
 
 /// Why reading stopped before the end of the file.

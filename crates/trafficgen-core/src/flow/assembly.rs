@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_map::Entry;
 use hashbrown::HashMap;
 
-use crate::packet::{Addresses, Decoded, Fragment, FragmentKey, TcpFacts};
+use crate::packet::{Addresses, Decoded, Fragment, TcpFacts};
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,10 @@ pub struct FlowKey {
     /// IP protocol number.
     pub protocol: u8,
 }
+
+/// What identifies the fragments of one datagram: source, destination, identification and (IPv4) protocol. The upper
+/// protocol of later IPv6 fragments is that of the first (RFC 8200, 4.5), so it is not part of their key.
+type FragmentKey = (u128, u128, u32, u8);
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 /// IPv4 ends as `address << 16 | port`, lower first; the protocol above the lower one's 48 bits.
@@ -67,12 +71,12 @@ impl FlowAssembly {
     pub fn place(&mut self, packet: &Decoded<'_>) -> Place {
         match packet.fragment {
             Fragment::Whole => self.place_by_ports(packet),
-            Fragment::First(key) => {
+            Fragment::First(identification) => {
                 let place = self.place_by_ports(packet);
-                self.remember_fragment(key, place.flow);
+                self.remember_fragment(fragment_key(packet, identification), place.flow);
                 place
             }
-            Fragment::Later(key) => self.place_of_fragment(packet, key),
+            Fragment::Later(identification) => self.place_of_fragment(packet, fragment_key(packet, identification)),
         }
     }
 
@@ -105,7 +109,8 @@ impl FlowAssembly {
                 let key = (from.min(to) | u64::from(packet.protocol) << 48, from.max(to));
                 (*self.v4.entry(key).or_insert(next), from <= to)
             }
-            Addresses::V6 { source, destination } => {
+            Addresses::V6(_) => {
+                let (source, destination) = packet.addresses.to_bits();
                 let (from, to) = ((source, packet.source_port), (destination, packet.destination_port));
                 let (lower, upper) = (from.min(to), from.max(to));
                 let rest = u64::from(lower.1) << 32 | u64::from(upper.1) << 16 | u64::from(packet.protocol);
@@ -155,4 +160,10 @@ impl FlowAssembly {
             None => self.place_by_ports(packet),
         }
     }
+}
+
+fn fragment_key(packet: &Decoded<'_>, identification: u32) -> FragmentKey {
+    let (source, destination) = packet.addresses.to_bits();
+    let protocol = if matches!(packet.addresses, Addresses::V4 { .. }) { packet.protocol } else { 0 };
+    (source, destination, identification, protocol)
 }

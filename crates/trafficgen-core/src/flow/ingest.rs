@@ -96,10 +96,11 @@ impl Ingest {
     /// Reads up to `packets` packets; false when all files are read.
     pub fn read(&mut self, packets: u64) -> bool {
         for _ in 0..packets {
-            let Some(record) = self.reader.next_record() else {
+            if !self.reader.advance() {
                 self.finished = true;
                 break;
-            };
+            }
+            let record = self.reader.record();
             let time_ns = time_of(&record, &mut self.previous_ns, &mut self.latest_ns, &mut self.counts);
             self.counts.packets += 1;
             self.counts.frame_bytes += u64::from(record.original_bytes);
@@ -250,7 +251,7 @@ fn note_undecoded(reason: Undecoded, link_type: LinkType, counts: &mut Counts) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn row_of(
     record: &Record<'_>,
     packet: &Decoded<'_>,
@@ -268,7 +269,8 @@ fn row_of(
         marks: if place.forward { PacketRow::FORWARD } else { 0 },
         ..PacketRow::default()
     };
-    if let Some(tcp) = &packet.tcp {
+    if packet.has_tcp {
+        let tcp = &packet.tcp;
         row.ssrc_or_sequence = tcp.sequence;
         row.timestamp_or_acknowledgement = tcp.acknowledgement;
         row.sequence_or_window = assembly.window_bytes(place, tcp);
@@ -288,7 +290,7 @@ fn row_of(
     row
 }
 
-#[inline]
+#[inline(always)]
 fn mark_udp(row: &mut PacketRow, packet: &Decoded<'_>) {
     match classify_udp_payload(packet.payload, packet.payload_bytes) {
         UdpPayload::Rtp(header) => {

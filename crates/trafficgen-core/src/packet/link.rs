@@ -44,11 +44,13 @@ pub(super) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
 
 #[inline]
 pub(super) fn ethernet(data: &[u8], at: usize) -> Option<Network> {
-    ethertype(data, u16_at(data, at + 12)?, at + 14)
+    match u16_at(data, at + 12)? {
+        ETHERTYPE_IPV4 => Some(Network::V4(at + 14)),
+        other => ethertype(data, other, at + 14),
+    }
 }
 
 /// Follows an EtherType through VLAN tags, MPLS labels, PPPoE and LLC/SNAP to IP.
-#[inline]
 pub(super) fn ethertype(data: &[u8], mut kind: u16, mut at: usize) -> Option<Network> {
     loop {
         match kind {

@@ -8,6 +8,6 @@ mod transport;
 mod tunnel;
 
 pub use decode::{decode, Decoded, Undecoded};
-pub use network::{Addresses, Fragment, FragmentKey};
+pub use network::{Addresses, Fragment};
 pub use rtp::{classify_udp_payload, RtpHeader, UdpPayload};
 pub use transport::{TcpFacts, ICMP, ICMPV6, TCP, UDP};

@@ -4,59 +4,54 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use etherparse::{IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6HeaderSlice};
 
+use super::decode::Decoded;
 use super::link::Network;
 
-/// Source and destination of a packet.
+/// Source and destination of a packet. IPv6 addresses stay where they were captured: copying them costs more than all
+/// else that is read from a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
+pub enum Addresses<'a> {
     V4 { source: u32, destination: u32 },
-    V6 { source: u128, destination: u128 },
+    V6(&'a [u8; 32]),
 }
 
-impl Addresses {
+impl Addresses<'_> {
+    /// Source and destination as numbers.
+    #[inline]
+    pub fn to_bits(self) -> (u128, u128) {
+        match self {
+            Self::V4 { source, destination } => (u128::from(source), u128::from(destination)),
+            Self::V6(octets) => {
+                let half = |at: usize| {
+                    let mut bytes = [0; 16];
+                    bytes.copy_from_slice(&octets[at..at + 16]);
+                    u128::from_be_bytes(bytes)
+                };
+                (half(0), half(16))
+            }
+        }
+    }
+
     /// Source and destination in the standard library's form.
     pub fn to_ip(self) -> (IpAddr, IpAddr) {
         match self {
             Self::V4 { source, destination } => {
                 (Ipv4Addr::from_bits(source).into(), Ipv4Addr::from_bits(destination).into())
             }
-            Self::V6 { source, destination } => {
+            Self::V6(_) => {
+                let (source, destination) = self.to_bits();
                 (Ipv6Addr::from_bits(source).into(), Ipv6Addr::from_bits(destination).into())
             }
         }
     }
 }
 
-/// What identifies the fragments of one datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FragmentKey {
-    pub source: u128,
-    pub destination: u128,
-    pub identification: u32,
-    pub protocol: u8,
-}
-
-/// Whether a packet is a part of a datagram.
+/// Whether a packet is a part of a datagram; the number is the datagram's identification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
     Whole,
-    First(FragmentKey),
-    Later(FragmentKey),
-}
-
-/// What the IP header says.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IpFacts {
-    pub addresses: Addresses,
-    /// Upper-layer protocol, behind extension headers.
-    pub protocol: u8,
-    /// Total length of the packet.
-    pub ip_bytes: u32,
-    /// Bytes of headers before the upper layer.
-    pub header_bytes: usize,
-    /// Where the upper layer begins in the record.
-    pub upper: usize,
-    pub fragment: Fragment,
+    First(u32),
+    Later(u32),
 }
 
 const IPV6_HEADER_BYTES: usize = 40;
@@ -68,12 +63,14 @@ const DESTINATION_OPTIONS: u8 = 60;
 const MOBILITY: u8 = 135;
 
 /// Reads the IP header at the place that the link layer named; `wire_bytes` is the record's original length.
-#[inline]
-pub(super) fn ip(network: Network, data: &[u8], wire_bytes: u32) -> Option<IpFacts> {
-    match network {
-        Network::V4(at) => ipv4(data, at, wire_bytes),
-        Network::V6(at) => ipv6(data, at, wire_bytes),
-    }
+/// False where there is none.
+#[inline(always)]
+pub(super) fn read_ip<'a>(network: Network, data: &'a [u8], wire_bytes: u32, packet: &mut Decoded<'a>) -> bool {
+    let read = match network {
+        Network::V4(at) => read_ipv4(data, at, wire_bytes, packet),
+        Network::V6(at) => read_ipv6(data, at, wire_bytes, packet),
+    };
+    read.is_some()
 }
 
 /// The header's own length, unless it is 0 (segmentation offload) or beyond what was on the wire.
@@ -87,52 +84,49 @@ fn total_bytes(stated: u32, at: usize, wire_bytes: u32) -> u32 {
     }
 }
 
-#[inline]
-fn ipv4(data: &[u8], at: usize, wire_bytes: u32) -> Option<IpFacts> {
+#[inline(always)]
+fn read_ipv4<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decoded<'a>) -> Option<()> {
     let header = Ipv4HeaderSlice::from_slice(data.get(at..)?).ok()?;
-    let mut header_bytes = header.slice().len();
-    let mut protocol = header.protocol().0;
-    let addresses = Addresses::V4 {
+    packet.addresses = Addresses::V4 {
         source: u32::from_be_bytes(header.source()),
         destination: u32::from_be_bytes(header.destination()),
     };
+    packet.protocol = header.protocol().0;
+    packet.ip_bytes = total_bytes(u32::from(header.total_len()), at, wire_bytes);
+    packet.upper = at + header.slice().len();
     let offset = header.fragments_offset().value();
-    let fragment = if offset == 0 && !header.more_fragments() {
-        Fragment::Whole
-    } else {
-        let key = fragment_key(addresses, u32::from(header.identification()), protocol);
-        if offset == 0 {
-            Fragment::First(key)
-        } else {
-            Fragment::Later(key)
-        }
+    let identification = u32::from(header.identification());
+    packet.fragment = match (offset, header.more_fragments()) {
+        (0, false) => Fragment::Whole,
+        (0, true) => Fragment::First(identification),
+        _ => Fragment::Later(identification),
     };
-    if protocol == AUTHENTICATION_HEADER {
-        if let Ok(authentication) = IpAuthHeaderSlice::from_slice(data.get(at + header_bytes..)?) {
-            protocol = authentication.next_header().0;
-            header_bytes += authentication.slice().len();
+    if packet.protocol == AUTHENTICATION_HEADER {
+        if let Ok(authentication) = IpAuthHeaderSlice::from_slice(data.get(packet.upper..)?) {
+            packet.protocol = authentication.next_header().0;
+            packet.upper += authentication.slice().len();
         }
     }
-    let ip_bytes = total_bytes(u32::from(header.total_len()), at, wire_bytes);
-    Some(IpFacts { addresses, protocol, ip_bytes, header_bytes, upper: at + header_bytes, fragment })
+    packet.header_bytes = packet.upper - at;
+    Some(())
 }
 
-fn ipv6(data: &[u8], at: usize, wire_bytes: u32) -> Option<IpFacts> {
+#[inline(never)]
+fn read_ipv6<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decoded<'a>) -> Option<()> {
     let header = Ipv6HeaderSlice::from_slice(data.get(at..)?).ok()?;
-    let addresses = Addresses::V6 {
-        source: u128::from_be_bytes(header.source()),
-        destination: u128::from_be_bytes(header.destination()),
-    };
-    let (upper, protocol, fragment) = ipv6_extensions(data, at + IPV6_HEADER_BYTES, header.next_header().0, addresses);
+    packet.addresses = Addresses::V6(data.get(at + 8..at + IPV6_HEADER_BYTES)?.try_into().ok()?);
+    (packet.upper, packet.protocol, packet.fragment) =
+        ipv6_extensions(data, at + IPV6_HEADER_BYTES, header.next_header().0);
     let payload = u32::from(header.payload_length());
     let stated = if payload == 0 { 0 } else { payload + IPV6_HEADER_BYTES as u32 };
-    let ip_bytes = total_bytes(stated, at, wire_bytes);
-    Some(IpFacts { addresses, protocol, ip_bytes, header_bytes: upper - at, upper, fragment })
+    packet.ip_bytes = total_bytes(stated, at, wire_bytes);
+    packet.header_bytes = packet.upper - at;
+    Some(())
 }
 
 /// Walks the extension headers (RFC 8200, section 4) as far as they were captured: where the upper layer begins, its
 /// protocol, and the fragment header if there is one. etherparse's own iterator may not be used on cut-off headers.
-fn ipv6_extensions(data: &[u8], mut at: usize, mut next: u8, addresses: Addresses) -> (usize, u8, Fragment) {
+fn ipv6_extensions(data: &[u8], mut at: usize, mut next: u8) -> (usize, u8, Fragment) {
     let mut fragment = Fragment::Whole;
     while let Some(&[following, length, ..]) = data.get(at..) {
         let header_bytes = match next {
@@ -145,7 +139,7 @@ fn ipv6_extensions(data: &[u8], mut at: usize, mut next: u8, addresses: Addresse
             break;
         };
         if next == FRAGMENT {
-            fragment = ipv6_fragment(header, addresses);
+            fragment = ipv6_fragment(header);
         }
         next = following;
         at += header_bytes;
@@ -156,23 +150,13 @@ fn ipv6_extensions(data: &[u8], mut at: usize, mut next: u8, addresses: Addresse
     (at, next, fragment)
 }
 
-fn ipv6_fragment(header: &[u8], addresses: Addresses) -> Fragment {
+fn ipv6_fragment(header: &[u8]) -> Fragment {
     let field = u16::from_be_bytes([header[2], header[3]]);
     let (offset, more) = (field >> 3, field & 1 == 1);
     let identification = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
-    // The upper protocol of later fragments is that of the first (RFC 8200, 4.5), so it is not part of the key.
-    let key = fragment_key(addresses, identification, 0);
     match (offset, more) {
         (0, false) => Fragment::Whole,
-        (0, true) => Fragment::First(key),
-        _ => Fragment::Later(key),
+        (0, true) => Fragment::First(identification),
+        _ => Fragment::Later(identification),
     }
-}
-
-fn fragment_key(addresses: Addresses, identification: u32, protocol: u8) -> FragmentKey {
-    let (source, destination) = match addresses {
-        Addresses::V4 { source, destination } => (u128::from(source), u128::from(destination)),
-        Addresses::V6 { source, destination } => (source, destination),
-    };
-    FragmentKey { source, destination, identification, protocol }
 }

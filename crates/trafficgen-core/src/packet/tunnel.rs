@@ -1,8 +1,9 @@
 //! Tunnels, looked into only where `--decapsulate` asks for it: IP in IP (RFC 2003, RFC 4213), GRE and ERSPAN
 //! (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), Geneve (RFC 8926) and Teredo (RFC 4380).
 
+use super::decode::Decoded;
 use super::link::{ethernet, ethertype, ppp, raw_ip, u16_at, Network};
-use super::network::{Fragment, IpFacts};
+use super::network::Fragment;
 use super::transport::UDP;
 
 const IPV4_IN_IP: u8 = 4;
@@ -14,15 +15,15 @@ const GENEVE_PORT: u16 = 6081;
 const TEREDO_PORT: u16 = 3544;
 
 /// Where the packet inside begins, if there is one.
-pub(super) fn inside(ip: &IpFacts, data: &[u8]) -> Option<Network> {
-    if matches!(ip.fragment, Fragment::Later(_)) {
+pub(super) fn inside(packet: &Decoded<'_>, data: &[u8]) -> Option<Network> {
+    if matches!(packet.fragment, Fragment::Later(_)) {
         return None;
     }
-    match ip.protocol {
-        IPV4_IN_IP | IPV6_IN_IP => raw_ip(data, ip.upper),
-        MPLS_IN_IP => ethertype(data, 0x8847, ip.upper),
-        GRE => gre(data, ip.upper),
-        UDP => udp_tunnel(data, ip.upper),
+    match packet.protocol {
+        IPV4_IN_IP | IPV6_IN_IP => raw_ip(data, packet.upper),
+        MPLS_IN_IP => ethertype(data, 0x8847, packet.upper),
+        GRE => gre(data, packet.upper),
+        UDP => udp_tunnel(data, packet.upper),
         _ => None,
     }
 }
