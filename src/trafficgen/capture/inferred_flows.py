@@ -14,19 +14,22 @@ from trafficgen.tables.counts import with_counts
 _SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
 _FIRST_CLIENT_PORT = 40_000
 _CLIENT_PORTS = 12_000
-#: More ids than this are taken for a damaged column, not for flows.
-MOST_FLOWS = 1 << 24
+#: Higher ids are taken for a damaged column, not for flows.
+MOST_FLOWS = 1 << 22
 
 
 def inferred_flows(packets: pa.Table) -> pa.Table:
     """Return a flow table with a row for every id up to the highest in the column ``flow``.
 
     Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that tell the flows
-    apart. No packets, or ids of :data:`MOST_FLOWS` and more: no rows.
+    apart.
+
+    Raises:
+        ValueError: If an id is :data:`MOST_FLOWS` or more.
     """
-    count = int(np.asarray(packets.column("flow").to_numpy()).max(initial=-1) + 1) if packets.num_rows else 0
+    count = int(packets.column("flow").to_numpy().max()) + 1 if packets.num_rows else 0
     if count > MOST_FLOWS:
-        return FLOW_SCHEMA.empty_table()
+        raise ValueError(f"column 'flow' has the id {count - 1}; without a flow table ids end at {MOST_FLOWS - 1}")
     numbers = np.arange(count)
     zeros = np.zeros(count, dtype=np.int64)
     # Client ports run first, by two as RTP's do, then client addresses, then servers.

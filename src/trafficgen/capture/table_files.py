@@ -47,7 +47,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     packets = _fitted(packets, name)
     metadata = (schema.metadata or {}).get(METADATA_KEY)
     if metadata is None:
-        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+        return _with_inferred_flows(packets, name)
     try:
         table = table_from_metadata(packets, json.loads(metadata))
     except (ValueError, AttributeError) as error:
@@ -71,7 +71,7 @@ def read_csv_table(path: str | Path) -> PacketTable:
     packets = _fitted(_read_csv(path, PACKET_SCHEMA), str(path))
     flows_path = path.with_suffix(".flows.csv")
     if not flows_path.exists():
-        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), str(path))
+        return _with_inferred_flows(packets, str(path))
     flows = _read_csv(flows_path, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
     origins = flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
     if len(origins) > 1 or None in origins:
@@ -86,6 +86,13 @@ def read_csv_table(path: str | Path) -> PacketTable:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
         raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
     return _checked(table, str(path))
+
+
+def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
+    try:
+        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+    except ValueError as error:
+        raise PacketTableError(file=name, problem=str(error), remedy="number the flows from 0") from error
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:

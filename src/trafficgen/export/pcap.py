@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -134,7 +135,7 @@ def _batches(packets: pa.Table) -> Iterator[pa.Table]:
 
 
 def _write_batch(writer: CaptureWriter, batch: pa.Table) -> None:
-    columns = {name: _array(batch.column(name)) for name in _PLAIN_COLUMNS}
+    columns: dict[str, Any] = {name: _array(batch.column(name)) for name in _PLAIN_COLUMNS}
     for name in _NULLABLE_COLUMNS:
         if name in batch.column_names and batch.column(name).null_count < batch.num_rows:
             columns[name] = _nullable(batch.column(name))
