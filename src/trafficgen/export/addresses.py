@@ -80,7 +80,7 @@ class _ClientPorts:
         """Return the first client port from the row's on, by steps of two, that makes its 5-tuple a new one."""
         ends = (row["protocol"], row["server"], row["server_port"], row["client"])
         wanted = (*ends, row["client_port"])
-        port = self._reached.get(wanted, row["client_port"])
+        port = self._reached.get(wanted, int(row["client_port"]))
         for _ in range(_HIGHEST_PORT):
             if (*ends, port) not in self._taken:
                 self._taken.add((*ends, port))
