@@ -96,7 +96,7 @@ def fit_session(
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
         CalibrationError: If a media flow is neither UDP nor TCP.
     """
-    cut = 0
+    cut, tick_s = 0, s_from_ns(clock_tick_ns(view.media_time_ns))
     if undo_offload:
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
@@ -105,7 +105,6 @@ def fit_session(
         raise TooFewObservationsError(
             what="media packets at different times", required=_FEWEST_PACKETS, available=packets
         )
-    tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
     streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
     if not streams.streams:

@@ -49,6 +49,7 @@ def estimate_hurst(series: FloatArray) -> Hurst | None:
     The logarithm of the mean squared wavelet coefficient grows with the octave by 2 H - 1; the slope is found by
     weighted least squares with the known bias and variance of the logarithm, from the first octave from which on a
     straight line is not rejected.
+    A slope beyond what H in [0, 1] gives (of a level shift, of a strict period) is cut to that range.
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
@@ -72,7 +73,8 @@ def estimate_hurst(series: FloatArray) -> Hurst | None:
             break
     slope, slope_variance, _ = _weighted_line(octave[first:], log_energy[first:], variance[first:])
     value, half_width = (slope + 1) / 2, _Z * float(np.sqrt(slope_variance)) / 2
-    return Hurst(value=value, low=value - half_width, high=value + half_width, first_octave=first + 1)
+    low, value, high = np.clip([value - half_width, value, value + half_width], 0.0, 1.0).tolist()
+    return Hurst(value=value, low=low, high=high, first_octave=first + 1)
 
 
 def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -110,10 +110,10 @@ def _misfit(rest: FloatArray, law: Law) -> str | None:
     assert continuous is not None
     ks, mean, found = ks_distance(rest, continuous), continuous.mean, float(rest.mean())
     if ks > max(LARGEST_KS, KS_CRITICAL / np.sqrt(rest.size)):
-        return f"no family fits (the best, {law.family}, is off by a KS distance of {ks:.3f})"
+        return f"{law.family}, the best family, is off by a KS distance of {ks:.3f}"
     standard_error = float(rest.std()) / np.sqrt(rest.size)
     if not abs(mean - found) <= max(LARGEST_MEAN_ERROR * found, 2 * standard_error):
-        return f"no family keeps the mean (that of the best, {law.family}, is {mean:.4g} rather than {found:.4g})"
+        return f"{law.family}, the best family, has the mean {mean:.4g} rather than {found:.4g}"
     return None
 
 

@@ -13,8 +13,10 @@ from trafficgen.models import BurstProcess, Law, PacketProcess, RenewalProcess
 from trafficgen.units import FloatArray, IntArray
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
-_FEWEST_BURSTS = 10
+_FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
+#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
+_NOTABLE_KS = 0.02
 
 GeneratorOf = Callable[[str], np.random.Generator]
 
@@ -37,7 +39,7 @@ def fit_process(
 ) -> FittedProcess:
     """Fit the packet process of one stream in one phase.
 
-    Bursts are taken when a threshold was found in the stream's gaps, the phase has ten bursts or more, and these have
+    Bursts are taken when a threshold was found in the stream's gaps, the phase has five bursts or more, and these have
     more than one packet on average; else gaps and sizes are drawn independently (renewal).
 
     Args:
@@ -71,7 +73,8 @@ class _Fitter:
         """Return the law that generation is to use for a quantity."""
         tick = self._tick_s if unit == "s" else 1.0
         fitted: FittedLaw = fit_law(sample, unit=unit, tick=tick, generator=self._generator_of(quantity))
-        if fitted.problem:
+        notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
+        if fitted.problem and notable:
             self.problems[quantity] = fitted.problem
         return fitted.law
 

@@ -98,10 +98,9 @@ def _fit_stream(
             tick_s=tick_s,
             generator_of=generator_of,
         )
-        to.warnings.extend(
-            f"{name}, {phase_name}, {quantity}: {problem}; the model keeps a smoothed empirical law"
-            for quantity, problem in found.problems.items()
-        )
+        if found.problems:
+            each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
+            to.warnings.append(f"{name}, {phase_name}: no family fits, smoothed empirical laws stand in: {each}")
         start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
         fitted.append(
             Phase(
