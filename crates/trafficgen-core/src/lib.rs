@@ -6,3 +6,4 @@
 pub mod capture;
 pub mod flow;
 pub mod packet;
+pub mod write;

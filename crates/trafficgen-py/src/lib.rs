@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 mod columns;
 mod meter;
 mod reader;
+mod write;
 
 #[pymodule]
 fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -11,5 +12,6 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CLOCK_CANDIDATES_HZ", trafficgen_core::flow::CLOCK_CANDIDATES_HZ.to_vec())?;
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<meter::FlowMeter>()?;
+    module.add_class::<write::PyCaptureWriter>()?;
     Ok(())
 }

@@ -1,0 +1,57 @@
+"""A flow table for packets that came without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables.addresses import HOSTS_IN_RANGE, documentation_client, documentation_server
+from trafficgen.tables.counts import with_counts
+
+_SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
+_FIRST_CLIENT_PORT = 40_000
+_CLIENT_PORTS = 12_000
+#: Higher ids are taken for a damaged column, not for flows.
+MOST_FLOWS = 1 << 22
+
+
+def inferred_flows(packets: pa.Table) -> pa.Table:
+    """Return a flow table with a row for every id up to the highest in the column ``flow``.
+
+    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that tell the flows
+    apart.
+
+    Raises:
+        ValueError: If an id is :data:`MOST_FLOWS` or more.
+    """
+    count = int(packets.column("flow").to_numpy().max()) + 1 if packets.num_rows else 0
+    if count > MOST_FLOWS:
+        raise ValueError(f"column 'flow' has the id {count - 1}; without a flow table ids end at {MOST_FLOWS - 1}")
+    numbers = np.arange(count)
+    zeros = np.zeros(count, dtype=np.int64)
+    # Client ports run first, by two as RTP's do, then client addresses, then servers.
+    clients, servers = numbers // _CLIENT_PORTS, numbers // (_CLIENT_PORTS * HOSTS_IN_RANGE)
+    columns: dict[str, object] = {
+        field.name: pa.array(zeros).cast(field.type) for field in FLOW_SCHEMA if _counts(field)
+    }
+    columns |= {
+        "flow": pa.array(numbers, type=pa.uint32()),
+        "protocol": ["udp"] * count,
+        "server": [documentation_server(int(number)) for number in servers],
+        "server_port": pa.array(np.full(count, _SERVER_PORT), type=pa.uint16()),
+        "client": [documentation_client(int(number)) for number in clients],
+        "client_port": pa.array(_FIRST_CLIENT_PORT + 2 * (numbers % _CLIENT_PORTS), type=pa.uint16()),
+        "media": ["unknown"] * count,
+    }
+    for name in ("ssrc", "payload_type", "clock_hz"):
+        columns[name] = pa.nulls(count, FLOW_SCHEMA.field(name).type)
+    flows = pa.Table.from_pydict({name: columns[name] for name in FLOW_SCHEMA.names}, schema=FLOW_SCHEMA)
+    table = PacketTable(packets=packets, flows=flows)
+    return replace(table, flows=with_counts(table)).flows
+
+
+def _counts(field: pa.Field) -> bool:
+    return bool(pa.types.is_integer(field.type)) and not field.nullable

@@ -1,0 +1,174 @@
+"""Packet tables from Parquet and CSV files, ours and others' that have the required columns."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.errors import CaptureWarning, PacketTableError
+from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
+
+_REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
+_COLUMNS_REMEDY = (
+    f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
+)
+_FILE_REMEDY = "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same columns"
+
+
+def read_parquet_table(path: str | Path) -> PacketTable:
+    """Return the packet table in a Parquet file.
+
+    A file without our metadata is accepted when it has the required columns: its flow table is inferred from the
+    column ``flow`` (UDP between documentation addresses). Columns that no packet table has are left out; integers of
+    another width are converted where they fit.
+
+    Raises:
+        PacketTableError: If the file cannot be read, is not Parquet, lacks columns, or holds impossible values.
+
+    Warns:
+        CaptureWarning: If the packets were not in order of time and had to be sorted.
+    """
+    name = str(path)
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
+            packets = file.read(columns=columns).replace_schema_metadata(None)
+    except (OSError, pa.ArrowException) as error:
+        raise PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+    packets = _fitted(packets, name)
+    metadata = (schema.metadata or {}).get(METADATA_KEY)
+    if metadata is None:
+        return _with_inferred_flows(packets, name)
+    try:
+        table = table_from_metadata(packets, json.loads(metadata))
+    except (ValueError, AttributeError) as error:
+        remedy = "write the table anew with the trafficgen that reads it"
+        raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
+    return _checked(table, name)
+
+
+def read_csv_table(path: str | Path) -> PacketTable:
+    """Return the packet table in ``NAME.csv`` with the flow table in ``NAME.flows.csv``.
+
+    Without the second file the flow table is inferred, as :func:`read_parquet_table` does it.
+
+    Raises:
+        PacketTableError: If a file cannot be read, lacks columns, or holds impossible values.
+
+    Warns:
+        CaptureWarning: If the packets were not in order of time and had to be sorted.
+    """
+    path = Path(path)
+    packets = _fitted(_read_csv(path, PACKET_SCHEMA), str(path))
+    flows_path = path.with_suffix(".flows.csv")
+    if not flows_path.exists():
+        return _with_inferred_flows(packets, str(path))
+    flows = _read_csv(flows_path, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
+    origins = flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
+    if len(origins) > 1 or None in origins:
+        raise PacketTableError(
+            file=str(flows_path), problem="origin_ns is not the same in all rows", remedy="give all flows one origin"
+        )
+    origin_ns = origins[0] if origins else 0
+    try:
+        flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
+        table = PacketTable(packets=packets, flows=flows, origin_ns=origin_ns)
+    except (KeyError, ValueError, pa.ArrowException) as error:
+        remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
+        raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
+    return _checked(table, str(path))
+
+
+def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
+    try:
+        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+    except ValueError as error:
+        raise PacketTableError(file=name, problem=str(error), remedy="number the flows from 0") from error
+
+
+def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
+    types = {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
+    options = csv.ConvertOptions(
+        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    try:
+        return csv.read_csv(path, convert_options=options)
+    except (OSError, pa.ArrowException) as error:
+        raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+
+
+def _fitted(packets: pa.Table, name: str) -> pa.Table:
+    """Return the known columns in the schema's types; optional ones without any value are left out."""
+    columns: dict[str, pa.ChunkedArray] = {}
+    for field in PACKET_SCHEMA:
+        if field.name not in packets.column_names:
+            continue
+        column = packets.column(field.name)
+        if field in OPTIONAL_FIELDS and column.null_count == len(column):
+            continue
+        columns[field.name] = _converted(column, field, name)
+    missing = [column for column in _REQUIRED_NAMES if column not in columns]
+    if missing:
+        raise PacketTableError(file=name, problem=f"column {missing[0]!r} is missing", remedy=_COLUMNS_REMEDY)
+    return pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
+
+
+def _converted(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:
+    if not field.nullable and column.null_count:
+        problem = f"column {field.name!r} has {column.null_count} nulls where none are allowed"
+        raise PacketTableError(file=name, problem=problem, remedy=_COLUMNS_REMEDY)
+    if column.type == field.type:
+        return column
+    fits = _kind(column.type) == _kind(field.type)
+    try:
+        if fits:
+            return column.cast(field.type)
+        problem = f"column {field.name!r} is {column.type}, expected {field.type}"
+    except pa.ArrowException as error:
+        problem = f"column {field.name!r}: {_first_line(error)}"
+    raise PacketTableError(file=name, problem=problem, remedy=_COLUMNS_REMEDY)
+
+
+def _kind(arrow_type: pa.DataType) -> str:
+    """Return what a type holds; only types of the same kind are converted."""
+    if pa.types.is_integer(arrow_type):
+        return "integer"
+    if pa.types.is_dictionary(arrow_type):
+        return _kind(arrow_type.value_type)
+    return "string" if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) else str(arrow_type)
+
+
+def _checked(table: PacketTable, name: str) -> PacketTable:
+    """Return the table in order of time, its flow ids checked against the flow table."""
+    ids = np.asarray(table.flows.column("flow").to_numpy())
+    if not np.array_equal(ids, np.arange(len(ids))):
+        remedy = "number the rows of the flow table from 0"
+        raise PacketTableError(file=name, problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
+    highest = int(table.flow.max(initial=0))
+    if len(table) and highest >= len(ids):
+        row = int(np.argmax(table.flow >= len(ids)))
+        problem = f"packet {row} is of flow {int(table.flow[row])}, the flow table has {len(ids)} rows"
+        raise PacketTableError(file=name, problem=problem, remedy="give every flow a row in the flow table")
+    in_order = table.sorted_by_time()
+    if in_order is not table:
+        warnings.warn(f"{name}: packets were not in order of time and have been sorted", CaptureWarning, stacklevel=3)
+    return in_order
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+def _cannot_read(error: Exception) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else _first_line(error)
+    return f"cannot be read ({reason})"

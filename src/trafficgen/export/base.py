@@ -1,0 +1,108 @@
+"""What every exporter shares: projection report, shape of a writer, output that appears whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from trafficgen.errors import OutputFileError
+from trafficgen.tables import PacketTable
+
+#: Whose capture an output stands for; see :func:`trafficgen.export.view.seen_by`.
+View = Literal["sender", "receiver"]
+
+
+@dataclass(frozen=True)
+class TimingError:
+    """Difference between the times of the table and those of the output.
+
+    Attributes:
+        max: Largest absolute difference of a packet, s.
+        mean: Mean absolute difference, s.
+    """
+
+    max: float = 0.0
+    mean: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProjectionReport:
+    """What an export kept of a packet table and what the target could not hold.
+
+    Attributes:
+        target: Name of the target.
+        files: Names of the files written, in their folder.
+        packets: Packets in the output.
+        packets_changed: Packets whose IP length or time differs from the table's.
+        bytes_before: IP bytes of the packets that were to be written.
+        bytes_after: IP bytes of the packets that were written.
+        timing_error_s: Error of the times, s.
+        cannot_express: What the output lacks, a sentence each.
+    """
+
+    target: str
+    files: tuple[str, ...]
+    packets: int
+    packets_changed: int
+    bytes_before: int
+    bytes_after: int
+    timing_error_s: TimingError = TimingError()
+    cannot_express: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as the JSON object that ``trafficgen export --json`` prints."""
+        report = asdict(self)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in report.items()}
+
+
+class Writer(Protocol):
+    """Writes a packet table to a file; options follow by keyword."""
+
+    def __call__(self, table: PacketTable, path: str | Path) -> ProjectionReport:
+        """Write and say what was kept."""
+        ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """One format that a packet table can be written in.
+
+    Attributes:
+        name: Name on the command line.
+        suffix: Ending of the file that is written.
+        write: The writer.
+        takes_view: Whether ``write`` has the option ``view``.
+        takes_snaplen: Whether ``write`` has the option ``snaplen_bytes``.
+    """
+
+    name: str
+    suffix: str
+    write: Writer
+    takes_view: bool = False
+    takes_snaplen: bool = False
+
+
+@contextmanager
+def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Give temporary names beside ``paths``; rename them at the end, or remove them when anything fails.
+
+    Raises:
+        OutputFileError: If a file cannot be written.
+    """
+    parts = [path.with_name(f".{path.name}.part") for path in paths]
+    try:
+        yield parts
+        for part, path in zip(parts, paths, strict=True):
+            part.replace(path)
+    except OSError as error:
+        raise OutputFileError(
+            file=", ".join(str(path) for path in paths),
+            problem=f"cannot be written ({error.strerror or error})",
+            remedy="choose a folder that exists, is writable and has room",
+        ) from error
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)

@@ -1,0 +1,24 @@
+"""The table of targets: everything that a packet table can be exported to."""
+
+from __future__ import annotations
+
+from trafficgen.export.base import Target
+from trafficgen.export.csv import write_csv
+from trafficgen.export.parquet import write_parquet
+from trafficgen.export.pcap import write_pcap, write_pcapng
+
+#: Targets by their name on the command line; a new exporter is entered here and nowhere else.
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        Target(name="pcap", suffix=".pcap", write=write_pcap, takes_view=True, takes_snaplen=True),
+        Target(name="pcapng", suffix=".pcapng", write=write_pcapng, takes_view=True, takes_snaplen=True),
+        Target(name="csv", suffix=".csv", write=write_csv, takes_view=True),
+        Target(name="parquet", suffix=".parquet", write=write_parquet),
+    )
+}
+
+
+def target_for(path_suffix: str) -> Target | None:
+    """Return the target whose files end so (``".pcap"``, any case), or ``None``."""
+    return next((target for target in TARGETS.values() if target.suffix == path_suffix.lower()), None)

@@ -1,0 +1,33 @@
+"""Whose capture an output stands for: the sender's, or the receiver's behind the path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from trafficgen.export.base import View
+from trafficgen.tables import PacketTable
+from trafficgen.tables.counts import with_counts
+
+
+def seen_by(table: PacketTable, view: View) -> PacketTable:
+    """Return the packets at the times at which one end saw them.
+
+    ``"sender"`` is the table as it is. ``"receiver"`` has the packets that arrived, at their arrival, in that order,
+    and a flow table counted anew; where no arrival is known at all (a capture, open-loop traffic) it is the table too.
+
+    Raises:
+        ValueError: If ``view`` is neither.
+    """
+    if view not in ("sender", "receiver"):
+        raise ValueError(f"view must be 'sender' or 'receiver', not {view!r}")
+    arrived = table.known("arrival_ns")
+    if view == "sender" or not arrived.any():
+        return table
+    received = table.select(arrived)
+    place = received.packets.schema.get_field_index("time_ns")
+    field = received.packets.schema.field(place)
+    arrival_ns = received.column("arrival_ns").cast(pa.int64())
+    received = replace(received, packets=received.packets.set_column(place, field, arrival_ns)).sorted_by_time()
+    return replace(received, flows=with_counts(received))

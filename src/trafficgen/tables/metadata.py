@@ -1,0 +1,49 @@
+"""What travels with the packets of a table: origin, flow table, signalling, notes, as one JSON object."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from trafficgen.tables.flow import FLOW_SCHEMA
+from trafficgen.tables.packet import PacketTable
+from trafficgen.tables.signalling import SIGNALLING_SCHEMA
+
+#: Key of the object in a Parquet file's schema metadata.
+METADATA_KEY = b"trafficgen"
+TABLE_SCHEMA_VERSION = "1.0"
+
+
+def table_metadata(table: PacketTable) -> dict[str, object]:
+    """Return everything but the packets, JSON-compatible.
+
+    ``arrival_null_means`` says what a packet without ``arrival_ns`` is: ``"lost"``, or ``"unknown"`` where no arrival
+    is known at all. Tables stand column by column.
+    """
+    return {
+        "schema_version": TABLE_SCHEMA_VERSION,
+        "origin_ns": table.origin_ns,
+        "arrival_null_means": "lost" if bool(table.known("arrival_ns").any()) else "unknown",
+        "flows": table.flows.to_pydict(),
+        "signalling": table.signalling.to_pydict(),
+        "notes": table.notes,
+    }
+
+
+def table_from_metadata(packets: pa.Table, metadata: dict[str, object]) -> PacketTable:
+    """Return the table of some packets and the object of :func:`table_metadata`.
+
+    Raises:
+        ValueError: If the object is of another major version, lacks a part, or a part does not fit its schema.
+    """
+    version = str(metadata.get("schema_version"))
+    if version.partition(".")[0] != TABLE_SCHEMA_VERSION.partition(".")[0]:
+        raise ValueError(f"schema version {version}, this program reads {TABLE_SCHEMA_VERSION}")
+    try:
+        origin_ns, notes = metadata["origin_ns"], metadata["notes"]
+        flows = pa.Table.from_pydict(metadata["flows"], schema=FLOW_SCHEMA)
+        signalling = pa.Table.from_pydict(metadata["signalling"], schema=SIGNALLING_SCHEMA)
+    except (KeyError, TypeError, AttributeError, OverflowError, pa.ArrowException) as error:
+        raise ValueError(f"metadata that does not fit ({error})") from error
+    if not isinstance(origin_ns, int) or not isinstance(notes, dict):
+        raise ValueError("metadata whose origin_ns is not a number or whose notes are not an object")
+    return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns, signalling=signalling, notes=notes)

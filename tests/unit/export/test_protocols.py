@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import pytest
+
+from trafficgen.export.protocols import protocol_number
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("udp", 17), ("TCP", 6), ("icmpv6", 58), ("ip-47", 47), ("50", 50), ("ip-256", 253), ("nameless", 253)],
+)
+def test_protocols_have_the_numbers_of_the_registry(name: str, number: int) -> None:
+    assert protocol_number(name) == number
+
+
+def test_frames_without_ip_have_no_protocol_number() -> None:
+    assert protocol_number("non-ip") is None
