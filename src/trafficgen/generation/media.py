@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.generation.renewal import nonnegative, renewal_times
+from trafficgen.generation.bursts import GeneratorOf, burst_times
+from trafficgen.generation.renewal import renewal_times
 from trafficgen.models import BurstProcess, Phase, RenewalProcess, Stream
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_array_from_s
 
 UintArray = npt.NDArray[np.uint32]
-GeneratorOf = Callable[[str], np.random.Generator]
 
 #: IP total length is a 16-bit field (RFC 791; RFC 8200 without jumbograms).
 _LARGEST_IP_BYTES = 65_535
 _RTP_HEADER_BYTES = 12
 #: Draws at once; small enough that intermediate arrays stay in the processor's cache.
 _BLOCK = 1 << 16
-#: Share of a spacing that a burst may fill where the spacing is hardly above the threshold.
-_FILLED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -110,52 +107,15 @@ def _renewal_packets(
 def _burst_packets(
     process: BurstProcess, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
 ) -> tuple[FloatArray, UintArray, IntArray]:
-    starts_s = renewal_times(
-        process.spacing_s.distribution(),
-        start_s=start_s,
-        end_s=end_s,
-        first_at_start=first,
-        generator=generator_of("spacing_s"),
+    times_s, first_rows = burst_times(
+        process, start_s=start_s, end_s=end_s, first_at_start=first, generator_of=generator_of
     )
-    spacing_s, starts_s = np.diff(starts_s), starts_s[:-1]
-    drawn = process.burst_packets.distribution().sample(generator_of("burst_packets"), starts_s.size)
-    counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
-    first_rows = np.cumsum(counts) - counts
-    offsets_s = _offsets(process, counts, first_rows, spacing_s=spacing_s, generator_of=generator_of)
-    times_s = np.repeat(starts_s, counts)
-    times_s += offsets_s
     ip_bytes = _sizes(process.packet_bytes.distribution(), times_s.size, generator_of("packet_bytes"))
+    last_rows = np.append(first_rows[1:], times_s.size) - 1
     last_law = process.last_packet_bytes.distribution()
-    ip_bytes[first_rows + counts - 1] = _sizes(last_law, starts_s.size, generator_of("last_packet_bytes"))
+    ip_bytes[last_rows] = _sizes(last_law, last_rows.size, generator_of("last_packet_bytes"))
     within = int(np.searchsorted(times_s, end_s))  # a burst that crosses the end of the phase is cut
     return times_s[:within], ip_bytes[:within], first_rows[first_rows < within]
-
-
-def _offsets(
-    process: BurstProcess, counts: IntArray, first_rows: IntArray, *, spacing_s: FloatArray, generator_of: GeneratorOf
-) -> FloatArray:
-    """Return the time of each packet after the start of its burst, s.
-
-    A burst that would reach into the next one, or so close to it that both would count as one, is squeezed: spacing
-    and packets, and with them the rate, stay as drawn.
-    """
-    total = int(counts.sum())
-    if process.gap_within_s is None:
-        return np.zeros(total)
-    law = process.gap_within_s.distribution()
-    gaps_s = np.empty(total)
-    generator = generator_of("gap_within_s")
-    for row in range(0, total, _BLOCK):
-        gaps_s[row : row + _BLOCK] = nonnegative(law.sample(generator, min(_BLOCK, total - row)), law)
-    gaps_s[first_rows] = 0.0
-    offsets_s = np.cumsum(gaps_s, out=gaps_s)
-    offsets_s -= np.repeat(offsets_s[first_rows], counts)
-    length_s = offsets_s[first_rows + counts - 1]
-    available_s = np.maximum(spacing_s - process.threshold_s, _FILLED_SHARE * spacing_s)
-    if np.any(length_s > available_s):
-        squeeze = np.minimum(1.0, available_s / np.maximum(length_s, available_s))
-        offsets_s *= np.repeat(squeeze, counts)
-    return offsets_s
 
 
 def _sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> UintArray:
