@@ -2,5 +2,14 @@
 
 from trafficgen.capture.read import CapturePackets, read_capture
 from trafficgen.capture.scan import CaptureScan, Progress, scan_capture
+from trafficgen.capture.table_files import read_csv_table, read_parquet_table
 
-__all__ = ["CapturePackets", "CaptureScan", "Progress", "read_capture", "scan_capture"]
+__all__ = [
+    "CapturePackets",
+    "CaptureScan",
+    "Progress",
+    "read_capture",
+    "read_csv_table",
+    "read_parquet_table",
+    "scan_capture",
+]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
 from trafficgen.errors import SelectionError
 from trafficgen.flows.media import media_packets
@@ -85,6 +86,21 @@ def choose_session(table: PacketTable, *, flow: int | None = None, session: int 
     _require(session, sorted(set(session_of.values())), what="session")
     members = [number for number, its_session in session_of.items() if its_session == session]
     return _view(table, session=session, flows=members, media_bytes=media_bytes, alone=False)
+
+
+def heaviest_session(flows: pa.Table) -> int | None:
+    """Return the session that carries most bytes to a client, as far as a flow table tells; None where none does.
+
+    Flows of control and flows without payload to the client carry no media and do not make a session a candidate.
+    """
+    columns = flows.to_pydict()
+    weight: dict[int, int] = {}
+    candidates = set()
+    for index, session in enumerate(columns["session"]):
+        weight[session] = weight.get(session, 0) + columns["frame_bytes_to_client"][index]
+        if columns["payload_bytes_to_client"][index] and columns["media"][index] != "control":
+            candidates.add(session)
+    return min(candidates, key=lambda session: (-weight[session], session), default=None)
 
 
 def _view(table: PacketTable, *, session: int, flows: list[int], media_bytes: FloatArray, alone: bool) -> SessionView:
