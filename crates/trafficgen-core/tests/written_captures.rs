@@ -9,8 +9,7 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapNGReader};
 use proptest::prelude::*;
 use trafficgen_core::write::{
-    CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteError,
-    WriteOptions, WriteSummary,
+    CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions, WriteSummary,
 };
 
 const OPTIONS: WriteOptions = WriteOptions {
@@ -142,23 +141,15 @@ fn assert_sound(frame: &[u8], ip_bytes: u32) {
             assert_eq!(u32::from(header.total_len), ip_bytes);
             match transport {
                 TransportSlice::Udp(udp) => {
-                    let sum = udp
-                        .to_header()
-                        .calc_checksum_ipv4(&header, udp.payload())
-                        .unwrap();
+                    let sum = udp.to_header().calc_checksum_ipv4(&header, udp.payload()).unwrap();
                     assert_eq!(udp.checksum(), sum);
                 }
-                TransportSlice::Tcp(tcp) => assert_eq!(
-                    tcp.checksum(),
-                    tcp.calc_checksum_ipv4(header.source, header.destination)
-                        .unwrap()
-                ),
-                TransportSlice::Icmpv4(icmp) => assert_eq!(
-                    Sum16BitWords::new()
-                        .add_slice(icmp.slice())
-                        .ones_complement(),
-                    0
-                ),
+                TransportSlice::Tcp(tcp) => {
+                    assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv4(header.source, header.destination).unwrap())
+                }
+                TransportSlice::Icmpv4(icmp) => {
+                    assert_eq!(Sum16BitWords::new().add_slice(icmp.slice()).ones_complement(), 0)
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -167,17 +158,12 @@ fn assert_sound(frame: &[u8], ip_bytes: u32) {
             assert_eq!(u32::from(header.payload_length) + 40, ip_bytes);
             match transport {
                 TransportSlice::Udp(udp) => {
-                    let sum = udp
-                        .to_header()
-                        .calc_checksum_ipv6(&header, udp.payload())
-                        .unwrap();
+                    let sum = udp.to_header().calc_checksum_ipv6(&header, udp.payload()).unwrap();
                     assert_eq!(udp.checksum(), sum);
                 }
-                TransportSlice::Tcp(tcp) => assert_eq!(
-                    tcp.checksum(),
-                    tcp.calc_checksum_ipv6(header.source, header.destination)
-                        .unwrap()
-                ),
+                TransportSlice::Tcp(tcp) => {
+                    assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv6(header.source, header.destination).unwrap())
+                }
                 TransportSlice::Icmpv6(icmp) => {
                     assert!(icmp.is_checksum_valid(header.source, header.destination))
                 }
@@ -189,11 +175,7 @@ fn assert_sound(frame: &[u8], ip_bytes: u32) {
 }
 
 fn tcp_of(frame: &[u8]) -> etherparse::TcpHeader {
-    match SlicedPacket::from_ethernet(frame)
-        .unwrap()
-        .transport
-        .unwrap()
-    {
+    match SlicedPacket::from_ethernet(frame).unwrap().transport.unwrap() {
         TransportSlice::Tcp(tcp) => tcp.to_header(),
         other => panic!("{other:?}"),
     }
@@ -321,39 +303,17 @@ proptest! {
 fn sequence_numbers_that_the_table_leaves_open_grow_with_payload_and_acknowledge_the_other_side() {
     let mut columns = Columns::default();
     let flags = [0x02, 0x12, 0x10, 0x18, 0x10, 0x11];
-    for (to_client, ip_bytes) in [
-        (false, 40),
-        (true, 40),
-        (false, 40),
-        (true, 540),
-        (false, 40),
-        (false, 40),
-    ] {
+    for (to_client, ip_bytes) in [(false, 40), (true, 40), (false, 40), (true, 540), (false, 40), (false, 40)] {
         columns.push(1, to_client, ip_bytes);
     }
     for (payload, ip_bytes) in columns.payload_bytes.iter_mut().zip(&columns.ip_bytes) {
         *payload = ip_bytes - 40;
     }
-    let with_flags = PacketColumns {
-        tcp_flags: Some(Nullable {
-            values: &flags,
-            known: None,
-        }),
-        ..columns.plain()
-    };
+    let with_flags = PacketColumns { tcp_flags: Some(Nullable { values: &flags, known: None }), ..columns.plain() };
     let (file, _) = written(&four_flows(), &with_flags, OPTIONS).unwrap();
-    let headers: Vec<_> = records(&file, Container::Pcap)
-        .iter()
-        .map(|(_, _, frame)| tcp_of(frame))
-        .collect();
-    let numbers: Vec<_> = headers
-        .iter()
-        .map(|h| (h.sequence_number, h.acknowledgment_number))
-        .collect();
-    assert_eq!(
-        numbers,
-        [(1, 0), (1, 2), (2, 2), (2, 2), (2, 502), (2, 502)]
-    );
+    let headers: Vec<_> = records(&file, Container::Pcap).iter().map(|(_, _, frame)| tcp_of(frame)).collect();
+    let numbers: Vec<_> = headers.iter().map(|h| (h.sequence_number, h.acknowledgment_number)).collect();
+    assert_eq!(numbers, [(1, 0), (1, 2), (2, 2), (2, 2), (2, 502), (2, 502)]);
 }
 
 #[test]
@@ -363,13 +323,7 @@ fn a_udp_checksum_that_comes_out_as_zero_is_sent_as_all_ones() {
     let count = sequence.len();
     let mut columns = Columns::default();
     (0..count).for_each(|_| columns.push(0, true, 40));
-    let with_rtp = PacketColumns {
-        rtp_sequence: Some(Nullable {
-            values: &sequence,
-            known: None,
-        }),
-        ..columns.plain()
-    };
+    let with_rtp = PacketColumns { rtp_sequence: Some(Nullable { values: &sequence, known: None }), ..columns.plain() };
     let (file, _) = written(&four_flows(), &with_rtp, OPTIONS).unwrap();
     let checksums: Vec<u16> = records(&file, Container::Pcap)
         .iter()
@@ -388,9 +342,7 @@ fn identifications_of_one_direction_grow_by_one() {
         .iter()
         .map(|(_, _, frame)| u16::from_be_bytes([frame[18], frame[19]]))
         .collect();
-    assert!(found
-        .windows(2)
-        .all(|pair| pair[1] == pair[0].wrapping_add(1)));
+    assert!(found.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)));
 }
 
 #[test]
@@ -400,14 +352,8 @@ fn only_tcp_forbids_fragmenting_and_every_packet_has_64_hops_left() {
     columns.push(1, true, 100);
     let (file, _) = written(&four_flows(), &columns.plain(), OPTIONS).unwrap();
     let frames = records(&file, Container::Pcap);
-    assert_eq!(
-        frames.iter().map(|(_, _, f)| f[20]).collect::<Vec<_>>(),
-        [0x00, 0x40]
-    );
-    assert_eq!(
-        frames.iter().map(|(_, _, f)| f[22]).collect::<Vec<_>>(),
-        [64, 64]
-    );
+    assert_eq!(frames.iter().map(|(_, _, f)| f[20]).collect::<Vec<_>>(), [0x00, 0x40]);
+    assert_eq!(frames.iter().map(|(_, _, f)| f[22]).collect::<Vec<_>>(), [64, 64]);
 }
 
 #[test]
@@ -416,18 +362,13 @@ fn the_snaplen_cuts_the_bytes_and_keeps_the_original_length() {
         for snaplen_bytes in [20, 54, 61, 200] {
             let mut columns = Columns::default();
             (0..3).for_each(|_| columns.push(0, true, 1000));
-            let options = WriteOptions {
-                container,
-                snaplen_bytes,
-                ..OPTIONS
-            };
+            let options = WriteOptions { container, snaplen_bytes, ..OPTIONS };
             let (file, _) = written(&four_flows(), &columns.plain(), options).unwrap();
             let found = records(&file, container);
             assert_eq!(found.len(), 3);
             assert!(found
                 .iter()
-                .all(|(_, original, bytes)| *original == 1014
-                    && bytes.len() == snaplen_bytes as usize));
+                .all(|(_, original, bytes)| *original == 1014 && bytes.len() == snaplen_bytes as usize));
         }
     }
 }
@@ -438,24 +379,10 @@ fn a_packet_too_small_for_its_headers_is_named_or_raised_as_asked() {
     columns.push(0, true, 100);
     columns.push(1, true, 39);
     let refused = written(&four_flows(), &columns.plain(), OPTIONS);
-    assert!(matches!(
-        refused,
-        Err(WriteError::TooSmall {
-            row: 1,
-            flow: 1,
-            ip_bytes: 39,
-            required_bytes: 40
-        })
-    ));
-    let options = WriteOptions {
-        raise_small: true,
-        ..OPTIONS
-    };
+    assert!(matches!(refused, Err(WriteError::TooSmall { row: 1, flow: 1, ip_bytes: 39, required_bytes: 40 })));
+    let options = WriteOptions { raise_small: true, ..OPTIONS };
     let (file, summary) = written(&four_flows(), &columns.plain(), options).unwrap();
-    assert_eq!(
-        (summary.packets, summary.packets_raised, summary.ip_bytes),
-        (2, 1, 140)
-    );
+    assert_eq!((summary.packets, summary.packets_raised, summary.ip_bytes), (2, 1, 140));
     assert_sound(&records(&file, Container::Pcap)[1].2, 40);
 }
 
@@ -465,61 +392,20 @@ fn impossible_lengths_flows_and_times_are_refused_with_the_row() {
         let mut columns = Columns::default();
         (0..3).for_each(|_| columns.push(0, true, 100));
         change(&mut columns);
-        written(
-            &four_flows(),
-            &columns.plain(),
-            WriteOptions {
-                origin_ns,
-                ..OPTIONS
-            },
-        )
-        .map(|_| ())
-        .unwrap_err()
+        written(&four_flows(), &columns.plain(), WriteOptions { origin_ns, ..OPTIONS }).map(|_| ()).unwrap_err()
     };
     let error = refused(|c| c.ip_bytes[2] = 65_536, 0);
-    assert!(matches!(
-        error,
-        WriteError::TooLarge {
-            row: 2,
-            allowed_bytes: 65_535,
-            ..
-        }
-    ));
-    assert!(matches!(
-        refused(|c| c.flow[1] = 6, 0),
-        WriteError::UnknownFlow {
-            row: 1,
-            flow: 6,
-            flows: 6
-        }
-    ));
-    assert!(matches!(
-        refused(|c| c.time_ns[1] = 5_000, 0),
-        WriteError::OutOfOrder {
-            row: 2,
-            back_ns: 3_000
-        }
-    ));
-    assert!(matches!(
-        refused(|_| (), -1),
-        WriteError::BeforeEpoch { row: 0 }
-    ));
-    assert!(matches!(
-        refused(|_| (), i64::MAX),
-        WriteError::TooLate { row: 0 }
-    ));
-    assert!(matches!(
-        refused(|c| c.flow.truncate(1), 0),
-        WriteError::ColumnLength { column: "flow", .. }
-    ));
+    assert!(matches!(error, WriteError::TooLarge { row: 2, allowed_bytes: 65_535, .. }));
+    assert!(matches!(refused(|c| c.flow[1] = 6, 0), WriteError::UnknownFlow { row: 1, flow: 6, flows: 6 }));
+    assert!(matches!(refused(|c| c.time_ns[1] = 5_000, 0), WriteError::OutOfOrder { row: 2, back_ns: 3_000 }));
+    assert!(matches!(refused(|_| (), -1), WriteError::BeforeEpoch { row: 0 }));
+    assert!(matches!(refused(|_| (), i64::MAX), WriteError::TooLate { row: 0 }));
+    assert!(matches!(refused(|c| c.flow.truncate(1), 0), WriteError::ColumnLength { column: "flow", .. }));
 }
 
 #[test]
 fn frames_without_ip_are_left_out_and_counted() {
-    let flows = vec![
-        ends(Protocol::NotIp, "0.0.0.0", "0.0.0.0"),
-        ends(Protocol::Udp, "192.0.2.1", "198.51.100.2"),
-    ];
+    let flows = vec![ends(Protocol::NotIp, "0.0.0.0", "0.0.0.0"), ends(Protocol::Udp, "192.0.2.1", "198.51.100.2")];
     let mut columns = Columns::default();
     columns.push(0, true, 0);
     columns.push(1, true, 100);
@@ -532,10 +418,7 @@ fn frames_without_ip_are_left_out_and_counted() {
 fn a_flow_between_ip_versions_is_refused() {
     let flows = [ends(Protocol::Udp, "192.0.2.1", "2001:db8::2")];
     let refused = CaptureWriter::new(Vec::new(), &flows, OPTIONS);
-    assert!(matches!(
-        refused.map(|_| ()),
-        Err(WriteError::MixedVersions { flow: 0, .. })
-    ));
+    assert!(matches!(refused.map(|_| ()), Err(WriteError::MixedVersions { flow: 0, .. })));
 }
 
 #[test]

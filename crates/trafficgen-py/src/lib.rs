@@ -1,11 +1,17 @@
 //! Python binding of trafficgen-core: contents page. Each module converts, releases the GIL and maps errors, nothing else.
 use pyo3::prelude::*;
 
+mod columns;
+mod meter;
+mod reader;
 mod write;
 
 #[pymodule]
 fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("CLOCK_CANDIDATES_HZ", trafficgen_core::flow::CLOCK_CANDIDATES_HZ.to_vec())?;
+    module.add_class::<reader::CaptureReader>()?;
+    module.add_class::<meter::FlowMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
     Ok(())
 }

@@ -16,40 +16,29 @@ mod trafficgen_errors {
 use trafficgen_errors::ExportError;
 
 /// Values, and where they are known (`None`: everywhere).
-type NullableArray<'py, T> = (
-    PyReadonlyArray1<'py, T>,
-    Option<PyReadonlyArray1<'py, bool>>,
-);
+type NullableArray<'py, T> = (PyReadonlyArray1<'py, T>, Option<PyReadonlyArray1<'py, bool>>);
 
 fn python_error(error: WriteError) -> PyErr {
     match error {
         WriteError::Io(error) => error.into(),
-        WriteError::ColumnLength { .. } | WriteError::Closed => {
-            PyValueError::new_err(error.to_string())
-        }
+        WriteError::ColumnLength { .. } | WriteError::Closed => PyValueError::new_err(error.to_string()),
         other => ExportError::new_err(other.to_string()),
     }
 }
 
-fn nullable<'a, T: Element>(
-    array: Option<&'a NullableArray<'_, T>>,
-) -> PyResult<Option<Nullable<'a, T>>> {
+fn nullable<'a, T: Element>(array: Option<&'a NullableArray<'_, T>>) -> PyResult<Option<Nullable<'a, T>>> {
     let Some((values, known)) = array else {
         return Ok(None);
     };
     let known = known.as_ref().map(|known| known.as_slice()).transpose()?;
-    Ok(Some(Nullable {
-        values: values.as_slice()?,
-        known,
-    }))
+    Ok(Some(Nullable { values: values.as_slice()?, known }))
 }
 
 /// Row of the flow table: protocol number (`None`: not IP), server, its port, client, its port, payload type, SSRC.
 type FlowRow = (Option<u8>, String, u16, String, u16, u8, u32);
 
 fn address(flow: usize, text: &str) -> PyResult<IpAddr> {
-    text.parse()
-        .map_err(|_| ExportError::new_err(format!("flow {flow}: {text:?} is not an IP address")))
+    text.parse().map_err(|_| ExportError::new_err(format!("flow {flow}: {text:?} is not an IP address")))
 }
 
 fn flow_ends(flow: usize, row: &FlowRow) -> PyResult<FlowEnds> {
@@ -87,26 +76,15 @@ impl PyCaptureWriter {
         snaplen_bytes: u32,
         raise_small: bool,
     ) -> PyResult<Self> {
-        let ends = flows
-            .iter()
-            .enumerate()
-            .map(|(flow, row)| flow_ends(flow, row))
-            .collect::<PyResult<Vec<_>>>()?;
+        let ends = flows.iter().enumerate().map(|(flow, row)| flow_ends(flow, row)).collect::<PyResult<Vec<_>>>()?;
         let options = WriteOptions {
-            container: if pcapng {
-                Container::Pcapng
-            } else {
-                Container::Pcap
-            },
+            container: if pcapng { Container::Pcapng } else { Container::Pcap },
             origin_ns,
             snaplen_bytes,
             raise_small,
         };
-        let writer =
-            CaptureWriter::new(File::create(path)?, &ends, options).map_err(python_error)?;
-        Ok(Self {
-            writer: Some(writer),
-        })
+        let writer = CaptureWriter::new(File::create(path)?, &ends, options).map_err(python_error)?;
+        Ok(Self { writer: Some(writer) })
     }
 
     #[pyo3(signature = (
@@ -148,20 +126,14 @@ impl PyCaptureWriter {
             tcp_window: nullable(tcp_window.as_ref())?,
         };
         // A writer that failed half-way is not used again.
-        let mut writer = self
-            .writer
-            .take()
-            .ok_or_else(|| python_error(WriteError::Closed))?;
+        let mut writer = self.writer.take().ok_or_else(|| python_error(WriteError::Closed))?;
         py.detach(|| writer.write(&columns)).map_err(python_error)?;
         self.writer = Some(writer);
         Ok(())
     }
 
     fn finish(&mut self, py: Python<'_>) -> PyResult<std::collections::HashMap<&'static str, u64>> {
-        let writer = self
-            .writer
-            .take()
-            .ok_or_else(|| python_error(WriteError::Closed))?;
+        let writer = self.writer.take().ok_or_else(|| python_error(WriteError::Closed))?;
         let (_, summary) = py.detach(|| writer.finish()).map_err(python_error)?;
         Ok([
             ("packets", summary.packets),

@@ -4,9 +4,50 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CaptureWriter", "__version__"]
+from trafficgen._core.types import CapturedFlowsDict, CountsDict, FlowCountsDict, RtpStreamDict
+
+__all__ = ["CLOCK_CANDIDATES_HZ", "CaptureReader", "CaptureWriter", "FlowMeter", "__version__"]
 
 __version__: str
+CLOCK_CANDIDATES_HZ: list[int]
+
+@final
+class CaptureReader:
+    def __new__(
+        cls,
+        paths: list[str],
+        *,
+        decapsulate: bool = False,
+        idle_timeout_ns: int | None = None,
+        keep_packets: bool = True,
+        keep_flows: list[bool] | None = None,
+    ) -> CaptureReader: ...
+    def read(self, packets: int) -> bool: ...
+    def progress(self) -> tuple[int, int | None]: ...
+    def counts(self) -> CountsDict: ...
+    def damages(self) -> list[str]: ...
+    def flows(self) -> CapturedFlowsDict: ...
+    def signalling(
+        self,
+    ) -> tuple[list[tuple[int, int, bool, bytes]], list[tuple[int, int, RtpStreamDict]]]: ...
+    def take_columns(self, numbers: list[int], origin_ns: int) -> dict[str, npt.NDArray[np.generic]] | None: ...
+
+@final
+class FlowMeter:
+    def __new__(cls, *, idle_timeout_ns: int | None = None) -> FlowMeter: ...
+    def update(
+        self,
+        time_ns: npt.NDArray[np.int64],
+        flow: npt.NDArray[np.uint32],
+        to_client: npt.NDArray[np.bool_],
+        frame_bytes: npt.NDArray[np.int64],
+        payload_bytes: npt.NDArray[np.int64],
+        rtp_known: npt.NDArray[np.bool_],
+        rtp_ssrc: npt.NDArray[np.uint32],
+        rtp_sequence: npt.NDArray[np.uint16],
+        rtp_timestamp: npt.NDArray[np.uint32],
+    ) -> list[int]: ...
+    def flows(self) -> FlowCountsDict: ...
 
 @final
 class CaptureWriter:

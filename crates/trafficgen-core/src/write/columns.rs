@@ -74,23 +74,13 @@ fn check<T>(column: &'static str, values: &[T], expected: usize) -> Result<(), W
     if values.len() == expected {
         return Ok(());
     }
-    Err(WriteError::ColumnLength {
-        column,
-        found: values.len(),
-        expected,
-    })
+    Err(WriteError::ColumnLength { column, found: values.len(), expected })
 }
 
-fn check_nullable<T>(
-    column: &'static str,
-    values: Option<Nullable<'_, T>>,
-    expected: usize,
-) -> Result<(), WriteError> {
+fn check_nullable<T>(column: &'static str, values: Option<Nullable<'_, T>>, expected: usize) -> Result<(), WriteError> {
     let Some(values) = values else { return Ok(()) };
     check(column, values.values, expected)?;
-    values
-        .known
-        .map_or(Ok(()), |known| check(column, known, expected))
+    values.known.map_or(Ok(()), |known| check(column, known, expected))
 }
 
 impl PacketColumns<'_> {

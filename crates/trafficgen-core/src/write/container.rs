@@ -41,36 +41,12 @@ impl Container {
         let link_type = u32::from(LINK_TYPE_ETHERNET);
         match self {
             // Version 2.4: the low half of the little-endian word comes first.
-            Self::Pcap => words([
-                PCAP_NANOSECOND_MAGIC,
-                4 << 16 | 2,
-                0,
-                0,
-                snaplen_bytes,
-                link_type,
-            ])
-            .collect(),
+            Self::Pcap => words([PCAP_NANOSECOND_MAGIC, 4 << 16 | 2, 0, 0, snaplen_bytes, link_type]).collect(),
             Self::Pcapng => {
-                let section = words([
-                    SECTION_HEADER,
-                    28,
-                    BYTE_ORDER_MAGIC,
-                    1,
-                    u32::MAX,
-                    u32::MAX,
-                    28,
-                ]);
+                let section = words([SECTION_HEADER, 28, BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
                 let option = u32::from(OPTION_TIME_RESOLUTION) | 1 << 16;
-                let interface = words([
-                    INTERFACE_DESCRIPTION,
-                    32,
-                    link_type,
-                    snaplen_bytes,
-                    option,
-                    NANOSECONDS,
-                    0,
-                    32,
-                ]);
+                let interface =
+                    words([INTERFACE_DESCRIPTION, 32, link_type, snaplen_bytes, option, NANOSECONDS, 0, 32]);
                 section.chain(interface).collect()
             }
         }
@@ -100,18 +76,7 @@ impl Container {
                 let mut head = [0; PACKET_HEAD_BYTES];
                 let (high, low) = ((facts.time_ns >> 32) as u32, facts.time_ns as u32);
                 let block_bytes = packet_block_bytes(captured);
-                put_words(
-                    &mut head,
-                    [
-                        ENHANCED_PACKET,
-                        block_bytes,
-                        0,
-                        high,
-                        low,
-                        captured,
-                        original,
-                    ],
-                );
+                put_words(&mut head, [ENHANCED_PACKET, block_bytes, 0, high, low, captured, original]);
                 buffer.extend_from_slice(&head);
             }
         }

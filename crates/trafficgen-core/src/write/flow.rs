@@ -80,9 +80,7 @@ fn mac_of_v6(address: Ipv6Addr) -> [u8; 6] {
     // FNV-1a over the 16 bytes; the second byte's top bit keeps clear of the addresses made from IPv4.
     let hash = octets
         .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &octet| {
-            (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &octet| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3));
     let [_, _, _, a, b, c, d, e] = (hash ^ (hash >> 40)).to_be_bytes();
     [0x02, a | 0x80, b, c, d, e]
 }

@@ -37,13 +37,7 @@ pub struct Frame {
 
 impl Default for Frame {
     fn default() -> Self {
-        Self {
-            bytes: [0; MOST_HEADER_BYTES],
-            header_bytes: 0,
-            frame_bytes: 0,
-            ip_bytes: 0,
-            window_cut: false,
-        }
+        Self { bytes: [0; MOST_HEADER_BYTES], header_bytes: 0, frame_bytes: 0, ip_bytes: 0, window_cut: false }
     }
 }
 
@@ -64,36 +58,17 @@ impl FrameBuilder {
             templates.push(Template::new(flow, ends, false)?);
             templates.push(Template::new(flow, ends, true)?);
         }
-        Ok(Self {
-            templates,
-            ends: flows.to_vec(),
-            raise_small,
-        })
+        Ok(Self { templates, ends: flows.to_vec(), raise_small })
     }
 
     /// Makes the headers of one packet; `false` when the flow is not IP and the packet is to be left out.
     #[inline]
-    pub fn build(
-        &mut self,
-        row_number: u64,
-        row: &PacketRow,
-        frame: &mut Frame,
-    ) -> Result<bool, WriteError> {
+    pub fn build(&mut self, row_number: u64, row: &PacketRow, frame: &mut Frame) -> Result<bool, WriteError> {
         let slot = 2 * row.flow as usize + usize::from(row.to_client);
-        let other_sequence = self
-            .templates
-            .get(slot ^ 1)
-            .map_or(1, |other| other.next_sequence);
+        let other_sequence = self.templates.get(slot ^ 1).map_or(1, |other| other.next_sequence);
         let flows = self.ends.len();
-        let (Some(template), Some(ends)) = (
-            self.templates.get_mut(slot),
-            self.ends.get(row.flow as usize),
-        ) else {
-            return Err(WriteError::UnknownFlow {
-                row: row_number,
-                flow: row.flow,
-                flows,
-            });
+        let (Some(template), Some(ends)) = (self.templates.get_mut(slot), self.ends.get(row.flow as usize)) else {
+            return Err(WriteError::UnknownFlow { row: row_number, flow: row.flow, flows });
         };
         if template.protocol == Protocol::NotIp {
             return Ok(false);
@@ -113,14 +88,7 @@ impl FrameBuilder {
         };
         match template.protocol {
             Protocol::Udp => put_udp(template, body, rtp, frame),
-            Protocol::Tcp => put_tcp(
-                template,
-                body,
-                plan.tcp_bytes,
-                &row.tcp,
-                other_sequence,
-                frame,
-            ),
+            Protocol::Tcp => put_tcp(template, body, plan.tcp_bytes, &row.tcp, other_sequence, frame),
             Protocol::IcmpEcho => put_icmp(template, body, frame),
             Protocol::Plain(_) | Protocol::NotIp => {}
         }
@@ -148,22 +116,12 @@ impl Plan {
             Protocol::Plain(_) | Protocol::NotIp => (0, false),
         };
         let has_rtp = carries_rtp && row.rtp.is_some();
-        Self {
-            tcp_bytes,
-            has_rtp,
-            header_bytes: ip + transport + if has_rtp { RTP_BYTES } else { 0 },
-        }
+        Self { tcp_bytes, has_rtp, header_bytes: ip + transport + if has_rtp { RTP_BYTES } else { 0 } }
     }
 
     /// Length of the IP packet, checked against its headers and the length field.
     #[inline]
-    fn ip_bytes(
-        &self,
-        row_number: u64,
-        row: &PacketRow,
-        is_ipv6: bool,
-        raise: bool,
-    ) -> Result<u32, WriteError> {
+    fn ip_bytes(&self, row_number: u64, row: &PacketRow, is_ipv6: bool, raise: bool) -> Result<u32, WriteError> {
         let required_bytes = self.header_bytes as u32;
         let allowed_bytes = u32::from(u16::MAX) + if is_ipv6 { IPV6_BYTES as u32 } else { 0 };
         if row.ip_bytes > allowed_bytes {
@@ -180,12 +138,7 @@ impl Plan {
         if raise {
             return Ok(required_bytes);
         }
-        Err(WriteError::TooSmall {
-            row: row_number,
-            flow: row.flow,
-            ip_bytes: row.ip_bytes,
-            required_bytes,
-        })
+        Err(WriteError::TooSmall { row: row_number, flow: row.flow, ip_bytes: row.ip_bytes, required_bytes })
     }
 }
 
@@ -215,11 +168,7 @@ fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
 fn put_ip(template: &mut Template, ip_bytes: u32, frame: &mut Frame) {
     let ip = ETHERNET_BYTES;
     if template.is_ipv6 {
-        put_u16(
-            &mut frame.bytes,
-            ip + 4,
-            (ip_bytes as usize - IPV6_BYTES) as u16,
-        );
+        put_u16(&mut frame.bytes, ip + 4, (ip_bytes as usize - IPV6_BYTES) as u16);
         return;
     }
     let (length, identification) = (ip_bytes as u16, template.next_identification);
@@ -277,21 +226,15 @@ fn put_tcp(
     frame: &mut Frame,
 ) {
     let payload_bytes = (body_bytes - header_bytes) as u32;
-    let flags = fields
-        .flags
-        .unwrap_or(if payload_bytes > 0 { PSH | ACK } else { ACK });
+    let flags = fields.flags.unwrap_or(if payload_bytes > 0 { PSH | ACK } else { ACK });
     let sequence = fields.sequence.unwrap_or(template.next_sequence);
     let acknowledgement = match fields.acknowledgement {
         Some(acknowledgement) => acknowledgement,
         None if flags & ACK != 0 => other_sequence,
         None => 0,
     };
-    let window = fields.window.map_or(DEFAULT_WINDOW, |window| {
-        window.min(u32::from(u16::MAX)) as u16
-    });
-    frame.window_cut = fields
-        .window
-        .is_some_and(|window| window > u32::from(u16::MAX));
+    let window = fields.window.map_or(DEFAULT_WINDOW, |window| window.min(u32::from(u16::MAX)) as u16);
+    frame.window_cut = fields.window.is_some_and(|window| window > u32::from(u16::MAX));
     let consumed = payload_bytes + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
     template.next_sequence = sequence.wrapping_add(consumed);
 

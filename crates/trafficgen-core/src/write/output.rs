@@ -15,11 +15,7 @@ pub(super) struct BlockOutput<W: Write> {
 
 impl<W: Write> BlockOutput<W> {
     pub fn new(sink: W) -> Self {
-        Self {
-            sink,
-            block: Vec::with_capacity(2 * BLOCK_BYTES),
-            written_bytes: 0,
-        }
+        Self { sink, block: Vec::with_capacity(2 * BLOCK_BYTES), written_bytes: 0 }
     }
 
     /// The block to append one record to.

@@ -39,18 +39,10 @@ pub(super) struct Template {
 impl Template {
     /// Makes the header of one direction.
     pub fn new(flow: usize, ends: &FlowEnds, to_client: bool) -> Result<Self, WriteError> {
-        let (source, destination) = if to_client {
-            (ends.server, ends.client)
-        } else {
-            (ends.client, ends.server)
-        };
+        let (source, destination) = if to_client { (ends.server, ends.client) } else { (ends.client, ends.server) };
         let is_ipv6 = source.is_ipv6();
         if is_ipv6 != destination.is_ipv6() && ends.protocol != Protocol::NotIp {
-            return Err(WriteError::MixedVersions {
-                flow,
-                server: ends.server,
-                client: ends.client,
-            });
+            return Err(WriteError::MixedVersions { flow, server: ends.server, client: ends.client });
         }
         let mut template = Self {
             bytes: [0; LONGEST],
@@ -98,8 +90,7 @@ impl Template {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
                 let header = &mut self.bytes[ETHERNET_BYTES..ETHERNET_BYTES + IPV4_BYTES];
                 header[0] = 0x45;
-                header[6..8]
-                    .copy_from_slice(&(if is_tcp { DONT_FRAGMENT } else { 0 }).to_be_bytes());
+                header[6..8].copy_from_slice(&(if is_tcp { DONT_FRAGMENT } else { 0 }).to_be_bytes());
                 header[8] = HOP_LIMIT;
                 header[9] = number;
                 header[12..16].copy_from_slice(&source.octets());
@@ -124,11 +115,8 @@ impl Template {
 
     fn put_transport(&mut self, flow: usize, ends: &FlowEnds, to_client: bool) {
         let offset = self.transport_offset();
-        let (source_port, destination_port) = if to_client {
-            (ends.server_port, ends.client_port)
-        } else {
-            (ends.client_port, ends.server_port)
-        };
+        let (source_port, destination_port) =
+            if to_client { (ends.server_port, ends.client_port) } else { (ends.client_port, ends.server_port) };
         let header = &mut self.bytes[offset..];
         match self.protocol {
             Protocol::Udp | Protocol::Tcp => {
@@ -146,11 +134,7 @@ impl Template {
                 header[4..6].copy_from_slice(&(flow as u16).to_be_bytes());
                 let message = PartialSum::of(&header[..ICMP_BYTES]);
                 // ICMP has no pseudo-header, ICMPv6 has (RFC 4443 section 2.3).
-                self.transport_sum = if self.is_ipv6 {
-                    self.transport_sum.plus(message)
-                } else {
-                    message
-                };
+                self.transport_sum = if self.is_ipv6 { self.transport_sum.plus(message) } else { message };
             }
             Protocol::Plain(_) | Protocol::NotIp => {}
         }

@@ -51,9 +51,7 @@ impl<W: Write> CaptureWriter<W> {
     /// Begins the file.
     pub fn new(sink: W, flows: &[FlowEnds], options: WriteOptions) -> Result<Self, WriteError> {
         let mut output = BlockOutput::new(sink);
-        output
-            .block()
-            .extend(options.container.file_head(options.snaplen_bytes));
+        output.block().extend(options.container.file_head(options.snaplen_bytes));
         Ok(Self {
             options,
             frames: FrameBuilder::new(flows, options.raise_small)?,
@@ -85,13 +83,7 @@ impl<W: Write> CaptureWriter<W> {
     /// Ends the file and says what it holds.
     pub fn finish(self) -> Result<(W, WriteSummary), WriteError> {
         let (sink, file_bytes) = self.output.finish()?;
-        Ok((
-            sink,
-            WriteSummary {
-                file_bytes,
-                ..self.summary
-            },
-        ))
+        Ok((sink, WriteSummary { file_bytes, ..self.summary }))
     }
 
     #[inline]
@@ -116,11 +108,8 @@ impl<W: Write> CaptureWriter<W> {
     #[inline]
     fn write_frame(&mut self, time_ns: u64, frame: &Frame) -> Result<(), WriteError> {
         let captured_bytes = frame.frame_bytes.min(self.options.snaplen_bytes as usize);
-        let facts = RecordFacts {
-            time_ns,
-            captured_bytes: captured_bytes as u32,
-            frame_bytes: frame.frame_bytes as u32,
-        };
+        let facts =
+            RecordFacts { time_ns, captured_bytes: captured_bytes as u32, frame_bytes: frame.frame_bytes as u32 };
         let block = self.output.block();
         self.options.container.put_record_head(&facts, block);
         let header_bytes = frame.header_bytes.min(captured_bytes);

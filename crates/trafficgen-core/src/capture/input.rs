@@ -1,0 +1,192 @@
+//! Opening files and standard input, decompression by magic number, and the read buffer.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// A capture that cannot be read at all. The texts end with what the user can do.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    #[error("cannot be opened ({0})")]
+    Open(io::Error),
+    #[error("cannot be read ({0})")]
+    Read(io::Error),
+    #[error("is empty")]
+    Empty,
+    #[error("ends inside its file header, after {available_bytes} bytes")]
+    CutInHeader { available_bytes: usize },
+    #[error("is not a pcap or pcapng file: {0}")]
+    UnknownFormat(String),
+    #[error("has a file header with an impossible value: {0}")]
+    BadHeader(String),
+}
+
+/// How the bytes of a file are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Gzip,
+    Zstandard,
+    Xz,
+}
+
+impl Compression {
+    fn of(magic: &[u8]) -> Self {
+        if magic.starts_with(&[0x1f, 0x8b]) {
+            Self::Gzip
+        } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Self::Zstandard
+        } else if magic.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
+            Self::Xz
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// Counts what passes, so that progress can be shown in bytes of the file as it lies on disk.
+struct Counted<R> {
+    inner: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(target)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// An opened source of bytes, decompressed.
+pub(super) struct Input {
+    pub bytes: Box<dyn Read + Send + Sync>,
+    pub compression: Compression,
+    /// Bytes taken from the file so far, as they lie on disk.
+    pub consumed_bytes: Arc<AtomicU64>,
+    /// Length of the file on disk; `None` for pipes.
+    pub total_bytes: Option<u64>,
+}
+
+/// Reads fewer than this many bytes at once only at the end of the data.
+const DECOMPRESSOR_BUFFER_BYTES: usize = 1 << 16;
+const MAGIC_BYTES: usize = 6;
+
+impl Input {
+    /// Opens a file, or standard input where the path is `-`.
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        if path.as_os_str() == "-" {
+            return Self::from_reader(io::stdin(), None);
+        }
+        let file = File::open(path).map_err(CaptureError::Open)?;
+        let facts = file.metadata().map_err(CaptureError::Open)?;
+        if facts.is_dir() {
+            return Err(CaptureError::UnknownFormat("it is a folder".into()));
+        }
+        let total = facts.is_file().then_some(facts.len());
+        Self::from_reader(file, total)
+    }
+
+    fn from_reader(reader: impl Read + Send + Sync + 'static, total_bytes: Option<u64>) -> Result<Self, CaptureError> {
+        let consumed_bytes = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { inner: reader, bytes: Arc::clone(&consumed_bytes) };
+        let mut magic = Vec::with_capacity(MAGIC_BYTES);
+        counted.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut magic).map_err(CaptureError::Read)?;
+        if magic.is_empty() {
+            return Err(CaptureError::Empty);
+        }
+        let compression = Compression::of(&magic);
+        let whole = io::Cursor::new(magic).chain(counted);
+        let buffered = |r| io::BufReader::with_capacity(DECOMPRESSOR_BUFFER_BYTES, r);
+        let bytes: Box<dyn Read + Send + Sync> = match compression {
+            Compression::None => Box::new(whole),
+            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
+            Compression::Zstandard => {
+                Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole)).map_err(CaptureError::Read)?)
+            }
+            Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(whole))),
+        };
+        Ok(Self { bytes, compression, consumed_bytes, total_bytes })
+    }
+}
+
+/// Large enough that a read costs little per packet, small enough to stay in the processor's cache.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// A window on a byte stream that grows when a record needs it. Buffered reads beat mmap where page faults are dear.
+pub(super) struct ReadBuffer {
+    inner: Box<dyn Read + Send + Sync>,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Position of `bytes[start]` in the (decompressed) stream.
+    offset: u64,
+    finished: bool,
+    failure: Option<io::Error>,
+}
+
+impl ReadBuffer {
+    pub fn new(inner: Box<dyn Read + Send + Sync>) -> Self {
+        Self { inner, bytes: vec![0; BUFFER_BYTES], start: 0, end: 0, offset: 0, finished: false, failure: None }
+    }
+
+    /// What is in the buffer now.
+    #[inline]
+    pub fn window(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Bytes at a range given as positions in the window.
+    #[inline]
+    pub fn slice(&self, start: usize, length: usize) -> &[u8] {
+        &self.bytes[self.start + start..self.start + start + length]
+    }
+
+    #[inline]
+    pub fn consume(&mut self, count: usize) {
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    /// Position of the window in the decompressed stream.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The error that ended the stream, if one did.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+
+    /// Makes at least `wanted` bytes available if the stream has them; returns whether it does.
+    #[inline]
+    pub fn fill(&mut self, wanted: usize) -> bool {
+        self.end - self.start >= wanted || self.refill(wanted)
+    }
+
+    #[cold]
+    fn refill(&mut self, wanted: usize) -> bool {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.bytes.len() < wanted {
+            self.bytes.resize(wanted.next_power_of_two(), 0);
+        }
+        while self.end < wanted && !self.finished {
+            match self.inner.read(&mut self.bytes[self.end..]) {
+                Ok(0) => self.finished = true,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.failure = Some(error);
+                    self.finished = true;
+                }
+            }
+        }
+        self.end >= wanted
+    }
+}

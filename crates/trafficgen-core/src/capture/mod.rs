@@ -1,0 +1,13 @@
+//! Capture files: compressed or not, pcap or pcapng, one or several, read in bounded memory.
+
+mod input;
+mod merge;
+mod pcap;
+mod pcapng;
+mod reader;
+mod record;
+
+pub use input::{CaptureError, Compression};
+pub use merge::MergedReader;
+pub use reader::{CaptureFile, Damage};
+pub use record::{LinkType, Record};

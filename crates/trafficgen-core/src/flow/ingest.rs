@@ -1,0 +1,306 @@
+//! Capture files read into rows, flows and signalling, with what was odd about them counted on the way.
+
+use crate::capture::{LinkType, MergedReader, Record};
+use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
+
+use super::assembly::{FlowAssembly, FlowKey};
+use super::columns::{Columns, FlowPlan};
+use super::meter::FlowMeter;
+use super::row::PacketRow;
+use super::rtsp::{InterleavedChannel, RtspFollower, RtspMessage};
+
+/// Rows that are measured at a time: small enough to stay in the processor's cache.
+const BATCH_ROWS: usize = 8192;
+/// Rows of one chunk of the kept table.
+const CHUNK_ROWS: usize = 1 << 20;
+/// IP packets longer than this were not on an Ethernet as they are: offload, or a larger MTU.
+const USUAL_MTU_BYTES: u32 = 1500;
+/// A step in time beyond this is a broken clock, not a pause.
+const TIME_JUMP_NS: i64 = 180 * 24 * 3600 * 1_000_000_000;
+
+/// How captures are read.
+#[derive(Clone, Debug, Default)]
+pub struct IngestOptions {
+    pub decapsulate: bool,
+    /// Silence after which a 5-tuple's packets are a new flow.
+    pub idle_timeout_ns: Option<i64>,
+    /// Whether packets are kept, or only flows measured.
+    pub keep_packets: bool,
+    /// Which flows' packets are kept (by the meter's number, as an earlier reading found them); `None` keeps all.
+    pub keep_flows: Option<Vec<bool>>,
+}
+
+/// Counts over all files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub packets: u64,
+    pub ip_packets: u64,
+    pub frame_bytes: u64,
+    /// Of all packets with a time, IP or not.
+    pub first_ns: Option<i64>,
+    pub last_ns: Option<i64>,
+    /// Packets that the capture kept only the beginning of.
+    pub cut_by_snaplen: u64,
+    pub longest_captured_bytes: u32,
+    /// IP packets whose headers are cut or wrong.
+    pub undecodable: u64,
+    pub unknown_link_type: u64,
+    pub example_link_type: Option<u16>,
+    pub above_mtu: u64,
+    pub longest_ip_bytes: u32,
+    /// Packets whose time lies before that of an earlier one, and the largest such step.
+    pub steps_back: u64,
+    pub largest_step_back_ns: i64,
+    /// Packets (from 1) after which time jumps by months or more, and the largest jump.
+    pub jumps: u64,
+    pub largest_jump_ns: i64,
+    pub largest_jump_packet: u64,
+    /// Packets without a time of their own.
+    pub timeless: u64,
+}
+
+/// Reads captures piece by piece.
+pub struct Ingest {
+    reader: MergedReader,
+    options: IngestOptions,
+    assembly: FlowAssembly,
+    meter: FlowMeter,
+    rtsp: RtspFollower,
+    counts: Counts,
+    batch: Vec<PacketRow>,
+    window_rows: usize,
+    chunks: Vec<Vec<PacketRow>>,
+    previous_ns: Option<i64>,
+    latest_ns: i64,
+    finished: bool,
+}
+
+impl Ingest {
+    pub fn new(reader: MergedReader, options: IngestOptions) -> Self {
+        Self {
+            reader,
+            assembly: FlowAssembly::default(),
+            meter: FlowMeter::new(options.idle_timeout_ns),
+            options,
+            rtsp: RtspFollower::default(),
+            counts: Counts::default(),
+            batch: Vec::with_capacity(BATCH_ROWS),
+            window_rows: BATCH_ROWS,
+            chunks: Vec::new(),
+            previous_ns: None,
+            latest_ns: i64::MIN,
+            finished: false,
+        }
+    }
+
+    /// Reads up to `packets` packets; false when all files are read.
+    pub fn read(&mut self, packets: u64) -> bool {
+        for _ in 0..packets {
+            if !self.reader.advance() {
+                self.finished = true;
+                break;
+            }
+            let record = self.reader.record();
+            let time_ns = time_of(&record, &mut self.previous_ns, &mut self.latest_ns, &mut self.counts);
+            self.counts.packets += 1;
+            self.counts.frame_bytes += u64::from(record.original_bytes);
+            note_length(&record, &mut self.counts);
+            match decode(&record, self.options.decapsulate) {
+                Ok(packet) => {
+                    let row = row_of(&record, &packet, time_ns, &mut self.assembly, &mut self.rtsp);
+                    self.counts.ip_packets += 1;
+                    if row.ip_bytes > USUAL_MTU_BYTES {
+                        self.counts.above_mtu += 1;
+                        self.counts.longest_ip_bytes = self.counts.longest_ip_bytes.max(row.ip_bytes);
+                    }
+                    self.batch.push(row);
+                    if self.batch.len() >= self.window_rows {
+                        self.measure_batch();
+                    }
+                }
+                Err(reason) => note_undecoded(reason, record.link_type, &mut self.counts),
+            }
+        }
+        if self.finished {
+            let rows = std::mem::take(&mut self.batch);
+            self.measure(rows);
+        }
+        !self.finished
+    }
+
+    /// Measures a full batch. Once time was seen to step back, rows are put in order within a window of two batches.
+    fn measure_batch(&mut self) {
+        let rest = if self.counts.steps_back == 0 {
+            Vec::with_capacity(BATCH_ROWS)
+        } else {
+            self.window_rows = 2 * BATCH_ROWS;
+            self.batch.sort_by_key(|row| row.time_ns);
+            self.batch.split_off(self.batch.len().min(BATCH_ROWS))
+        };
+        let rows = std::mem::replace(&mut self.batch, rest);
+        self.measure(rows);
+    }
+
+    /// Measures rows and keeps those that are to be kept.
+    fn measure(&mut self, mut rows: Vec<PacketRow>) {
+        if self.counts.steps_back > 0 {
+            rows.sort_by_key(|row| row.time_ns);
+        }
+        self.meter.update(&mut rows);
+        if self.options.keep_packets {
+            let wanted = self.options.keep_flows.as_deref();
+            let kept = |row: &&PacketRow| wanted.is_none_or(|flows| flows.get(row.flow as usize) == Some(&true));
+            if self.chunks.last().is_none_or(|chunk| chunk.len() + BATCH_ROWS > CHUNK_ROWS) {
+                self.chunks.push(Vec::with_capacity(if wanted.is_none() { CHUNK_ROWS } else { 0 }));
+            }
+            if let Some(chunk) = self.chunks.last_mut() {
+                match wanted {
+                    None => chunk.extend_from_slice(&rows),
+                    Some(_) => chunk.extend(rows.iter().filter(kept)),
+                }
+            }
+        }
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    pub fn keys(&self) -> &[FlowKey] {
+        self.assembly.keys()
+    }
+
+    pub fn meter(&self) -> &FlowMeter {
+        &self.meter
+    }
+
+    /// What was damaged, one line a file.
+    pub fn damages(&self) -> Vec<String> {
+        self.reader.damages()
+    }
+
+    /// Bytes taken from the files so far and in all, as they lie on disk.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        (self.reader.consumed_bytes(), self.reader.total_bytes())
+    }
+
+    /// RTSP messages and interleaved channels; call once, at the end.
+    pub fn signalling(&mut self) -> (Vec<RtspMessage>, Vec<InterleavedChannel>) {
+        self.rtsp.finish()
+    }
+
+    /// The next chunk of the kept table, in the order of the files; `None` when all are taken.
+    pub fn take_columns(&mut self, plan: &FlowPlan, origin_ns: i64) -> Option<Columns> {
+        if self.chunks.is_empty() {
+            return None;
+        }
+        let rows = self.chunks.remove(0);
+        Some(Columns::from_rows(&rows, plan, origin_ns))
+    }
+}
+
+/// The record's time; one without a time has that of the record before.
+#[inline]
+fn time_of(record: &Record<'_>, previous_ns: &mut Option<i64>, latest_ns: &mut i64, counts: &mut Counts) -> i64 {
+    let Some(time_ns) = record.time_ns else {
+        counts.timeless += 1;
+        return previous_ns.unwrap_or(0);
+    };
+    if time_ns < *latest_ns {
+        counts.steps_back += 1;
+        counts.largest_step_back_ns = counts.largest_step_back_ns.max(latest_ns.saturating_sub(time_ns));
+    }
+    if let Some(previous) = *previous_ns {
+        let step_ns = time_ns.saturating_sub(previous);
+        if step_ns.saturating_abs() > TIME_JUMP_NS {
+            note_jump(step_ns, counts);
+        }
+    }
+    counts.first_ns = Some(counts.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+    *previous_ns = Some(time_ns);
+    *latest_ns = (*latest_ns).max(time_ns);
+    counts.last_ns = Some(*latest_ns);
+    time_ns
+}
+
+#[cold]
+fn note_jump(step_ns: i64, counts: &mut Counts) {
+    counts.jumps += 1;
+    if step_ns.saturating_abs() > counts.largest_jump_ns.saturating_abs() {
+        counts.largest_jump_ns = step_ns;
+        counts.largest_jump_packet = counts.packets;
+    }
+}
+
+#[inline]
+fn note_length(record: &Record<'_>, counts: &mut Counts) {
+    let captured = record.data.len() as u32;
+    counts.longest_captured_bytes = counts.longest_captured_bytes.max(captured);
+    counts.cut_by_snaplen += u64::from(captured < record.original_bytes);
+}
+
+#[cold]
+fn note_undecoded(reason: Undecoded, link_type: LinkType, counts: &mut Counts) {
+    match reason {
+        Undecoded::NotIp => {}
+        Undecoded::Header => counts.undecodable += 1,
+        Undecoded::LinkType => {
+            counts.unknown_link_type += 1;
+            counts.example_link_type.get_or_insert(link_type.0);
+        }
+    }
+}
+
+#[inline(always)]
+fn row_of(
+    record: &Record<'_>,
+    packet: &Decoded<'_>,
+    time_ns: i64,
+    assembly: &mut FlowAssembly,
+    rtsp: &mut RtspFollower,
+) -> PacketRow {
+    let place = assembly.place(packet);
+    let mut row = PacketRow {
+        time_ns,
+        flow: place.flow,
+        frame_bytes: record.original_bytes,
+        ip_bytes: packet.ip_bytes,
+        payload_bytes: packet.payload_bytes,
+        marks: if place.forward { PacketRow::FORWARD } else { 0 },
+        ..PacketRow::default()
+    };
+    if packet.has_tcp {
+        let tcp = &packet.tcp;
+        row.ssrc_or_sequence = tcp.sequence;
+        row.timestamp_or_acknowledgement = tcp.acknowledgement;
+        row.sequence_or_window = assembly.window_bytes(place, tcp);
+        row.payload_type_or_flags = tcp.flags;
+        row.marks |= PacketRow::TCP;
+        if packet.payload_bytes > 0 {
+            if RtspFollower::begins_message(packet.payload) {
+                rtsp.follow(place.flow);
+            }
+            if rtsp.follows(place.flow) {
+                rtsp.segment(&row, tcp, packet.payload);
+            }
+        }
+    } else if packet.protocol == UDP && packet.source_port != 0 {
+        mark_udp(&mut row, packet);
+    }
+    row
+}
+
+#[inline(always)]
+fn mark_udp(row: &mut PacketRow, packet: &Decoded<'_>) {
+    match classify_udp_payload(packet.payload, packet.payload_bytes) {
+        UdpPayload::Rtp(header) => {
+            row.ssrc_or_sequence = header.ssrc;
+            row.timestamp_or_acknowledgement = header.timestamp;
+            row.sequence_or_window = u32::from(header.sequence);
+            row.payload_type_or_flags = header.payload_type;
+            row.marks |= PacketRow::RTP | if header.marker { PacketRow::RTP_MARKER } else { 0 };
+        }
+        UdpPayload::Rtcp => row.marks |= PacketRow::RTCP,
+        UdpPayload::Other => {}
+    }
+}

@@ -1,0 +1,217 @@
+//! Counts of each flow, from rows of captured or synthetic tables alike.
+
+use super::row::PacketRow;
+use super::rtp::RtpStream;
+
+/// Synchronisation sources kept for one flow; random bytes that look like RTP must not fill the memory.
+const MAX_STREAMS_PER_FLOW: usize = 32;
+/// Share of a direction's payload packets that its RTP streams must have for the flow to be RTP.
+const MIN_RTP_SHARE: f64 = 0.5;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+/// What is counted of a flow; indices 0 and 1 are the two directions, from the initiator and to it.
+#[derive(Clone, Debug)]
+pub struct FlowCounts {
+    /// The 5-tuple's own number: several flows share it when silence splits them.
+    pub key: u32,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub packets: [u64; 2],
+    pub frame_bytes: [u64; 2],
+    pub payload_bytes: [u64; 2],
+    pub payload_packets: [u64; 2],
+    pub rtcp_packets: [u64; 2],
+    pub syn_from_initiator: Option<bool>,
+    pub syn_ack_from_initiator: Option<bool>,
+    streams: Vec<RtpStream>,
+    last_stream: usize,
+}
+
+impl FlowCounts {
+    fn new(key: u32, time_ns: i64) -> Self {
+        Self {
+            key,
+            first_ns: time_ns,
+            last_ns: time_ns,
+            packets: [0; 2],
+            frame_bytes: [0; 2],
+            payload_bytes: [0; 2],
+            payload_packets: [0; 2],
+            rtcp_packets: [0; 2],
+            syn_from_initiator: None,
+            syn_ack_from_initiator: None,
+            streams: Vec::new(),
+            last_stream: 0,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, row: &PacketRow) {
+        let direction = row.direction();
+        self.first_ns = self.first_ns.min(row.time_ns);
+        self.last_ns = self.last_ns.max(row.time_ns);
+        self.packets[direction] += 1;
+        self.frame_bytes[direction] += u64::from(row.frame_bytes);
+        self.payload_bytes[direction] += u64::from(row.payload_bytes);
+        self.payload_packets[direction] += u64::from(row.payload_bytes > 0);
+        if row.is(PacketRow::RTP) {
+            self.add_rtp(row);
+        } else if row.is(PacketRow::RTCP) {
+            self.rtcp_packets[direction] += 1;
+        } else if row.is(PacketRow::TCP) && row.payload_type_or_flags & SYN != 0 {
+            self.add_syn(row);
+        }
+    }
+
+    fn add_syn(&mut self, row: &PacketRow) {
+        let from_initiator = row.is(PacketRow::FORWARD);
+        let seen = if row.payload_type_or_flags & ACK == 0 {
+            &mut self.syn_from_initiator
+        } else {
+            &mut self.syn_ack_from_initiator
+        };
+        seen.get_or_insert(from_initiator);
+    }
+
+    #[inline]
+    fn add_rtp(&mut self, row: &PacketRow) {
+        let same = |stream: &RtpStream| stream.ssrc == row.ssrc_or_sequence && stream.direction == row.direction();
+        if let Some(stream) = self.streams.get_mut(self.last_stream).filter(|stream| same(stream)) {
+            stream.add(row);
+        } else if let Some(index) = self.streams.iter().position(same) {
+            self.last_stream = index;
+            self.streams[index].add(row);
+        } else if self.streams.len() < MAX_STREAMS_PER_FLOW {
+            self.last_stream = self.streams.len();
+            self.streams.push(RtpStream::new(row));
+        }
+    }
+
+    /// RTP streams of the flow, most packets first; empty where the flow as a whole is not RTP.
+    pub fn rtp_streams(&self) -> Vec<&RtpStream> {
+        let mut streams: Vec<&RtpStream> = self.streams.iter().filter(|stream| stream.is_rtp()).collect();
+        let of_direction = |direction: usize| -> u64 {
+            streams.iter().filter(|stream| stream.direction == direction).map(|stream| stream.packets).sum()
+        };
+        let carried = [of_direction(0), of_direction(1)];
+        streams.retain(|stream| {
+            let direction = stream.direction;
+            let media = self.payload_packets[direction] - self.rtcp_packets[direction];
+            carried[direction] as f64 >= MIN_RTP_SHARE * media as f64
+        });
+        streams.sort_by_key(|stream| std::cmp::Reverse(stream.packets));
+        streams
+    }
+
+    pub fn has_rtp(&self) -> bool {
+        !self.streams.is_empty() && !self.rtp_streams().is_empty()
+    }
+
+    /// Whether most packets with payload are RTCP's.
+    pub fn is_rtcp(&self) -> bool {
+        let [forward, backward] = self.rtcp_packets;
+        let payload: u64 = self.payload_packets.iter().sum();
+        2 * (forward + backward) > payload
+    }
+}
+
+/// Measures flows row by row, and splits them after silence where that is asked for.
+pub struct FlowMeter {
+    idle_timeout_ns: i64,
+    /// The flow that a 5-tuple's packets belong to now.
+    current: Vec<u32>,
+    flows: Vec<FlowCounts>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl FlowMeter {
+    /// `idle_timeout_ns`: silence after which a 5-tuple's packets are a new flow; `None` never splits.
+    pub fn new(idle_timeout_ns: Option<i64>) -> Self {
+        Self { idle_timeout_ns: idle_timeout_ns.unwrap_or(i64::MAX), current: Vec::new(), flows: Vec::new() }
+    }
+
+    /// Counts rows whose `flow` is the 5-tuple's number, and puts the flow's number there instead.
+    pub fn update(&mut self, rows: &mut [PacketRow]) {
+        for row in rows {
+            let key = row.flow as usize;
+            if key >= self.current.len() {
+                self.current.resize(key + 1, NONE);
+            }
+            let mut flow = self.current[key];
+            if flow == NONE || row.time_ns.saturating_sub(self.flows[flow as usize].last_ns) > self.idle_timeout_ns {
+                flow = self.begin(row);
+            }
+            self.flows[flow as usize].add(row);
+            row.flow = flow;
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, row: &PacketRow) -> u32 {
+        let flow = self.flows.len() as u32;
+        self.flows.push(FlowCounts::new(row.flow, row.time_ns));
+        self.current[row.flow as usize] = flow;
+        flow
+    }
+
+    /// All flows, in the order in which they began.
+    pub fn flows(&self) -> &[FlowCounts] {
+        &self.flows
+    }
+
+    /// The flow of a 5-tuple at a time: needed only where silence split it.
+    pub fn flow_at(&self, key: u32, time_ns: i64) -> Option<u32> {
+        let last = *self.current.get(key as usize)?;
+        if last == NONE || self.idle_timeout_ns == i64::MAX {
+            return (last != NONE).then_some(last);
+        }
+        let of_key = self.flows.iter().enumerate().filter(|(_, flow)| flow.key == key);
+        let before = of_key.take_while(|(_, flow)| flow.first_ns <= time_ns).last();
+        before.map(|(index, _)| index as u32).or(Some(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(time_ns: i64, flow: u32) -> PacketRow {
+        PacketRow {
+            time_ns,
+            flow,
+            frame_bytes: 100,
+            payload_bytes: 50,
+            marks: PacketRow::FORWARD,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn silence_splits_a_flow_only_when_asked() {
+        let mut rows = [row(0, 0), row(5, 0), row(20, 0), row(21, 1)];
+        let mut meter = FlowMeter::new(Some(10));
+        meter.update(&mut rows);
+        assert_eq!(rows.map(|row| row.flow), [0, 0, 1, 2]);
+        assert_eq!(meter.flows()[0].packets, [2, 0]);
+        assert_eq!((meter.flow_at(0, 7), meter.flow_at(0, 30)), (Some(0), Some(1)));
+        let mut rows = [row(0, 0), row(20, 0)];
+        let mut meter = FlowMeter::new(None);
+        meter.update(&mut rows);
+        assert_eq!(meter.flows().len(), 1);
+    }
+
+    #[test]
+    fn random_bytes_that_look_like_rtp_are_not_rtp() {
+        let mut meter = FlowMeter::new(None);
+        for index in 0..1000_u32 {
+            let mut candidate = row(i64::from(index), 0);
+            candidate.marks |= PacketRow::RTP;
+            candidate.ssrc_or_sequence = index.wrapping_mul(2_654_435_761);
+            meter.update(&mut [candidate]);
+        }
+        assert!(!meter.flows()[0].has_rtp());
+        assert_eq!(meter.flows()[0].packets, [1000, 0]);
+    }
+}

@@ -1,0 +1,19 @@
+//! From packets to flows: 5-tuples, directions, RTP streams, RTSP messages and the counts of each flow.
+
+mod assembly;
+mod columns;
+mod direction;
+mod ingest;
+mod meter;
+mod row;
+mod rtp;
+mod rtsp;
+
+pub use assembly::{Endpoint, FlowKey};
+pub use columns::{Columns, FlowPlan};
+pub use direction::initiator_is_client;
+pub use ingest::{Counts, Ingest, IngestOptions};
+pub use meter::{FlowCounts, FlowMeter};
+pub use row::PacketRow;
+pub use rtp::{RtpStream, RtpSummary, CLOCK_CANDIDATES_HZ};
+pub use rtsp::{InterleavedChannel, RtspMessage};

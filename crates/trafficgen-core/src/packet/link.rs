@@ -1,0 +1,166 @@
+//! Link layers: where the IP header begins.
+
+use crate::capture::LinkType;
+
+/// Which IP header follows, and at which byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Network {
+    V4(usize),
+    V6(usize),
+}
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// VLAN tags: 802.1Q, 802.1ad and the numbers that came before it.
+const ETHERTYPE_VLAN: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
+const ETHERTYPE_MPLS: [u16; 2] = [0x8847, 0x8848];
+const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+/// Values below are IEEE 802.3 lengths.
+const SMALLEST_ETHERTYPE: u16 = 0x0600;
+const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+
+/// The link header's end, as far as it leads to IP; `None` for other protocols and headers that were cut.
+#[inline]
+pub(super) fn network_of(link_type: LinkType, data: &[u8]) -> Option<Network> {
+    match link_type {
+        LinkType::ETHERNET => ethernet(data, 0),
+        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD | LinkType::IPV4 | LinkType::IPV6 => raw_ip(data, 0),
+        LinkType::LINUX_SLL => ethertype(data, u16_at(data, 14)?, 16),
+        LinkType::LINUX_SLL2 => ethertype(data, u16_at(data, 0)?, 20),
+        LinkType::NULL | LinkType::LOOP => address_family(data),
+        LinkType::PPP | LinkType::PPP_HDLC => ppp(data, 0),
+        LinkType::PPP_WITH_DIRECTION => ppp(data, 1),
+        LinkType::PPPOE => ppp(data, 6),
+        LinkType::C_HDLC => ethertype(data, u16_at(data, 2)?, 4),
+        _ => None,
+    }
+}
+
+#[inline]
+pub(super) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+    let field = data.get(at..at + 2)?;
+    Some(u16::from_be_bytes([field[0], field[1]]))
+}
+
+#[inline]
+pub(super) fn ethernet(data: &[u8], at: usize) -> Option<Network> {
+    match u16_at(data, at + 12)? {
+        ETHERTYPE_IPV4 => Some(Network::V4(at + 14)),
+        other => ethertype(data, other, at + 14),
+    }
+}
+
+/// Follows an EtherType through VLAN tags, MPLS labels, PPPoE and LLC/SNAP to IP.
+pub(super) fn ethertype(data: &[u8], mut kind: u16, mut at: usize) -> Option<Network> {
+    loop {
+        match kind {
+            ETHERTYPE_IPV4 => return Some(Network::V4(at)),
+            ETHERTYPE_IPV6 => return Some(Network::V6(at)),
+            ETHERTYPE_PPPOE_SESSION => return ppp(data, at + 6),
+            _ if ETHERTYPE_VLAN.contains(&kind) => {
+                kind = u16_at(data, at + 2)?;
+                at += 4;
+            }
+            _ if ETHERTYPE_MPLS.contains(&kind) => return mpls(data, at),
+            _ if kind < SMALLEST_ETHERTYPE => {
+                if data.get(at..at + 6)? != LLC_SNAP {
+                    return None;
+                }
+                kind = u16_at(data, at + 6)?;
+                at += 8;
+                if kind < SMALLEST_ETHERTYPE {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// MPLS does not say what it carries (RFC 3032): the first nibble after the last label tells IP from a pseudowire,
+/// whose control word is followed by an Ethernet frame (RFC 4448).
+fn mpls(data: &[u8], mut at: usize) -> Option<Network> {
+    loop {
+        let bottom_of_stack = data.get(at + 2)? & 1 == 1;
+        at += 4;
+        if bottom_of_stack {
+            break;
+        }
+    }
+    match data.get(at)? >> 4 {
+        0 => ethernet(data, at + 4),
+        _ => raw_ip(data, at),
+    }
+}
+
+#[inline]
+pub(super) fn raw_ip(data: &[u8], at: usize) -> Option<Network> {
+    match data.get(at)? >> 4 {
+        4 => Some(Network::V4(at)),
+        6 => Some(Network::V6(at)),
+        _ => None,
+    }
+}
+
+/// PPP (RFC 1661, RFC 1662): address and control may be left out, and the protocol shortened to one byte.
+pub(super) fn ppp(data: &[u8], mut at: usize) -> Option<Network> {
+    if data.get(at..at + 2) == Some(&[0xff, 0x03]) {
+        at += 2;
+    }
+    let first = *data.get(at)?;
+    let (protocol, at) = if first & 1 == 1 { (u16::from(first), at + 1) } else { (u16_at(data, at)?, at + 2) };
+    match protocol {
+        0x0021 => Some(Network::V4(at)),
+        0x0057 => Some(Network::V6(at)),
+        0x0281 | 0x0283 => mpls(data, at),
+        _ => None,
+    }
+}
+
+/// BSD loopback: an address family in the byte order of the machine that captured; 2 is IPv4, IPv6 differs by system.
+fn address_family(data: &[u8]) -> Option<Network> {
+    let field = data.get(..4)?;
+    let family = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
+    let family = if family > 0xffff { family.swap_bytes() } else { family };
+    match family {
+        2 => Some(Network::V4(4)),
+        10 | 24 | 28 | 30 => Some(Network::V6(4)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vlan_tags_of_any_depth_lead_to_ip() {
+        let mut frame = vec![0; 12];
+        for _ in 0..3 {
+            frame.extend([0x81, 0x00, 0x00, 0x2a]);
+        }
+        frame.extend([0x08, 0x00, 0x45]);
+        assert_eq!(network_of(LinkType::ETHERNET, &frame), Some(Network::V4(26)));
+        assert_eq!(network_of(LinkType::ETHERNET, &frame[..24]), None);
+    }
+
+    #[test]
+    fn mpls_labels_end_at_the_bottom_of_the_stack() {
+        let mut frame = vec![0; 12];
+        frame.extend([0x88, 0x47, 0, 0, 0, 64, 0, 0, 1, 64, 0x60]);
+        assert_eq!(network_of(LinkType::ETHERNET, &frame), Some(Network::V6(22)));
+    }
+
+    #[test]
+    fn ppp_headers_may_be_compressed() {
+        assert_eq!(network_of(LinkType::PPP, &[0xff, 0x03, 0x00, 0x21, 0x45]), Some(Network::V4(4)));
+        assert_eq!(network_of(LinkType::PPP, &[0x21, 0x45]), Some(Network::V4(1)));
+        assert_eq!(network_of(LinkType::PPP, &[0xc0, 0x21]), None);
+    }
+
+    #[test]
+    fn loopback_families_are_read_in_both_byte_orders() {
+        assert_eq!(network_of(LinkType::NULL, &[2, 0, 0, 0]), Some(Network::V4(4)));
+        assert_eq!(network_of(LinkType::LOOP, &[0, 0, 0, 30]), Some(Network::V6(4)));
+    }
+}

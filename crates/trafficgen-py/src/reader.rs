@@ -1,0 +1,171 @@
+//! `CaptureReader`: capture files into flows and, where wanted, packets.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use trafficgen_core::capture::{CaptureError, MergedReader};
+use trafficgen_core::flow::{initiator_is_client, FlowPlan, Ingest, IngestOptions};
+
+use crate::columns::{columns_to_python, counts_to_python, summary_to_python};
+
+#[pyclass(module = "trafficgen._core._rust")]
+pub struct CaptureReader {
+    ingest: Ingest,
+}
+
+fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
+    let remedy = match error {
+        CaptureError::Open(_) | CaptureError::Read(_) => "check the name and the permissions",
+        CaptureError::Empty | CaptureError::CutInHeader { .. } => "record or copy it again",
+        CaptureError::UnknownFormat(_) | CaptureError::BadHeader(_) => {
+            "give a pcap or pcapng file, plain or compressed (gz, zst, xz), or a packet table (.parquet)"
+        }
+    };
+    let build = || -> PyResult<Bound<'_, PyAny>> {
+        let arguments = PyDict::new(py);
+        arguments.set_item("file", file)?;
+        arguments.set_item("problem", error.to_string())?;
+        arguments.set_item("remedy", remedy)?;
+        py.import("trafficgen.errors")?.getattr("CaptureError")?.call((), Some(&arguments))
+    };
+    match build() {
+        Ok(value) => PyErr::from_value(value),
+        Err(failure) => failure,
+    }
+}
+
+impl CaptureReader {
+    fn initiators(&self) -> Vec<bool> {
+        let keys = self.ingest.keys();
+        let flows = self.ingest.meter().flows().iter();
+        flows.map(|counts| initiator_is_client(&keys[counts.key as usize], counts)).collect()
+    }
+}
+
+#[pymethods]
+impl CaptureReader {
+    #[new]
+    #[pyo3(signature = (paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true, keep_flows = None))]
+    fn new(
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        decapsulate: bool,
+        idle_timeout_ns: Option<i64>,
+        keep_packets: bool,
+        keep_flows: Option<Vec<bool>>,
+    ) -> PyResult<Self> {
+        if paths.is_empty() {
+            return Err(PyValueError::new_err("at least one capture file is needed"));
+        }
+        let opened = py.detach(|| MergedReader::open(&paths));
+        let reader = opened.map_err(|(index, error)| capture_error(py, &paths[index].display().to_string(), &error))?;
+        let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows };
+        Ok(Self { ingest: Ingest::new(reader, options) })
+    }
+
+    /// Reads up to `packets` packets; false when all is read.
+    fn read(&mut self, py: Python<'_>, packets: u64) -> bool {
+        py.detach(|| self.ingest.read(packets))
+    }
+
+    /// Bytes on disk read so far, and in all.
+    fn progress(&self) -> (u64, Option<u64>) {
+        self.ingest.progress()
+    }
+
+    /// Counts over all files.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.ingest.counts();
+        let result = PyDict::new(py);
+        macro_rules! set {
+            ($($field:ident),+ $(,)?) => { $(result.set_item(stringify!($field), counts.$field)?;)+ };
+        }
+        set!(
+            packets,
+            ip_packets,
+            frame_bytes,
+            first_ns,
+            last_ns,
+            cut_by_snaplen,
+            longest_captured_bytes,
+            undecodable,
+            unknown_link_type,
+            example_link_type,
+            above_mtu,
+            longest_ip_bytes,
+            steps_back,
+            largest_step_back_ns,
+            jumps,
+            largest_jump_ns,
+            largest_jump_packet,
+            timeless,
+        );
+        Ok(result)
+    }
+
+    /// One line a damaged file.
+    fn damages(&self) -> Vec<String> {
+        self.ingest.damages()
+    }
+
+    /// Counts of the flows with their ends: a dictionary of lists, one entry a flow.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let keys = self.ingest.keys();
+        let flows = self.ingest.meter().flows();
+        let result = counts_to_python(py, flows)?;
+        let ends = |of: fn(&trafficgen_core::flow::FlowKey) -> (String, u16)| {
+            PyList::new(py, flows.iter().map(|flow| of(&keys[flow.key as usize])))
+        };
+        result.set_item("initiator", ends(|key| (key.initiator.address.to_string(), key.initiator.port))?)?;
+        result.set_item("responder", ends(|key| (key.responder.address.to_string(), key.responder.port))?)?;
+        result.set_item("protocol", PyList::new(py, flows.iter().map(|flow| keys[flow.key as usize].protocol))?)?;
+        result.set_item("initiator_is_client", self.initiators())?;
+        Ok(result)
+    }
+
+    /// RTSP messages as (time_ns, flow, from_initiator, text), and interleaved RTP as (flow, channel, stream).
+    fn signalling<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let (messages, channels) = self.ingest.signalling();
+        let meter = self.ingest.meter();
+        let texts = PyList::empty(py);
+        for message in messages {
+            if let Some(flow) = meter.flow_at(message.key, message.time_ns) {
+                texts.append((message.time_ns, flow, message.forward, PyBytes::new(py, &message.text)))?;
+            }
+        }
+        let streams = PyList::empty(py);
+        for channel in channels {
+            if let Some(flow) = meter.flow_at(channel.key, i64::MAX) {
+                let summary = summary_to_python(py, &channel.rtp)?;
+                summary.set_item("from_initiator", channel.forward)?;
+                streams.append((flow, channel.channel, summary))?;
+            }
+        }
+        Ok((texts, streams))
+    }
+
+    /// The next chunk of kept packets, or None. `numbers`: each flow's number in the flow table, -1 leaves it out.
+    fn take_columns<'py>(
+        &mut self,
+        py: Python<'py>,
+        numbers: Vec<i64>,
+        origin_ns: i64,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let flows = self.ingest.meter().flows();
+        if numbers.len() != flows.len() {
+            return Err(PyValueError::new_err(format!("{} numbers for {} flows", numbers.len(), flows.len())));
+        }
+        let plan = FlowPlan {
+            number: numbers.iter().map(|&number| u32::try_from(number).ok()).collect(),
+            initiator_is_client: self.initiators(),
+            rtp_sources: flows
+                .iter()
+                .map(|flow| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect())
+                .collect(),
+        };
+        let columns = py.detach(|| self.ingest.take_columns(&plan, origin_ns));
+        columns.map(|columns| columns_to_python(py, columns)).transpose()
+    }
+}
