@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trafficgen_core::capture::{CaptureError, MergedReader};
-use trafficgen_core::flow::{initiator_is_client, FlowPlan, Ingest, IngestOptions};
+use trafficgen_core::flow::{initiators_are_clients, FlowPlan, Ingest, IngestOptions};
 
 use crate::columns::{columns_to_python, counts_to_python, summary_to_python};
 
@@ -38,9 +38,7 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
 
 impl CaptureReader {
     fn initiators(&self) -> Vec<bool> {
-        let keys = self.ingest.keys();
-        let flows = self.ingest.meter().flows().iter();
-        flows.map(|counts| initiator_is_client(&keys[counts.key as usize], counts)).collect()
+        initiators_are_clients(self.ingest.keys(), self.ingest.meter().flows())
     }
 }
 

@@ -1,1 +1,72 @@
-"""calibration."""
+"""Estimators that turn a measured session into a model, with intervals and goodness of fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
+from trafficgen.calibration.conditions import Loss, Measures, tcp_friendly_kbps
+from trafficgen.calibration.dependence import Hurst, estimate_hurst
+from trafficgen.calibration.phases import Phases, find_phases
+from trafficgen.calibration.summary import summarise
+from trafficgen.flows import SessionView
+from trafficgen.models import Model
+
+__all__ = [
+    "Calibration",
+    "FittedSession",
+    "Hurst",
+    "Loss",
+    "Measures",
+    "Phases",
+    "SessionMeasures",
+    "calibrate",
+    "estimate_hurst",
+    "find_phases",
+    "fit_session",
+    "tcp_friendly_kbps",
+]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The result of a fit.
+
+    Attributes:
+        model: The model, ready to be saved or played.
+        session: Measures of the session that are not part of the model.
+        warnings: What is doubtful, a sentence each.
+    """
+
+    model: Model
+    session: SessionMeasures
+    warnings: list[str]
+
+    def summary(self) -> dict[str, object]:
+        """Return the summary that `trafficgen fit --json` prints, without the key ``flow``."""
+        return summarise(FittedSession(self.model, self.session, self.warnings))
+
+
+def calibrate(
+    view: SessionView, *, files: Sequence[str], digests: Sequence[str], seed: int = 0, resegment: bool = True
+) -> Calibration:
+    """Fit a model to one session of a capture.
+
+    The session is parted into silence, buffering and playout by change points of its rate; each media flow with at
+    least 1% of the media bytes becomes a stream with a packet process a phase: bursts where its gaps are of two kinds,
+    else renewal. Laws have atoms and the family that BIC prefers; where none fits, a smoothed empirical law.
+
+    Args:
+        view: The session, from :func:`trafficgen.flows.choose_session`.
+        files: Names of the capture files; the first one names the model.
+        digests: ``sha256:`` digests of the files, empty where the input was a stream.
+        seed: Seed of the resampling behind intervals and p-values.
+        resegment: Whether segmentation-offload packets are cut to MTU size first.
+
+    Raises:
+        TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
+        CalibrationError: If a media flow is neither UDP nor TCP.
+    """
+    fitted = fit_session(view, files=files, digests=digests, seed=seed, undo_offload=resegment)
+    return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings)

@@ -1,1 +1,15 @@
-"""capture."""
+"""Captures and packet-table files into packet tables."""
+
+from trafficgen.capture.read import CapturePackets, read_capture
+from trafficgen.capture.scan import CaptureScan, Progress, scan_capture
+from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+
+__all__ = [
+    "CapturePackets",
+    "CaptureScan",
+    "Progress",
+    "read_capture",
+    "read_csv_table",
+    "read_parquet_table",
+    "scan_capture",
+]

@@ -1,1 +1,1 @@
-"""cli."""
+"""The command line: parse, call one library function, render."""

@@ -1,1 +1,39 @@
-"""flows."""
+"""Measuring packet tables, real or synthetic, by the same code: sessions, media packets, rates, gaps, bursts, loss."""
+
+from trafficgen.flows.bursts import Bursts, find_burst_threshold_s, segment_bursts, spread_over_tick
+from trafficgen.flows.inspection import Inspection, inspect_table
+from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
+from trafficgen.flows.media import media_packets
+from trafficgen.flows.rates import RateSeries, mean_rate_kbps, rate_series, sliding_mean_rates_kbps
+from trafficgen.flows.resegment import infer_mtu_bytes, resegment
+from trafficgen.flows.selection import SessionView, choose_session, heaviest_session
+from trafficgen.flows.sessions import Session, group_sessions, list_sessions
+from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
+
+__all__ = [
+    "Bursts",
+    "Inspection",
+    "RateSeries",
+    "RtpLoss",
+    "Session",
+    "SessionView",
+    "choose_session",
+    "clock_tick_ns",
+    "extend_sequence",
+    "find_burst_threshold_s",
+    "gaps_s",
+    "gaps_within_flows_s",
+    "group_sessions",
+    "heaviest_session",
+    "infer_mtu_bytes",
+    "inspect_table",
+    "list_sessions",
+    "mean_rate_kbps",
+    "media_packets",
+    "rate_series",
+    "resegment",
+    "rtp_loss",
+    "segment_bursts",
+    "sliding_mean_rates_kbps",
+    "spread_over_tick",
+]

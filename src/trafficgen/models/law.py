@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
 from trafficgen.models.estimate import ModelPart
 
 #: Names of scipy.stats; ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
@@ -84,9 +85,36 @@ class Law(ModelPart):
             raise ValueError("a law of quantiles needs at least two points")
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
+        self.distribution()  # a model file that loads can also be played
         return self
 
     @property
     def continuous_weight(self) -> float:
         """Probability of the continuous part."""
         return max(0.0, 1.0 - sum(atom.p for atom in self.atoms))
+
+    def distribution(self) -> MixedLaw:
+        """Return the law as something to draw from and to compare samples with.
+
+        Raises:
+            ValueError: If the parameters are not those of the family, or are out of range.
+        """
+        return MixedLaw(
+            continuous=self._continuous(),
+            values=tuple(atom.value for atom in self.atoms),
+            probabilities=tuple(atom.p for atom in self.atoms),
+            integer=self.integer,
+        )
+
+    def _continuous(self) -> Distribution | None:
+        if self.family == "atoms":
+            return None
+        whole: Distribution
+        if self.family == "quantiles":
+            whole = Quantiles(
+                probabilities=tuple(point.p for point in self.quantiles),
+                values=tuple(point.value for point in self.quantiles),
+            )
+        else:
+            whole = distribution_of(self.family, self.params)
+        return truncated(whole, minimum=self.minimum, maximum=self.maximum)

@@ -9,6 +9,7 @@ from trafficgen.tables.packet import (
     PacketTable,
     check_columns,
 )
+from trafficgen.tables.rtp_stream import RtpStreamCount
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "REQUIRED_FIELDS",
     "SIGNALLING_SCHEMA",
     "PacketTable",
+    "RtpStreamCount",
     "check_columns",
     "empty_flows",
     "empty_signalling",

@@ -1,1 +1,8 @@
-"""validation."""
+"""Validation: how close synthetic traffic is to what was measured, beside the baselines that people use today."""
+
+from trafficgen.validation.baselines import BASELINES
+from trafficgen.validation.compare import Comparison, compare_tables
+from trafficgen.validation.thresholds import ExceededLimit, exceeded_limits
+from trafficgen.validation.views import all_sessions
+
+__all__ = ["BASELINES", "Comparison", "ExceededLimit", "all_sessions", "compare_tables", "exceeded_limits"]

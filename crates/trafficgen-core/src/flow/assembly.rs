@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use crate::packet::{Addresses, Decoded, Fragment, TcpFacts};
 
 /// One end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     pub address: IpAddr,
     pub port: u16,

@@ -1,8 +1,12 @@
 //! Which end of a flow is the client.
 
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+
 use crate::packet::{TCP, UDP};
 
-use super::assembly::FlowKey;
+use super::assembly::{Endpoint, FlowKey};
 use super::meter::FlowCounts;
 
 /// Ports below this are services (RFC 6335).
@@ -11,11 +15,48 @@ const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 /// RTSP, MMS.
 const SERVICE_PORTS: [u16; 8] = [1755, 1935, 3128, 7070, 8000, 8080, 8443, 8554];
 
+/// For each flow, whether the end that sent its first packet is the client.
+///
+/// RTCP goes both ways alike; its server is that of the RTP it belongs to (the port below, or another between its hosts).
+pub fn initiators_are_clients(keys: &[FlowKey], flows: &[FlowCounts]) -> Vec<bool> {
+    let mut by_ends = HashMap::new();
+    let mut by_hosts: HashMap<(IpAddr, IpAddr), IpAddr> = HashMap::new();
+    let mut clients: Vec<bool> = Vec::with_capacity(flows.len());
+    for counts in flows {
+        let key = &keys[counts.key as usize];
+        let initiator = initiator_is_client(key, counts);
+        clients.push(initiator);
+        if counts.has_rtp() {
+            let server = if initiator { key.responder } else { key.initiator };
+            by_ends.insert(ordered(key.initiator, key.responder), server.address);
+            by_hosts.insert(ordered(key.initiator.address, key.responder.address), server.address);
+        }
+    }
+    for (client, counts) in clients.iter_mut().zip(flows).filter(|(_, counts)| counts.is_rtcp()) {
+        let key = &keys[counts.key as usize];
+        let below = |end: Endpoint| Endpoint { port: end.port.saturating_sub(1), ..end };
+        let of_pair = by_ends.get(&ordered(below(key.initiator), below(key.responder)));
+        let server = of_pair.or_else(|| by_hosts.get(&ordered(key.initiator.address, key.responder.address)));
+        if let Some(server) = server.filter(|_| key.initiator.address != key.responder.address) {
+            *client = key.responder.address == *server;
+        }
+    }
+    clients
+}
+
+fn ordered<T: Ord>(a: T, b: T) -> (T, T) {
+    if a <= b {
+        (a, b)
+    } else {
+        (b, a)
+    }
+}
+
 /// Whether the end that sent the flow's first packet is the client.
 ///
 /// TCP: the end that sent the SYN. Otherwise the end whose port is not a service's; where that does not tell them apart,
 /// the end that sent less payload: media flow from the server to the client.
-pub fn initiator_is_client(key: &FlowKey, counts: &FlowCounts) -> bool {
+fn initiator_is_client(key: &FlowKey, counts: &FlowCounts) -> bool {
     if key.protocol == TCP {
         match counts.syn_from_initiator {
             Some(initiator) => return initiator,

@@ -112,7 +112,7 @@ impl FlowCounts {
     pub fn is_rtcp(&self) -> bool {
         let [forward, backward] = self.rtcp_packets;
         let payload: u64 = self.payload_packets.iter().sum();
-        2 * (forward + backward) > payload
+        payload > 0 && 2 * (forward + backward) > payload
     }
 }
 

@@ -11,7 +11,7 @@ mod rtsp;
 
 pub use assembly::{Endpoint, FlowKey};
 pub use columns::{Columns, FlowPlan};
-pub use direction::initiator_is_client;
+pub use direction::initiators_are_clients;
 pub use ingest::{Counts, Ingest, IngestOptions};
 pub use meter::{FlowCounts, FlowMeter};
 pub use row::PacketRow;

@@ -1,0 +1,51 @@
+"""Whether what came out is like what went in: `trafficgen compare`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trafficgen.api.reading import Paths, open_session
+from trafficgen.capture import Progress
+from trafficgen.flows import SessionView, resegment
+from trafficgen.validation import Comparison, compare_tables
+
+
+def compare(
+    reference: Paths,
+    candidate: Paths,
+    *,
+    flow: int | None = None,
+    session: int | None = None,
+    every: bool = False,
+    seed: int = 0,
+    undo_offload: bool = True,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two captures or packet tables on the direction to the client, both measured by the same code.
+
+    Args:
+        reference: What was measured: one or several capture files, or one packet table.
+        candidate: What is judged.
+        flow: Number of the flow that is compared, on both sides.
+        session: Number of the session that is compared, on both sides; without a choice, the one that `fit` would take.
+        every: Compare all sessions as one.
+        seed: Seed of the baselines, >= 0.
+        undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit` does.
+        progress: Called with bytes read so far and in all.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+        SelectionError: If there is no such flow or session.
+    """
+    views = [
+        open_session(paths, flow=flow, session=session, every=every, progress=progress).view
+        for paths in (reference, candidate)
+    ]
+    if undo_offload:
+        views = [_cut_to_segments(view) for view in views]
+    return compare_tables(views[0], views[1], seed=seed)
+
+
+def _cut_to_segments(view: SessionView) -> SessionView:
+    table, _ = resegment(view.table)
+    return replace(view, table=table)

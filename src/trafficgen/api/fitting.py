@@ -1,0 +1,83 @@
+"""From captures to a model: `trafficgen fit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trafficgen.api.reading import STANDARD_INPUT, Paths, as_paths, open_session
+from trafficgen.calibration import Calibration, calibrate
+from trafficgen.capture import Progress
+from trafficgen.models import Model
+from trafficgen.provenance import file_digest
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model with what the fit says about it.
+
+    Attributes:
+        calibration: The estimates.
+        flow: The heaviest media flow, as `inspect` describes it.
+        warnings: What is doubtful about the capture and the fit, one sentence each.
+    """
+
+    calibration: Calibration
+    flow: dict[str, object]
+    warnings: tuple[str, ...]
+
+    @property
+    def model(self) -> Model:
+        """The model, ready to be saved or played."""
+        return self.calibration.model
+
+    def to_json(self) -> dict[str, object]:
+        """Return the summary as JSON-compatible values, keys as published."""
+        return {"flow": self.flow, **self.calibration.summary(), "warnings": list(self.warnings)}
+
+
+def fit(
+    paths: Paths,
+    *,
+    flow: int | None = None,
+    session: int | None = None,
+    seed: int = 0,
+    resegment: bool = True,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a model to one session of captures (read as one) or of a packet table.
+
+    Args:
+        paths: One or several capture files, or one packet table; ``-`` is standard input.
+        flow: Number of a flow that is to be fitted alone.
+        session: Number of a session; without a choice, the one that carries most bytes to a client.
+        seed: Seed of the resampling behind intervals and p-values, >= 0.
+        resegment: Whether segmentation-offload packets are cut back to MTU size first.
+        decapsulate: Whether tunnels are looked into.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        progress: Called with bytes read so far and in all.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+        SelectionError: If there is no such flow or session.
+        CalibrationError: If the session does not have what a fit needs.
+    """
+    names = as_paths(paths)
+    opened = open_session(
+        names,
+        flow=flow,
+        session=session,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        progress=progress,
+    )
+    digests = [] if STANDARD_INPUT in names else [file_digest(Path(name)) for name in names]
+    files = [Path(name).name for name in names]
+    calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
+    return Fit(
+        calibration=calibration,
+        flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
+        warnings=(*opened.inspection.warnings, *calibration.warnings),
+    )

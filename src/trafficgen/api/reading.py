@@ -1,0 +1,246 @@
+"""Inputs of the commands: captures, packet tables and standard input, as flows or as the packets of one session."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from trafficgen.capture import (
+    CaptureScan,
+    Progress,
+    read_capture,
+    read_csv_table,
+    read_parquet_table,
+    scan_capture,
+)
+from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
+from trafficgen.flows import (
+    Inspection,
+    SessionView,
+    choose_session,
+    group_sessions,
+    heaviest_session,
+    inspect_table,
+)
+from trafficgen.tables import PacketTable
+from trafficgen.validation import all_sessions
+
+_TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
+STANDARD_INPUT = "-"
+
+Paths = str | Path | Sequence[str | Path]
+
+
+@dataclass(frozen=True)
+class OpenedSession:
+    """The session of an input that is to be measured.
+
+    Attributes:
+        inspection: What is in the whole input.
+        view: The session's packets.
+    """
+
+    inspection: Inspection
+    view: SessionView
+
+
+def as_paths(paths: Paths) -> list[str]:
+    """Return one or several paths as a list of names."""
+    if isinstance(paths, str | Path):
+        return [str(paths)]
+    return [str(path) for path in paths]
+
+
+def inspect(
+    paths: Paths,
+    *,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> Inspection:
+    """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions, oddities.
+
+    Captures are read in bounded memory: it grows with the number of flows, not of packets.
+
+    Args:
+        paths: One or several capture files, or one packet table; ``-`` is standard input.
+        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        progress: Called with bytes read so far and in all.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+    """
+    names = as_paths(paths)
+    table = read_table_file(names)
+    if table is not None:
+        return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[0]
+    scan = scan_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
+    return _inspection(scan)
+
+
+def read_packets(
+    paths: Paths,
+    *,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> PacketTable:
+    """Return all packets of captures (read as one) or of a packet table, in memory: about 50 bytes a packet.
+
+    Arguments and errors are those of :func:`inspect`.
+
+    Warns:
+        CaptureWarning: For each oddity of the input.
+    """
+    names = as_paths(paths)
+    table = read_table_file(names)
+    if table is not None:
+        return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[1]
+    read = read_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
+    for text in read.scan.warnings:
+        warnings.warn(text, CaptureWarning, stacklevel=2)
+    return replace(read.table, flows=_grouped(read.scan))
+
+
+def open_session(
+    paths: Paths,
+    *,
+    flow: int | None = None,
+    session: int | None = None,
+    every: bool = False,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> OpenedSession:
+    """Return the packets of one session (or flow) of an input, and what is in the whole.
+
+    Captures are read twice: once to find the flows, once to keep the packets of the session alone.
+
+    Args:
+        paths: As for :func:`inspect`.
+        flow: Number of a flow that is to be taken alone.
+        session: Number of a session; without a choice, the one that carries most bytes to a client.
+        every: Take all sessions as one.
+        decapsulate: As for :func:`inspect`.
+        idle_timeout_s: As for :func:`inspect`.
+        progress: As for :func:`inspect`.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+        SelectionError: If there is no such flow or session, or nothing that carries payload to a client.
+    """
+    names = as_paths(paths)
+    table = read_table_file(names)
+    if table is not None:
+        inspection, table = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
+        return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
+    with _rereadable(names) as real_names:
+        scan = scan_capture(real_names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
+        inspection = _renamed(_inspection(scan), names, real_names)
+        wanted = _wanted_flows(inspection, flow=flow, session=session, every=every)
+        read = read_capture(
+            real_names,
+            decapsulate=decapsulate,
+            idle_timeout_s=idle_timeout_s,
+            flows=wanted,
+            scan=scan,
+            progress=progress,
+        )
+    table = replace(read.table, flows=inspection.flows)
+    if not every and flow is None and session is None:
+        session = heaviest_session(inspection.flows)
+    return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
+
+
+def read_table_file(names: list[str]) -> PacketTable | None:
+    """Return the packet table when the input is one, by its ending; None for captures.
+
+    Raises:
+        PacketTableError: If it cannot be read, or several inputs are given of which one is a table.
+    """
+    endings = [Path(name).suffix.lower() for name in names]
+    tables = [name for name, ending in zip(names, endings, strict=True) if ending in _TABLE_READERS]
+    if not tables:
+        return None
+    if len(names) > 1:
+        raise PacketTableError(
+            file=tables[0],
+            problem="packet tables are read one at a time",
+            remedy="give it alone, or give captures only",
+        )
+    return _TABLE_READERS[endings[0]](names[0])
+
+
+def _inspection(scan: CaptureScan) -> Inspection:
+    return Inspection(
+        files=scan.files,
+        packets=scan.packets,
+        ip_packets=scan.ip_packets,
+        frame_bytes=scan.frame_bytes,
+        start_time_ns=scan.start_time_ns,
+        origin_ns=scan.start_time_ns,
+        duration_s=scan.duration_s,
+        flows=_grouped(scan),
+        rtp_streams=scan.rtp_streams,
+        signalling=scan.signalling,
+        warnings=scan.warnings,
+    )
+
+
+def _grouped(scan: CaptureScan) -> pa.Table:
+    return group_sessions(scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows)
+
+
+def _view(table: PacketTable, *, flow: int | None, session: int | None, every: bool) -> SessionView:
+    return all_sessions(table) if every else choose_session(table, flow=flow, session=session)
+
+
+def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | None, every: bool) -> list[int]:
+    """Return the flows whose packets are needed; an unknown choice is left for ``choose_session`` to refuse."""
+    columns = inspection.flows.select(["flow", "session"]).to_pydict()
+    if every:
+        return list(columns["flow"])
+    if flow is not None:
+        return [number for number in columns["flow"] if number == flow]
+    if session is None:
+        session = heaviest_session(inspection.flows)
+        if session is None:
+            raise SelectionError(
+                what="media packet",
+                available=f"none of the {inspection.ip_packets} IP packets carries payload to a client",
+            )
+    return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
+
+
+@contextmanager
+def _rereadable(names: list[str]) -> Iterator[list[str]]:
+    """Give names that can be read twice: standard input is kept in a temporary file meanwhile."""
+    if STANDARD_INPUT not in names:
+        yield names
+        return
+    with tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture") as spool:
+        shutil.copyfileobj(sys.stdin.buffer, spool)
+        spool.flush()
+        try:
+            yield [spool.name if name == STANDARD_INPUT else name for name in names]
+        except CaptureError as error:
+            if error.file != spool.name:
+                raise
+            raise CaptureError(file=STANDARD_INPUT, problem=error.problem, remedy=error.remedy) from error
+
+
+def _renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> Inspection:
+    """Put the names as given back where standard input was read from a temporary file."""
+    texts = list(inspection.warnings)
+    for name, real in zip(names, real_names, strict=True):
+        texts = [text.replace(real, name) for text in texts]
+    return replace(inspection, files=tuple(names), warnings=tuple(texts))

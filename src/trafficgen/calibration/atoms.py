@@ -1,0 +1,75 @@
+"""Values with positive probability (atoms), such as MTU-sized packets, told apart from the continuous rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+#: An atom is taken this often at least, has this share, and stands out by this factor over the ticks beside it.
+_FEWEST_TIMES = 10
+_SMALLEST_SHARE = 0.01
+_STANDS_OUT = 5.0
+_TICKS_BESIDE = 3
+#: So few different values, each taken ten times on average, are a discrete law.
+_DISCRETE_VALUES = 12
+_TIMES_EACH = 10
+#: What is left beside atoms is kept value by value when it is no more than this.
+_FEW_LEFT = 20
+_MOST_ATOMS = 32
+
+
+@dataclass(frozen=True)
+class Split:
+    """A sample parted into atoms and the rest.
+
+    Attributes:
+        values: Values of the atoms, ascending, shape (k,).
+        probabilities: Their shares of the sample, shape (k,).
+        rest: The sample without them, ascending, shape (m,).
+    """
+
+    values: FloatArray
+    probabilities: FloatArray
+    rest: FloatArray
+
+
+def split_atoms(sample: FloatArray, *, tick: float) -> Split:
+    """Part a sample into atoms and the rest.
+
+    A value is an atom when it has at least 1% of the sample (and ten values), and five times as many as the mean of
+    the three clock ticks on either side: a law with a density puts nearly the same on neighbouring ticks. A sample of
+    a dozen different values, each taken ten times on average, is atoms throughout, and so is what is left when it is
+    little.
+
+    Args:
+        sample: The sample, shape (n,), n > 0.
+        tick: Granularity of its values, > 0.
+    """
+    ticks = np.sort(np.rint(sample / tick)).astype(np.int64)
+    distinct, counts = np.unique(ticks, return_counts=True)
+    atom = _stand_out(distinct, counts)
+    if np.count_nonzero(atom) > _MOST_ATOMS:
+        atom &= counts >= np.sort(counts[atom])[-_MOST_ATOMS]
+    left = counts[~atom]
+    few = left.size + np.count_nonzero(atom) <= _MOST_ATOMS and left.sum() <= _FEW_LEFT
+    discrete = left.size <= _DISCRETE_VALUES and left.sum() >= _TIMES_EACH * left.size
+    if few or discrete:
+        atom[:] = True
+    rest = ticks[~atom[np.searchsorted(distinct, ticks)]].astype(np.float64)
+    return Split(
+        values=distinct[atom].astype(np.float64) * tick, probabilities=counts[atom] / ticks.size, rest=rest * tick
+    )
+
+
+def _stand_out(distinct: IntArray, counts: IntArray) -> BoolArray:
+    """Return which values are taken far more often than the ticks beside them."""
+    total = np.concatenate(([0], np.cumsum(counts)))
+    first = np.searchsorted(distinct, distinct - _TICKS_BESIDE)
+    last = np.searchsorted(distinct, distinct + _TICKS_BESIDE, side="right")
+    beside = (total[last] - total[first] - counts) / (2 * _TICKS_BESIDE)
+    often = (counts >= _FEWEST_TIMES) & (counts >= _SMALLEST_SHARE * total[-1])
+    atom: BoolArray = often & (counts > _STANDS_OUT * beside)
+    return atom

@@ -1,0 +1,255 @@
+"""Fitting a model to one session: phases, laws, processes and the conditions of its capture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Literal, cast
+
+import numpy as np
+
+from trafficgen.calibration.conditions import Loss, Measures, find_loss, handshake_rtt_s, operational_measures
+from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.streams import FittedStreams, fit_streams
+from trafficgen.errors import TooFewObservationsError
+from trafficgen.flows import (
+    Bursts,
+    SessionView,
+    clock_tick_ns,
+    find_burst_threshold_s,
+    gaps_s,
+    gaps_within_flows_s,
+    rate_series,
+    resegment,
+    segment_bursts,
+)
+from trafficgen.models import (
+    Buffering,
+    CaptureConditions,
+    Estimate,
+    FittedProvenance,
+    Model,
+    Playout,
+    Startup,
+)
+from trafficgen.provenance import run_date, software_version
+from trafficgen.randomness import random_stream
+from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_from_ns
+
+_FEWEST_PACKETS = 3
+_HURST_BIN_S = 0.1
+_ACF_LAGS = 10
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class SessionMeasures:
+    """What a fit says about the session as a whole, beside the model.
+
+    Attributes:
+        packets: Media packets.
+        duration_s: First to last media packet, s.
+        phases: Silence, buffering and playout.
+        packet_bytes: Law of the IP lengths in the playout.
+        gap_s: Law of the gaps within flows in the playout.
+        bursts_by_phase: Bursts of the session's media packets by name of the phase; None where there is no threshold.
+        loss: Loss seen in the capture.
+        rtt_s: Round-trip time of the TCP handshakes, s.
+        hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
+        gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
+        process: Kind of the heaviest stream's process in its last phase.
+        measures: CCZ-B1 and CCZ-F1.
+    """
+
+    packets: int
+    duration_s: float
+    phases: Phases
+    packet_bytes: FittedLaw
+    gap_s: FittedLaw
+    bursts_by_phase: dict[str, Bursts] | None
+    loss: Loss | None
+    rtt_s: float | None
+    hurst: Hurst | None
+    gap_acf: list[float]
+    process: str
+    measures: Measures
+
+
+@dataclass(frozen=True)
+class FittedSession:
+    """A model with the measures and warnings of its fit."""
+
+    model: Model
+    session: SessionMeasures
+    warnings: list[str]
+
+
+def fit_session(
+    view: SessionView, *, files: Sequence[str], digests: Sequence[str], seed: int, undo_offload: bool
+) -> FittedSession:
+    """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
+
+    Raises:
+        TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
+        CalibrationError: If a media flow is neither UDP nor TCP.
+    """
+    cut, tick_s = 0, s_from_ns(clock_tick_ns(view.media_time_ns))
+    if undo_offload:
+        table, cut = resegment(view.table)
+        view = replace(view, table=table) if cut else view
+    packets = int(np.count_nonzero(view.media))
+    if packets < _FEWEST_PACKETS or view.media_time_ns[0] == view.media_time_ns[-1]:
+        raise TooFewObservationsError(
+            what="media packets at different times", required=_FEWEST_PACKETS, available=packets
+        )
+    phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
+    streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
+    if not streams.streams:
+        raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
+    session = _measure(view, phases, streams, tick_s=tick_s, seed=seed)
+    model = _model(view, session, streams, files=files, digests=digests, seed=seed, cut=cut)
+    return FittedSession(model, session, _notes(streams, cut=cut))
+
+
+def _notes(streams: FittedStreams, *, cut: int) -> list[str]:
+    warnings = list(streams.warnings)
+    warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
+    if cut:
+        warnings.append(f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before the fit")
+    return warnings
+
+
+def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_s: float, seed: int) -> SessionMeasures:
+    """Return the measures of a session that are not part of a stream."""
+    playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
+    begun = view.table.time_ns > playout_ns if phases.side == "right" else view.table.time_ns >= playout_ns
+    playout = view.media & begun
+    gap_s, ends = gaps_within_flows_s(view.table, view.media)
+    gap_s = gap_s[playout[ends]]
+    loss, rtt_s = find_loss(view), handshake_rtt_s(view.table)
+
+    def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
+        generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
+        unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
+        return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
+
+    bins = rate_series(
+        view.table.time_ns[playout], view.table.ip_bytes[playout], bin_s=_HURST_BIN_S, start_ns=playout_ns
+    )
+    heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
+    return SessionMeasures(
+        packets=int(np.count_nonzero(view.media)),
+        duration_s=phases.end_s,
+        phases=phases,
+        packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
+        gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
+        bursts_by_phase=_bursts(view, playout, phases, tick_s=tick_s),
+        loss=loss,
+        rtt_s=rtt_s,
+        hurst=estimate_hurst(bins.size_bytes),
+        gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
+        process=streams.streams[0].phases[-1].process.kind,
+        measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
+    )
+
+
+def _bursts(view: SessionView, playout: BoolArray, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:
+    """Return the bursts of all media packets of the session, phase by phase."""
+    threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
+    if threshold_s is None:
+        return None
+    parts = {"playout": playout}
+    if phases.buffering_end_s is not None:
+        parts["buffering"] = view.media & ~playout
+    table = view.table
+    return {
+        name: segment_bursts(table.time_ns[rows], table.ip_bytes[rows], threshold_s=threshold_s)
+        for name, rows in parts.items()
+    }
+
+
+def _model(
+    view: SessionView,
+    session: SessionMeasures,
+    streams: FittedStreams,
+    *,
+    files: Sequence[str],
+    digests: Sequence[str],
+    seed: int,
+    cut: int,
+) -> Model:
+    names = tuple(PurePath(name).name for name in files)
+    absent = dict(streams.absent)
+    if session.rtt_s is None:
+        absent["provenance.conditions.rtt_s"] = "no complete TCP handshake in the capture"
+    if session.loss is None:
+        absent["provenance.conditions.loss_rate"] = "neither RTP nor TCP sequence numbers in the media flows"
+    if session.phases.buffering_end_s is None:
+        absent["buffering"] = "the start is not faster than the rest"
+    return Model(
+        name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
+        description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
+        provenance=FittedProvenance(
+            files=names,
+            digests=tuple(digests),
+            session=view.session,
+            flows=tuple(streams.flows),
+            resegmented_packets=cut,
+            conditions=_conditions(session),
+            software=f"trafficgen {software_version()}",
+            seed=seed,
+            date=run_date(),
+        ),
+        startup=Startup(
+            silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
+        ),
+        buffering=_buffering(session.phases),
+        playout=_playout(session.phases),
+        streams=tuple(streams.streams),
+        absent=absent,
+    )
+
+
+def _buffering(phases: Phases) -> Buffering | None:
+    if phases.buffering_end_s is None or phases.buffering_kbps is None or phases.ratio is None:
+        return None
+    return Buffering(
+        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=PHASES_METHOD),
+        rate_bps=Estimate(value=bps_from_kbps(phases.buffering_kbps), method="IP bytes / duration"),
+        ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
+    )
+
+
+def _playout(phases: Phases) -> Playout:
+    return Playout(
+        duration_s=Estimate(value=phases.end_s - phases.playout_start_s, method="to the last media packet"),
+        rate_bps=Estimate(value=bps_from_kbps(phases.playout_kbps), method="IP bytes / duration"),
+    )
+
+
+def _conditions(session: SessionMeasures) -> CaptureConditions:
+    loss = session.loss
+    return CaptureConditions(
+        rtt_s=Estimate(value=session.rtt_s, method="median of TCP handshakes, SYN to first ACK")
+        if session.rtt_s is not None
+        else None,
+        loss_rate=_share(loss) if loss else None,
+        mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
+        loss_source=cast(Literal["rtp", "tcp"], loss.source) if loss else None,
+    )
+
+
+def _share(loss: Loss) -> Estimate:
+    """Return a share with its 95% interval (Wilson 1927, the sample reduced by the mean run of losses)."""
+    n, p = loss.packets / (loss.mean_burst_packets or 1.0), loss.rate
+    centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * float(np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))) / (1 + _Z**2 / n)
+    return Estimate(
+        value=p,
+        low=max(0.0, min(p, centre - half)),
+        high=min(1.0, max(p, centre + half)),
+        method="share of packets; Wilson interval, runs of losses counted as one",
+    )

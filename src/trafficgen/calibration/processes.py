@@ -1,0 +1,93 @@
+"""The packet process of one stream in one phase: renewal gaps, or bursts where the gaps are of two kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
+from trafficgen.flows import Bursts, gaps_s, segment_bursts
+from trafficgen.models import BurstProcess, Law, PacketProcess, RenewalProcess
+from trafficgen.units import FloatArray, IntArray
+
+#: Bursts need this many to be told from chance, and more than this many packets on average.
+_FEWEST_BURSTS = 5
+_SMALLEST_MEAN_PACKETS = 1.05
+#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
+_NOTABLE_KS = 0.02
+
+GeneratorOf = Callable[[str], np.random.Generator]
+
+
+@dataclass(frozen=True)
+class FittedProcess:
+    """A process and what is doubtful about it.
+
+    Attributes:
+        process: The process as generation plays it.
+        problems: Quantity -> why no family is used for it.
+    """
+
+    process: PacketProcess
+    problems: dict[str, str]
+
+
+def fit_process(
+    time_ns: IntArray, ip_bytes: IntArray, *, threshold_s: float | None, tick_s: float, generator_of: GeneratorOf
+) -> FittedProcess:
+    """Fit the packet process of one stream in one phase.
+
+    Bursts are taken when a threshold was found in the stream's gaps, the phase has five bursts or more, and these have
+    more than one packet on average; else gaps and sizes are drawn independently (renewal).
+
+    Args:
+        time_ns: Times of the stream's media packets in the phase, ns, ascending, shape (n,), n >= 2.
+        ip_bytes: Their IP total lengths, bytes, shape (n,).
+        threshold_s: Largest gap within a burst, s, or None.
+        tick_s: Granularity of the clock, s.
+        generator_of: Gives the random stream of each quantity's bootstrap.
+    """
+    fit = _Fitter(generator_of, tick_s)
+    if threshold_s is not None:
+        bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
+        many = bursts.packets.size >= _FEWEST_BURSTS
+        if many and float(bursts.packets.mean()) > _SMALLEST_MEAN_PACKETS:
+            return FittedProcess(_bursts(bursts, time_ns, ip_bytes, fit), fit.problems)
+    process = RenewalProcess(
+        gap_s=fit.law("gap_s", gaps_s(time_ns), "s"),
+        packet_bytes=fit.law("packet_bytes", ip_bytes.astype(np.float64), "bytes"),
+    )
+    return FittedProcess(process, fit.problems)
+
+
+class _Fitter:
+    """Fits one law after another and keeps what was doubtful."""
+
+    def __init__(self, generator_of: GeneratorOf, tick_s: float) -> None:
+        self._generator_of, self._tick_s = generator_of, tick_s
+        self.problems: dict[str, str] = {}
+
+    def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
+        """Return the law that generation is to use for a quantity."""
+        tick = self._tick_s if unit == "s" else 1.0
+        fitted: FittedLaw = fit_law(sample, unit=unit, tick=tick, generator=self._generator_of(quantity))
+        notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
+        if fitted.problem and notable:
+            self.problems[quantity] = fitted.problem
+        return fitted.law
+
+
+def _bursts(bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter) -> BurstProcess:
+    last = np.zeros(time_ns.size, dtype=np.bool_)
+    last[bursts.last] = True
+    sizes = ip_bytes.astype(np.float64)
+    return BurstProcess(
+        threshold_s=bursts.threshold_s,
+        spacing_s=fit.law("spacing_s", bursts.spacing_s, "s"),
+        burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
+        gap_within_s=fit.law("gap_within_s", gaps_s(time_ns)[bursts.within], "s"),
+        packet_bytes=fit.law("packet_bytes", sizes[~last], "bytes"),
+        last_packet_bytes=fit.law("last_packet_bytes", sizes[last], "bytes"),
+    )

@@ -1,0 +1,144 @@
+"""Streams of a model: the media flows of a session, each with its phases and packet processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trafficgen.calibration.phases import Phases
+from trafficgen.calibration.processes import fit_process
+from trafficgen.calibration.transport import describe_transport
+from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
+from trafficgen.models import Phase, PhaseName, Stream
+from trafficgen.randomness import random_stream
+from trafficgen.units import IntArray, bps_from_bytes, ns_from_s, s_from_ns
+
+#: Flows with a smaller share of the media bytes are left out of the model.
+SMALLEST_SHARE = 0.01
+_FEWEST_PACKETS = 2
+
+
+@dataclass(frozen=True)
+class FittedStreams:
+    """Streams and what is to be said about them.
+
+    Attributes:
+        streams: Streams, heaviest first.
+        flows: Numbers of their flows.
+        warnings: What is doubtful.
+        absent: What could not be fitted -> why.
+    """
+
+    streams: list[Stream] = field(default_factory=list)
+    flows: list[int] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) -> FittedStreams:
+    """Fit one stream for each media flow of a session that carries at least 1% of its media bytes.
+
+    Args:
+        view: The session.
+        phases: Its phases.
+        tick_s: Granularity of the clock, s.
+        seed: Seed of the run.
+    """
+    result = FittedStreams()
+    media_of = dict(zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True))
+    total = float(view.media_ip_bytes.sum())
+    names: set[str] = set()
+    for flow in view.media_flows:
+        rows = np.flatnonzero(view.media & (view.table.flow == flow))
+        share = float(view.table.ip_bytes[rows].sum()) / total
+        if share < SMALLEST_SHARE:
+            result.absent[f"flow {flow}"] = f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
+            continue
+        name = _unique(media_of[flow], names)
+        stream = _fit_stream(
+            view, rows, flow, phases, name=name, media=media_of[flow], tick_s=tick_s, seed=seed, to=result
+        )
+        if stream is None:
+            result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
+            continue
+        names.add(name)
+        result.streams.append(stream)
+        result.flows.append(flow)
+    return result
+
+
+def _fit_stream(
+    view: SessionView,
+    rows: IntArray,
+    flow: int,
+    phases: Phases,
+    *,
+    name: str,
+    media: str,
+    tick_s: float,
+    seed: int,
+    to: FittedStreams,
+) -> Stream | None:
+    """Return the stream of one flow, phase by phase, or None where no phase has two packets."""
+    time_ns, ip_bytes = view.table.time_ns[rows], view.table.ip_bytes[rows]
+    threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
+    fitted = []
+    for phase_name, start, stop in _parts(time_ns, phases, zero_ns=view.first_media_ns):
+        if stop - start < _FEWEST_PACKETS or time_ns[stop - 1] == time_ns[start]:
+            continue
+
+        def generator_of(quantity: str, place: str = f"{name}/{phase_name}") -> np.random.Generator:
+            return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
+
+        found = fit_process(
+            time_ns[start:stop],
+            ip_bytes[start:stop],
+            threshold_s=threshold_s,
+            tick_s=tick_s,
+            generator_of=generator_of,
+        )
+        if found.problems:
+            each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
+            to.warnings.append(f"{name}, {phase_name}: no family fits, smoothed empirical laws stand in: {each}")
+        start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
+        fitted.append(
+            Phase(
+                name=phase_name,
+                start_s=start_s,
+                duration_s=end_s - start_s,
+                rate_bps=bps_from_bytes(float(ip_bytes[start:stop].sum()), end_s - start_s),
+                process=found.process,
+            )
+        )
+    if not fitted:
+        return None
+    transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
+    kind = "unknown" if media == "control" else media
+    return Stream.model_validate({"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)})
+
+
+def _parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[tuple[PhaseName, int, int]]:
+    """Return name, first row and end row of each phase in which a stream sends."""
+    if phases.buffering_end_s is None:
+        return [("playout", 0, time_ns.size)]
+    change = int(np.searchsorted(time_ns, zero_ns + ns_from_s(phases.buffering_end_s), side=phases.side))
+    return [("buffering", 0, change), ("playout", change, time_ns.size)]
+
+
+def _span_s(
+    time_ns: IntArray, start: int, stop: int, phases: Phases, name: PhaseName, *, zero_ns: int
+) -> tuple[float, float]:
+    """Return start and end of a stream's phase: the session's, but not beyond the stream's own packets, s."""
+    first_s, last_s = s_from_ns(int(time_ns[0]) - zero_ns), s_from_ns(int(time_ns[-1]) - zero_ns)
+    if name == "buffering":
+        return first_s, min(last_s, phases.playout_start_s) if stop < time_ns.size else last_s
+    return max(first_s, phases.playout_start_s), last_s
+
+
+def _unique(media: str, names: set[str]) -> str:
+    number, name = 1, media
+    while name in names:
+        number += 1
+        name = f"{media}-{number}"
+    return name

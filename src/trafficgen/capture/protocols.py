@@ -1,0 +1,35 @@
+"""Names of IP protocols (IANA registry of protocol numbers), as flows are labelled."""
+
+from __future__ import annotations
+
+_NAMES = {
+    0: "hopopt",
+    1: "icmp",
+    2: "igmp",
+    4: "ipip",
+    6: "tcp",
+    17: "udp",
+    33: "dccp",
+    41: "ipv6",
+    44: "ipv6-frag",
+    46: "rsvp",
+    47: "gre",
+    50: "esp",
+    51: "ah",
+    58: "icmpv6",
+    59: "ipv6-nonxt",
+    88: "eigrp",
+    89: "ospf",
+    103: "pim",
+    108: "ipcomp",
+    112: "vrrp",
+    115: "l2tp",
+    132: "sctp",
+    136: "udplite",
+    137: "mpls-in-ip",
+}
+
+
+def protocol_name(number: int) -> str:
+    """Return the name of an IP protocol, or ``ip-<number>`` for one without."""
+    return _NAMES.get(number, f"ip-{number}")

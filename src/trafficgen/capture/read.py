@@ -1,0 +1,93 @@
+"""Capture files into a packet table: all packets, or those of chosen flows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen._core import CaptureReader
+from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_all
+from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
+
+_RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
+_TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
+_SCHEMA = pa.schema(
+    [*REQUIRED_FIELDS, *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS)]
+)
+_BIT_FIELDS = {"to_client": "to_client_bits", "rtp_marker": "rtp_marker_bits"}
+
+
+@dataclass(frozen=True)
+class CapturePackets:
+    """Packets of a capture with what was counted while they were read."""
+
+    table: PacketTable
+    scan: CaptureScan
+
+
+def read_capture(
+    paths: Sequence[str | Path],
+    *,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    flows: Collection[int] | None = None,
+    scan: CaptureScan | None = None,
+    progress: Progress | None = None,
+) -> CapturePackets:
+    """Read packets into memory, about 50 bytes each.
+
+    Args:
+        paths: pcap or pcapng files, plain or compressed, read as one; ``-`` is standard input.
+        decapsulate: Whether tunnels are looked into.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
+        scan: An earlier scan of the same files with the same options.
+        progress: Called with bytes read so far and in all.
+
+    Raises:
+        CaptureError: If a file cannot be read at all.
+        ValueError: If ``flows`` is given without ``scan``.
+    """
+    if flows is not None and scan is None:
+        raise ValueError("flows are numbered by a scan; give the scan as well")
+    keep = [number in set(flows) for number in scan.numbers] if flows is not None and scan is not None else None
+    reader = open_reader(
+        paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
+    )
+    read_all(reader, progress)
+    found = collect_scan(reader, paths)
+    table = PacketTable(
+        packets=_packets(reader, found),
+        flows=found.flows,
+        origin_ns=found.start_time_ns,
+        signalling=found.signalling,
+        notes={"files": list(found.files)},
+    )
+    return CapturePackets(table=table.sorted_by_time(), scan=found)
+
+
+def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
+    batches = []
+    while (columns := reader.take_columns(list(scan.numbers), scan.start_time_ns)) is not None:
+        batches.append(_record_batch(columns))
+    return pa.Table.from_batches(batches, schema=_SCHEMA)
+
+
+def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
+    """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants them."""
+    count = len(columns["time_ns"])
+    arrays = []
+    for field in _SCHEMA:
+        validity = None
+        if field.name in _RTP_FIELDS:
+            validity = pa.py_buffer(columns["rtp_known_bits"])
+        elif field.name in _TCP_FIELDS:
+            validity = pa.py_buffer(columns["tcp_known_bits"])
+        values = pa.py_buffer(columns[_BIT_FIELDS.get(field.name, field.name)])
+        arrays.append(pa.Array.from_buffers(field.type, count, [validity, values]))
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

@@ -1,0 +1,125 @@
+"""RTSP messages as rows of the signalling table (RFC 2326, RFC 7826), with the clocks that an SDP names (RFC 8866)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_REQUEST = re.compile(r"^([A-Z_]+) (\S+)")
+_RESPONSE = re.compile(r"^RTSP/\S+ (\d{3})")
+_RTPMAP = re.compile(r"^a=rtpmap:(\d+) [^/\s]+/(\d+)")
+_MEDIA = re.compile(r"^m=(\w+) \d+(?:/\d+)? \S+ ?(.*)")
+
+#: Clocks of the static payload types (RFC 3551, tables 4 and 5), Hz.
+STATIC_CLOCK_HZ = {
+    0: 8000,
+    3: 8000,
+    4: 8000,
+    5: 8000,
+    6: 16000,
+    7: 8000,
+    8: 8000,
+    9: 8000,
+    10: 44100,
+    11: 44100,
+    12: 8000,
+    13: 8000,
+    14: 90000,
+    15: 8000,
+    16: 11025,
+    17: 22050,
+    18: 8000,
+    25: 90000,
+    26: 90000,
+    28: 90000,
+    31: 90000,
+    32: 90000,
+    33: 90000,
+    34: 90000,
+}
+
+
+@dataclass(frozen=True)
+class MediaClock:
+    """A payload type that an SDP describes."""
+
+    media: str
+    payload_type: int
+    clock_hz: int
+
+
+@dataclass(frozen=True)
+class RtspMessage:
+    """What is used of a request or a response.
+
+    Attributes:
+        method: Method of a request; None for a response.
+        status: Status code of a response; None for a request.
+        sequence: CSeq, which joins a response to its request.
+        uri: URI of a request.
+        client_ports: ``client_port`` of the Transport header.
+        server_ports: ``server_port`` of the Transport header.
+        interleaved_channels: ``interleaved`` of the Transport header.
+        media_clocks: Payload types of an SDP body.
+    """
+
+    method: str | None = None
+    status: int | None = None
+    sequence: int | None = None
+    uri: str | None = None
+    client_ports: tuple[int, ...] = ()
+    server_ports: tuple[int, ...] = ()
+    interleaved_channels: tuple[int, ...] = ()
+    media_clocks: tuple[MediaClock, ...] = field(default=())
+
+
+def parse_rtsp(text: bytes) -> RtspMessage | None:
+    """Return what a message says, as far as it was captured; None where its first line is not RTSP's."""
+    head, _, body = text.decode("utf-8", errors="replace").partition("\r\n\r\n")
+    first, *lines = head.split("\r\n")
+    request, response = _REQUEST.match(first), _RESPONSE.match(first)
+    if not (request or response):
+        return None
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    transport = headers.get("transport", "")
+    return RtspMessage(
+        method=request.group(1) if request and not response else None,
+        status=int(response.group(1)) if response else None,
+        sequence=_whole_number(headers.get("cseq", ""), maximum=0xFFFFFFFF),
+        uri=request.group(2) if request and not response else None,
+        client_ports=_range(transport, "client_port", maximum=0xFFFF),
+        server_ports=_range(transport, "server_port", maximum=0xFFFF),
+        interleaved_channels=_range(transport, "interleaved", maximum=0xFF),
+        media_clocks=parse_media_clocks(body),
+    )
+
+
+def _whole_number(text: str, *, maximum: int) -> int | None:
+    """Return a number that a header holds, or None where it is none or out of range."""
+    if not text.isascii() or not text.isdigit() or int(text) > maximum:
+        return None
+    return int(text)
+
+
+def _range(transport: str, name: str, *, maximum: int) -> tuple[int, ...]:
+    """Return the numbers of a parameter such as ``client_port=5000-5001``."""
+    found = re.search(rf"\b{name}=(\d{{1,6}})(?:-(\d{{1,6}}))?", transport)
+    if not found:
+        return ()
+    return tuple(number for number in (int(part) for part in found.groups() if part) if number <= maximum)
+
+
+def parse_media_clocks(sdp: str) -> tuple[MediaClock, ...]:
+    """Return the payload types that a session description names, with their clocks."""
+    clocks: list[MediaClock] = []
+    media, formats, mapped = "unknown", list[int](), set[int]()
+    for line in [*sdp.splitlines(), "m=end 0 x"]:
+        if found := _MEDIA.match(line):
+            unmapped = [number for number in formats if number not in mapped and number in STATIC_CLOCK_HZ]
+            clocks.extend(MediaClock(media, number, STATIC_CLOCK_HZ[number]) for number in unmapped)
+            media, mapped = found.group(1), set()
+            formats = [int(part) for part in found.group(2).split() if part.isascii() and part.isdigit()]
+        elif (found := _RTPMAP.match(line)) and int(found.group(1)) < 128 and 0 < int(found.group(2)) <= 0xFFFFFFFF:
+            clocks.append(MediaClock(media, int(found.group(1)), int(found.group(2))))
+            mapped.add(int(found.group(1)))
+    return tuple(clocks)

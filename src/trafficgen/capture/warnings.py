@@ -1,0 +1,77 @@
+"""What was odd about a capture, in words."""
+
+from __future__ import annotations
+
+from trafficgen._core.types import CountsDict
+from trafficgen.units import s_from_ns
+
+_SECONDS_PER_DAY = 86_400
+#: pcap's own numbers of link types that people meet and that carry no IP header we read.
+_LINK_TYPE_NAMES = {
+    105: "IEEE 802.11",
+    127: "802.11 with radiotap",
+    147: "user-defined 0",
+    189: "USB",
+    220: "USB",
+    253: "netlink",
+}
+
+
+def describe_oddities(counts: CountsDict, *, name: str) -> list[str]:
+    """Return one sentence for each oddity that a reader of the results should know.
+
+    Args:
+        counts: Counts over all files.
+        name: What the sentences begin with: the file, or the number of files.
+    """
+    checks = (_time, _lengths, _undecoded)
+    return [f"{name}: {text}" for check in checks for text in check(counts)]
+
+
+def _time(counts: CountsDict) -> list[str]:
+    texts = []
+    if counts["steps_back"]:
+        step_s = s_from_ns(counts["largest_step_back_ns"])
+        texts.append(
+            f"{_packets(counts['steps_back'])} earlier than one before (by up to {step_s:.6g} s); sorted by time"
+        )
+    if counts["jumps"]:
+        days = abs(s_from_ns(counts["largest_jump_ns"])) / _SECONDS_PER_DAY
+        way = "forward" if counts["largest_jump_ns"] > 0 else "back"
+        texts.append(
+            f"time jumps {way} by {days:.0f} days after packet {counts['largest_jump_packet']}: "
+            "durations and rates across the jump mean nothing"
+        )
+    if counts["timeless"]:
+        texts.append(f"{_packets(counts['timeless'])} without a time stamp; each has that of the packet before")
+    return texts
+
+
+def _lengths(counts: CountsDict) -> list[str]:
+    texts = []
+    if counts["above_mtu"]:
+        texts.append(
+            f"{_packets(counts['above_mtu'])} longer than 1500 bytes (up to {counts['longest_ip_bytes']}): "
+            "segmentation offload or a larger MTU; `trafficgen fit` cuts them back to segments"
+        )
+    if counts["cut_by_snaplen"]:
+        texts.append(
+            f"{_packets(counts['cut_by_snaplen'])} captured in part "
+            f"(at most {counts['longest_captured_bytes']} bytes); lengths are the original ones"
+        )
+    return texts
+
+
+def _undecoded(counts: CountsDict) -> list[str]:
+    texts = []
+    if counts["undecodable"]:
+        texts.append(f"{_packets(counts['undecodable'])} with IP headers cut off or wrong; in no flow")
+    if counts["unknown_link_type"]:
+        number = counts["example_link_type"] or 0
+        known = f" ({_LINK_TYPE_NAMES[number]})" if number in _LINK_TYPE_NAMES else ""
+        texts.append(f"{_packets(counts['unknown_link_type'])} of link type {number}{known}, not decoded; in no flow")
+    return texts
+
+
+def _packets(count: int) -> str:
+    return "1 packet" if count == 1 else f"{count} packets"

@@ -1,0 +1,67 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trafficgen.cli._output import Messages
+
+Captures = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CAPTURE...",
+        help="pcap or pcapng files (plain, gz, zst, xz; several are read as one) or one packet table "
+        "(.parquet, .csv); - is standard input.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say errors only.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")]
+FlowChoice = Annotated[int | None, typer.Option("--flow", min=0, help="Take this flow alone.")]
+SessionChoice = Annotated[
+    int | None,
+    typer.Option("--session", min=0, help="Take this session; default: the one that carries most bytes to a client."),
+]
+Decapsulate = Annotated[
+    bool, typer.Option("--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo).")
+]
+IdleTimeout = Annotated[
+    float | None,
+    typer.Option("--idle-timeout", metavar="S", help="Silence after which packets are a new flow, s; default: never."),
+]
+At = Annotated[str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")]
+Snaplen = Annotated[
+    int | None, typer.Option("--snaplen", min=1, metavar="BYTES", help="Bytes kept of a frame in a pcap; default: all.")
+]
+Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
+
+
+def messages_of(*, quiet: bool, verbose: bool) -> Messages:
+    """Return where a command's messages go."""
+    return Messages(quiet=quiet, verbose=verbose)
+
+
+def positive(value: float | None, *, option: str) -> float | None:
+    """Return an option's value, checked to be above 0.
+
+    Raises:
+        typer.BadParameter: If it is not.
+    """
+    if value is not None and not value > 0:
+        raise typer.BadParameter(f"{value} is not above 0", param_hint=option)
+    return value
+
+
+def checked_view(at: str) -> str:
+    """Return the view that ``--at`` names.
+
+    Raises:
+        typer.BadParameter: If it names none.
+    """
+    if at not in ("sender", "receiver"):
+        raise typer.BadParameter(f"{at!r} is neither sender nor receiver", param_hint="--at")
+    return at

@@ -1,0 +1,109 @@
+"""What commands print: results on stdout, messages and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+_FIRST_NEWS_S = 2.0
+_NEWS_EVERY_S = 0.5
+_NEWS_EVERY_WITHOUT_TERMINAL_S = 10.0
+
+
+@dataclass
+class Messages:
+    """Messages to the person at the terminal.
+
+    Attributes:
+        quiet: Whether only errors are said.
+        verbose: Whether details are said as well.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def say(self, text: str) -> None:
+        """Say something that is not a result."""
+        if not self.quiet:
+            print(text, file=sys.stderr)
+
+    def detail(self, text: str) -> None:
+        """Say something that only a curious person wants to know."""
+        if self.verbose and not self.quiet:
+            print(text, file=sys.stderr)
+
+    def warn(self, texts: Iterable[str]) -> None:
+        """Say what is doubtful, a line each."""
+        for text in texts:
+            self.say(f"warning: {text}")
+
+
+@dataclass
+class ReadingProgress:
+    """A line on stderr for readings that take more than two seconds: rewritten on a terminal, else now and then."""
+
+    messages: Messages
+    _began_s: float = field(default_factory=time.monotonic)
+    _said_s: float = 0.0
+    _shown: bool = False
+
+    def __call__(self, done_bytes: int, total_bytes: int | None) -> None:
+        """Show how far a reading is."""
+        now_s = time.monotonic()
+        terminal = sys.stderr.isatty()
+        every_s = _NEWS_EVERY_S if terminal else _NEWS_EVERY_WITHOUT_TERMINAL_S
+        if self.messages.quiet or now_s - self._began_s < _FIRST_NEWS_S or now_s - self._said_s < every_s:
+            return
+        self._said_s, self._shown = now_s, True
+        share = f" of {total_bytes / 1e6:.0f} MB ({done_bytes / total_bytes:.0%})" if total_bytes else " MB"
+        text = f"reading: {done_bytes / 1e6:.0f}{share}"
+        print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the line clean for what follows."""
+        if self._shown and sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON object; NaN and infinity become null."""
+    print(json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def finite(value: object) -> object:
+    """Return a value with NaN and infinity replaced by None, at any depth."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return value
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+    """Print columns under a header; columns named in ``right`` are aligned to the right."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    for row in [header, *rows]:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def number(value: object, *, digits: int = 4) -> str:
+    """Return a number for people: a few digits, ``-`` where there is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return "-"
+    return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
+
+
+def endpoint(address: object, port: object) -> str:
+    """Return an address with its port, IPv6 in brackets (RFC 3986)."""
+    host = f"[{address}]" if ":" in str(address) else str(address)
+    return f"{host}:{port}" if port else host

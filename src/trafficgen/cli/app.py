@@ -1,0 +1,90 @@
+"""The command `trafficgen`: table of commands, and errors as one line with their exit code.
+
+Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import trafficgen
+from trafficgen.cli import compare, export, fit, generate, inspect, models
+from trafficgen.errors import TrafficgenError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="trafficgen",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("inspect")(inspect.inspect)
+app.command("fit")(fit.fit)
+app.command("generate")(generate.generate)
+app.command("compare")(compare.compare)
+app.command("export")(export.export)
+app.add_typer(models.app, name="models")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"trafficgen {trafficgen.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Fit captures, generate workloads, feed simulators and load testers, check that the result is like the input."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; errors are one line on stderr."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            result = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except typer.exceptions.TyperException as error:
+        print(f"trafficgen: {_usage_text(error)}", file=sys.stderr)
+        return USAGE_ERROR
+    except TrafficgenError as error:
+        print(f"trafficgen: {_one_line(str(error))}", file=sys.stderr)
+        return USAGE_ERROR
+    except (KeyboardInterrupt, typer.Abort):
+        print("trafficgen: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; what it wanted it has.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"warning: {_one_line(str(message))}", file=sys.stderr)
+
+
+def _usage_text(error: Exception) -> str:
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    return f"{_one_line(text)} (see trafficgen --help)"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run())

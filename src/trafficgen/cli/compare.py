@@ -1,0 +1,78 @@
+"""`trafficgen compare`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import trafficgen
+from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
+from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
+from trafficgen.validation import exceeded_limits
+from trafficgen.validation.metrics import flat_metrics
+
+
+def compare(
+    reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="Capture or packet table that was measured.")],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")],
+    flow: FlowChoice = None,
+    session: SessionChoice = None,
+    every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
+    fail_above: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=VALUE", help="Exit with 1 when this metric is above this value; may be repeated."),
+    ] = None,
+    undo_offload: Annotated[
+        bool,
+        typer.Option("--resegment/--keep-offload", help="Cut segmentation-offload packets back to MTU size first."),
+    ] = True,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson, resampled gaps and sizes.
+
+    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1
+    """
+    if sum((flow is not None, session is not None, every)) > 1:
+        raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
+    messages = messages_of(quiet=quiet, verbose=verbose)
+    progress = ReadingProgress(messages)
+    comparison = trafficgen.compare(
+        reference,
+        candidate,
+        flow=flow,
+        session=session,
+        every=every,
+        seed=seed,
+        undo_offload=undo_offload,
+        progress=progress,
+    )
+    progress.close()
+    exceeded = exceeded_limits(comparison, fail_above or ())
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        _render(comparison)
+    for limit in exceeded:
+        messages.say(f"failed: {limit}")
+    if exceeded:
+        raise typer.Exit(1)
+
+
+def _render(comparison: trafficgen.Comparison) -> None:
+    baselines = {name: flat_metrics(metrics) for name, metrics in comparison.baselines.items()}
+    header = ("metric", "candidate", *baselines, "beats", "ties with")
+    rows = [
+        (
+            name,
+            number(value, digits=3),
+            *(number(metrics.get(name, float("nan")), digits=3) for metrics in baselines.values()),
+            ", ".join(comparison.wins.get(name, [])),
+            ", ".join(comparison.ties.get(name, [])),
+        )
+        for name, value in comparison.flat().items()
+    ]
+    print_table(header, rows, right=tuple(range(1, 2 + len(baselines))))

@@ -1,0 +1,126 @@
+"""`trafficgen fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import trafficgen
+from trafficgen.cli._options import (
+    AsJson,
+    Captures,
+    Decapsulate,
+    FlowChoice,
+    IdleTimeout,
+    Quiet,
+    Seed,
+    SessionChoice,
+    Verbose,
+    messages_of,
+    positive,
+)
+from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json
+
+
+def fit(
+    captures: Captures,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="MODEL.json", help="Write the model to this file.")
+    ] = None,
+    flow: FlowChoice = None,
+    session: SessionChoice = None,
+    seed: Seed = 0,
+    resegment: Annotated[
+        bool,
+        typer.Option(
+            "--resegment/--keep-offload", help="Cut segmentation-offload packets back to MTU size before the fit."
+        ),
+    ] = True,
+    decapsulate: Decapsulate = False,
+    idle_timeout: IdleTimeout = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Fit a model to the heaviest session of captures, or to the one you choose.
+
+    Example: trafficgen fit capture.pcapng -o model.json
+    """
+    if flow is not None and session is not None:
+        raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
+    messages = messages_of(quiet=quiet, verbose=verbose)
+    progress = ReadingProgress(messages)
+    fitted = trafficgen.fit(
+        captures,
+        flow=flow,
+        session=session,
+        seed=seed,
+        resegment=resegment,
+        decapsulate=decapsulate,
+        idle_timeout_s=positive(idle_timeout, option="--idle-timeout"),
+        progress=progress,
+    )
+    progress.close()
+    messages.warn(fitted.warnings)
+    if out is not None:
+        trafficgen.save_model(fitted.model, out)
+        messages.say(f"model written to {out}")
+    if as_json:
+        print_json(fitted.to_json())
+        return
+    _render(fitted.to_json(), fitted.model)
+
+
+def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
+    flow = summary["flow"]
+    server, client = endpoint(flow["server"], flow["server_port"]), endpoint(flow["client"], flow["client_port"])
+    print(f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}")
+    print(f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s, {len(model.streams)} stream(s)")
+    _render_phases(summary["phases"])
+    for name, law in (("packet size, bytes", summary["packet_bytes"]), ("packet gap, s", summary["gap_s"])):
+        _render_law(name, law)
+    _render_bursts(summary["bursts"])
+    if summary["loss"] is not None:
+        print(f"loss       {summary['loss']['rate']:.3%} ({summary['loss']['source']})")
+    dependence = summary["dependence"]
+    if dependence["hurst"] is not None:
+        low, high = number(dependence["hurst_low"]), number(dependence["hurst_high"])
+        print(f"Hurst      {number(dependence['hurst'])} [{low}, {high}]")
+    print(f"gaps are generated as {dependence['model']}")
+
+
+def _render_phases(phases: dict[str, Any]) -> None:
+    print(f"silence    {number(phases['silence_s'])} s before the first media packet")
+    buffering = phases["buffering"]
+    if buffering is not None:
+        interval = f"[{number(buffering['low'])}, {number(buffering['high'])}]"
+        print(
+            f"buffering  until {number(buffering['end_s'])} s {interval} at {number(buffering['rate_kbps'])} kbps, "
+            f"{number(phases['buffering_ratio'])} times the playout rate"
+        )
+    playout = phases["playout"]
+    span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
+    print(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
+
+
+def _render_law(name: str, law: dict[str, Any] | None) -> None:
+    if law is None:
+        return
+    params = ", ".join(f"{key}={number(value)}" for key, value in law["params"].items())
+    atoms = ", ".join(f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", []))
+    atoms = f"; atoms {atoms}" if atoms else ""
+    print(f"{name}: {law['family']}({params}){atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
+
+
+def _render_bursts(bursts: dict[str, Any] | None) -> None:
+    if bursts is None:
+        return
+    for phase in ("buffering", "playout"):
+        found = bursts.get(phase)
+        if found is not None:
+            print(
+                f"bursts     {phase}: {number(found['packets'])} packets every {number(found['spacing_s'])} s "
+                f"(gaps above {number(bursts['threshold_s'])} s part them)"
+            )

@@ -1,0 +1,148 @@
+"""The law of one quantity: atoms with their probabilities and a continuous part, perhaps rounded to whole numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.distributions.base import Distribution
+from trafficgen.units import FloatArray
+
+#: Rounded laws are summed value by value up to this many values; beyond, rounding no longer moves a moment.
+_SUMMED_VALUES = 100_000
+_LEFT_OUT = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedLaw:
+    """Takes each atom with its probability, else draws from the continuous part.
+
+    Attributes:
+        continuous: Law of what is no atom; None where the atoms are everything.
+        values: Values of the atoms.
+        probabilities: Probabilities of the atoms, adding up to at most 1.
+        integer: Whether draws of the continuous part are rounded to whole numbers within its support.
+    """
+
+    continuous: Distribution | None
+    values: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    integer: bool = False
+    _sorted_values: FloatArray = field(init=False, repr=False, compare=False)
+    _cumulative: FloatArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.probabilities):
+            raise ValueError(f"{len(self.values)} atoms have {len(self.probabilities)} probabilities")
+        weight = math.fsum(self.probabilities)
+        if any(p <= 0 for p in self.probabilities) or weight > 1 + 1e-9:
+            raise ValueError(f"the atoms' probabilities must be positive and add up to at most 1, got {weight}")
+        if self.continuous is None and abs(weight - 1) > 1e-6:
+            raise ValueError(f"without a continuous part the atoms' probabilities must add up to 1, not {weight}")
+        order = np.argsort(np.array(self.values, dtype=np.float64), kind="stable")
+        cumulative = np.cumsum(np.array(self.probabilities, dtype=np.float64)[order])
+        if self.continuous is None:
+            cumulative /= cumulative[-1]
+        object.__setattr__(self, "_sorted_values", np.array(self.values, dtype=np.float64)[order])
+        object.__setattr__(self, "_cumulative", cumulative)
+
+    @property
+    def continuous_weight(self) -> float:
+        """Probability of the continuous part."""
+        return 0.0 if self.continuous is None else max(0.0, 1.0 - math.fsum(self.probabilities))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value; either may be infinite."""
+        ends = [(value, value) for value in self.values]
+        if self.continuous is not None:
+            ends.append(self._bounds)
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def mean(self) -> float:
+        """Expectation; infinite where it diverges."""
+        return self._moment(1)
+
+    @property
+    def variance(self) -> float:
+        """Variance; infinite where it diverges."""
+        second = self._moment(2)
+        return math.inf if math.isinf(second) else max(0.0, second - self.mean**2)
+
+    def cdf(self, value: npt.ArrayLike) -> FloatArray:
+        """Return P(X <= value), jumps at the atoms (and at whole numbers) included."""
+        x = np.asarray(value, dtype=np.float64)
+        below = np.searchsorted(self._sorted_values, x, side="right")
+        steps = np.concatenate(([0.0], self._cumulative))[below]
+        if self.continuous is None:
+            return np.asarray(steps)
+        return np.asarray(steps + self.continuous_weight * self._continuous_cdf(x))
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,)."""
+        if not self.values:
+            return self._continuous_sample(generator, count)
+        if len(self.values) == 1 and self.continuous is None:
+            return np.full(count, self.values[0])
+        chosen = np.searchsorted(self._cumulative, generator.random(count), side="right")
+        if self.continuous is None:
+            return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
+        draws = np.append(self._sorted_values, math.nan)[chosen]
+        rest = np.flatnonzero(chosen == self._sorted_values.size)
+        draws[rest] = self._continuous_sample(generator, rest.size)
+        return draws
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        """Smallest and largest value of the continuous part, whole numbers where it is rounded."""
+        if self.continuous is None:
+            return math.inf, -math.inf
+        low, high = self.continuous.support
+        if not self.integer:
+            return low, high
+        smallest = math.ceil(low) if math.isfinite(low) else low
+        largest = math.floor(high) if math.isfinite(high) else high
+        if smallest > largest:
+            raise ValueError(f"there is no whole number between {low} and {high}")
+        return smallest, largest
+
+    def _continuous_cdf(self, x: FloatArray) -> FloatArray:
+        assert self.continuous is not None
+        if not self.integer:
+            return self.continuous.cdf(x)
+        low, high = self._bounds
+        whole = np.floor(x)
+        return np.where(whole < low, 0.0, np.where(whole >= high, 1.0, self.continuous.cdf(whole + 0.5)))
+
+    def _continuous_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        assert self.continuous is not None
+        draws = self.continuous.sample(generator, count)
+        if self.integer:
+            np.rint(draws, out=draws)
+            np.clip(draws, *self._bounds, out=draws)
+        return draws
+
+    def _moment(self, order: int) -> float:
+        atoms = math.fsum(p * value**order for p, value in zip(self.probabilities, self.values, strict=True))
+        if self.continuous is None:
+            return atoms / math.fsum(self.probabilities)
+        if self.continuous_weight == 0:
+            return atoms
+        continuous = self._rounded_moment(order) if self.integer else self.continuous.partial_moment(order)
+        return atoms + self.continuous_weight * continuous
+
+    def _rounded_moment(self, order: int) -> float:
+        """Return E[X**order] of the rounded continuous part: summed over its body, integrated beyond."""
+        assert self.continuous is not None
+        low, high = self._bounds
+        first = low if math.isfinite(low) else math.floor(float(self.continuous.ppf(_LEFT_OUT)))
+        last = min(high, math.ceil(float(self.continuous.isf(_LEFT_OUT))), first + _SUMMED_VALUES)
+        numbers = np.arange(first, last + 1, dtype=np.float64)
+        probabilities = np.diff(self._continuous_cdf(numbers), prepend=0.0)
+        beyond = self.continuous.partial_moment(order, low=last + 0.5) if last < high else 0.0
+        return float(np.sum(probabilities * numbers**order)) + beyond

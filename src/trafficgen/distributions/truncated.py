@@ -1,0 +1,117 @@
+"""A distribution restricted to an interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.distributions.base import Distribution
+from trafficgen.units import FloatArray
+
+#: Above this share of accepted draws, drawing and throwing away is faster than inverting the distribution function.
+_REJECTION_SHARE = 0.3
+_REJECTION_ROUNDS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truncated(Distribution):
+    """The law of X given minimum <= X <= maximum.
+
+    Attributes:
+        whole: The law without bounds.
+        minimum: Smallest value.
+        maximum: Largest value, not below ``minimum``.
+    """
+
+    whole: Distribution
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    _upper: bool = field(init=False, repr=False, compare=False)
+    _from: float = field(init=False, repr=False, compare=False)
+    _mass: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.minimum > self.maximum:
+            raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
+        # In the upper half everything is counted from above, so that digits are kept far in the tail.
+        upper = bool(self.whole.cdf(self.minimum) > 0.5)
+        tail = self.whole.sf if upper else self.whole.cdf
+        start, end = (self.maximum, self.minimum) if upper else (self.minimum, self.maximum)
+        origin = float(tail(start))
+        mass = float(tail(end)) - origin
+        if mass <= 0 and self.minimum < self.maximum:
+            raise ValueError(f"{self.whole} has no probability between {self.minimum} and {self.maximum}")
+        object.__setattr__(self, "_upper", upper)
+        object.__setattr__(self, "_from", origin)
+        object.__setattr__(self, "_mass", mass)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        low, high = self.whole.support
+        return max(low, self.minimum), min(high, self.maximum)
+
+    def cdf(self, value: npt.ArrayLike) -> FloatArray:
+        """Return P(X <= value)."""
+        x = np.asarray(value, dtype=np.float64)
+        if self._mass <= 0:
+            return np.where(x >= self.minimum, 1.0, 0.0)
+        inside = self._share(x)
+        return np.where(x < self.minimum, 0.0, 1.0 - inside if self._upper else inside)
+
+    def sf(self, value: npt.ArrayLike) -> FloatArray:
+        """Return P(X > value)."""
+        x = np.asarray(value, dtype=np.float64)
+        if self._mass <= 0:
+            return np.where(x >= self.minimum, 0.0, 1.0)
+        inside = self._share(x)
+        return np.where(x < self.minimum, 1.0, inside if self._upper else 1.0 - inside)
+
+    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
+        """Return the quantile of a probability in [0, 1]."""
+        p = np.asarray(probability, dtype=np.float64)
+        return self._inverse(1.0 - p if self._upper else p)
+
+    def isf(self, probability: npt.ArrayLike) -> FloatArray:
+        """Return the value that is exceeded with a probability in [0, 1]."""
+        p = np.asarray(probability, dtype=np.float64)
+        return self._inverse(p if self._upper else 1.0 - p)
+
+    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+        """Return E[X**order; low < X <= high]."""
+        if self._mass <= 0:
+            return self.minimum**order if low < self.minimum <= high else 0.0
+        bottom, top = max(low, self.minimum), min(high, self.maximum)
+        if bottom >= top:
+            return 0.0
+        return self.whole.partial_moment(order, low=bottom, high=top) / self._mass
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,): by rejection where most are accepted, else by inversion."""
+        if self._mass < _REJECTION_SHARE:
+            return self._inverse(generator.random(count))
+        draws = np.empty(count, dtype=np.float64)
+        filled = 0
+        for _ in range(_REJECTION_ROUNDS):
+            if filled == count:
+                return draws
+            missing = count - filled
+            offered = self.whole.sample(generator, math.ceil(1.02 * missing / self._mass) + 8)
+            accepted = offered[(offered >= self.minimum) & (offered <= self.maximum)][:missing]
+            draws[filled : filled + accepted.size] = accepted
+            filled += accepted.size
+        draws[filled:] = self._inverse(generator.random(count - filled))
+        return draws
+
+    def _share(self, x: FloatArray) -> FloatArray:
+        """Return the restricted probability below x, or above it where counted from above."""
+        tail = self.whole.sf(x) if self._upper else self.whole.cdf(x)
+        return np.clip((tail - self._from) / self._mass, 0.0, 1.0)
+
+    def _inverse(self, share: FloatArray) -> FloatArray:
+        tail = self._from + share * self._mass
+        values = self.whole.isf(tail) if self._upper else self.whole.ppf(tail)
+        return np.clip(values, self.minimum, self.maximum)

@@ -1,0 +1,185 @@
+"""Bursts: maximal runs of packets with small gaps, and the gap that parts them (found from the data)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+#: Fewer gaps than this say nothing about two kinds of gaps.
+_MINIMUM_GAPS = 20
+#: Widths, in powers of ten, of the windows in which gaps are counted: narrow for sharp clocks, wide for scattered
+#: pauses.
+_WINDOW_DECADES = (0.125, 0.25, 0.5, 1.0)
+_BIN_DECADES = 0.025
+#: With a smaller share of gaps within bursts, bursts would be single packets but for a few.
+_SMALLEST_SHARE_WITHIN = 0.2
+#: The two kinds of gaps differ at least by this factor.
+_SMALLEST_RATIO = 3.0
+#: A valley holds at most this share of the lower of its two peaks, and is below it by this many standard deviations.
+_VALLEY_SHARE = 0.5
+_VALLEY_DEVIATIONS = 3.0
+#: How far below half a tick gaps that the clock shows as 0 are spread, in powers of ten.
+_DECADES_BELOW_TICK = 2.0
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """A packet stream cut into bursts.
+
+    Attributes:
+        threshold_s: Largest gap within a burst, s.
+        first: Index of each burst's first packet, shape (b,).
+        packets: Packets of each burst, shape (b,).
+        size_bytes: Bytes of each burst, shape (b,).
+        start_ns: Time of each burst's first packet, ns, shape (b,).
+        end_ns: Time of each burst's last packet, ns, shape (b,).
+        within: Whether each gap lies within a burst, shape (n - 1,).
+    """
+
+    threshold_s: float
+    first: IntArray
+    packets: IntArray
+    size_bytes: FloatArray
+    start_ns: IntArray
+    end_ns: IntArray
+    within: BoolArray
+
+    @property
+    def spacing_s(self) -> FloatArray:
+        """Start of each burst to the start of the next, s, shape (b - 1,)."""
+        return s_from_ns(np.diff(self.start_ns))
+
+    @property
+    def idle_s(self) -> FloatArray:
+        """End of each burst to the start of the next, s, shape (b - 1,)."""
+        return s_from_ns(self.start_ns[1:] - self.end_ns[:-1])
+
+    @property
+    def last(self) -> IntArray:
+        """Index of each burst's last packet, shape (b,)."""
+        return self.first + self.packets - 1
+
+
+def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) -> Bursts:
+    """Cut a stream into bursts: maximal runs of packets with gaps of at most ``threshold_s``.
+
+    Args:
+        time_ns: Times of the packets, ns, ascending, shape (n,).
+        size_bytes: Their sizes, bytes, shape (n,).
+        threshold_s: Largest gap within a burst, s.
+    """
+    within = s_from_ns(np.diff(time_ns)) <= threshold_s
+    starts = np.flatnonzero(~within) + 1
+    first = np.concatenate(([0], starts)).astype(np.int64) if time_ns.size else np.zeros(0, dtype=np.int64)
+    packets = np.diff(np.concatenate((first, [time_ns.size]))).astype(np.int64) if time_ns.size else first
+    size = np.add.reduceat(size_bytes, first).astype(np.float64) if time_ns.size else np.zeros(0)
+    return Bursts(
+        threshold_s=threshold_s,
+        first=first,
+        packets=packets,
+        size_bytes=size,
+        start_ns=time_ns[first],
+        end_ns=time_ns[first + packets - 1],
+        within=within,
+    )
+
+
+def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float | None:
+    """Return the gap that parts bursts, s, or None where the gaps are of one kind.
+
+    Gaps are counted on a logarithmic scale in windows of several widths. A valley parts two kinds of gaps when it
+    holds at most half of the lower of its two peaks, is below both by three standard deviations of the (Poisson)
+    counts, and the peaks are at least a factor of 3 apart. Of several valleys the one is taken that explains most of
+    the variance of the logarithm, each gap weighted by its length (Otsu's criterion, 1979, on the time that a stream
+    spends in gaps), so that pauses between chunks win over the spacing of packets within them. All families of
+    :mod:`trafficgen.models.law` have log-gaps of one mode, so a renewal stream has no threshold.
+
+    Args:
+        gap_s: Gaps, s, shape (n,).
+        tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding makes no valleys.
+    """
+    if gap_s.size < _MINIMUM_GAPS:
+        return None
+    gaps = spread_over_tick(np.sort(gap_s), tick_s=tick_s)
+    log_gap = np.log10(gaps)
+    best_s, best_score = None, 0.0
+    for log_threshold in _valleys(log_gap):
+        score = _between_class_variance(log_gap, gaps, float(log_threshold))
+        if score > best_score:
+            best_s, best_score = _middle_of_widest_step(log_gap, float(log_threshold)), score
+    return best_s
+
+
+def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
+    """Return values with equal ones spread evenly over one clock tick around them, ascending, all positive.
+
+    A gap of 0 stands for anything below half a tick. It is spread evenly in the logarithm over the two powers of ten
+    below that: the tail of a law there thins out slowly, and must not look like a kind of gaps of its own.
+
+    Args:
+        sorted_values: Values, s, ascending, shape (n,).
+        tick_s: Granularity of the clock, s, > 0.
+    """
+    n = sorted_values.size
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))
+    count = np.diff(np.concatenate((starts, [n])))
+    place = (np.arange(n) - np.repeat(starts, count) + 0.5) / np.repeat(count, count)
+    below_half_tick = sorted_values < 0.5 * tick_s
+    below = 0.5 * tick_s * 10 ** (_DECADES_BELOW_TICK * (place - 1))
+    spread: FloatArray = np.where(below_half_tick, below, sorted_values + tick_s * (place - 0.5))
+    return spread
+
+
+def _valleys(log_gap: FloatArray) -> FloatArray:
+    """Return the logarithms (base 10) of the thresholds that part two kinds of gaps, over all window widths."""
+    low, high = log_gap[0], log_gap[-1]
+    bins = int(np.ceil((high - low) / _BIN_DECADES)) + 1
+    count = np.bincount(((log_gap - low) / _BIN_DECADES).astype(np.int64), minlength=bins)
+    found: list[FloatArray] = []
+    for width in _WINDOW_DECADES:
+        span = round(width / _BIN_DECADES)
+        windows = np.convolve(np.pad(count, span), np.ones(span), mode="valid")
+        index = _significant_valleys(windows, apart=max(span, int(np.log10(_SMALLEST_RATIO) / _BIN_DECADES)))
+        found.append(low + (index - span / 2) * _BIN_DECADES)
+    return np.concatenate(found)
+
+
+def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
+    """Return the middle of each stretch of least counts that is significantly below a peak on both sides."""
+    n = windows.size
+    half = max(1, apart // 2)
+    left = np.concatenate((np.zeros(half), np.maximum.accumulate(windows)))[:n]
+    right = np.concatenate((np.maximum.accumulate(windows[::-1])[::-1], np.zeros(half)))[half:]
+    lower_peak = np.minimum(left, right)
+    deep = (windows <= _VALLEY_SHARE * lower_peak) & (
+        lower_peak - windows >= _VALLEY_DEVIATIONS * np.sqrt(np.maximum(lower_peak + windows, 1.0))
+    )
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], deep, [False])).astype(np.int8)))
+    middles = []
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        least = np.flatnonzero(windows[start:stop] == windows[start:stop].min())
+        middles.append(start + int(least[least.size // 2]))
+    return np.asarray(middles, dtype=np.int64)
+
+
+def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
+    """Return the variance of the log-gaps between the two sides of a threshold, gaps weighted by their length."""
+    parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
+    if parted < _SMALLEST_SHARE_WITHIN * log_gap.size or parted == log_gap.size:
+        return 0.0
+    below, above = weight[:parted].sum(), weight[parted:].sum()
+    mean_below = float(np.dot(weight[:parted], log_gap[:parted])) / below
+    mean_above = float(np.dot(weight[parted:], log_gap[parted:])) / above
+    share = below / (below + above)
+    return float(share * (1 - share) * (mean_above - mean_below) ** 2)
+
+
+def _middle_of_widest_step(log_gap: FloatArray, log_threshold: float) -> float:
+    """Return the geometric middle, s, of the widest empty stretch within a tenth of a power of ten of a threshold."""
+    first, last = np.searchsorted(log_gap, [log_threshold - 0.1, log_threshold + 0.1])
+    near = log_gap[max(0, first - 1) : last + 1]
+    widest = int(np.argmax(np.diff(near)))
+    return float(10 ** (0.5 * (near[widest] + near[widest + 1])))

@@ -1,0 +1,260 @@
+"""What is in a capture or a packet table: flows, RTP streams and sessions, as `trafficgen inspect` tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen._core import FlowMeter
+from trafficgen._core.types import FlowCountsDict, RtpStreamDict
+from trafficgen.flows.sessions import Session, list_sessions
+from trafficgen.tables import PacketTable, RtpStreamCount
+from trafficgen.units import ns_from_s, s_from_ns
+
+_ROWS_PER_STEP = 1 << 20
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What is in one capture (or several read as one), or in a packet table.
+
+    Attributes:
+        files: Names as given.
+        packets: Packets in all.
+        ip_packets: Packets that belong to a flow.
+        frame_bytes: Bytes on the wire in all.
+        start_time_ns: Time of the first packet, ns since 1970.
+        origin_ns: Time from which the flow table counts, ns since 1970.
+        duration_s: From the first packet to the last, s.
+        flows: Flow table.
+        rtp_streams: Counts of the RTP streams.
+        signalling: RTSP messages.
+        warnings: What was odd.
+    """
+
+    files: tuple[str, ...]
+    packets: int
+    ip_packets: int
+    frame_bytes: int
+    start_time_ns: int
+    origin_ns: int
+    duration_s: float
+    flows: pa.Table
+    rtp_streams: tuple[RtpStreamCount, ...]
+    signalling: pa.Table
+    warnings: tuple[str, ...]
+
+    @property
+    def sessions(self) -> tuple[Session, ...]:
+        """Sessions, by number."""
+        return list_sessions(self.flows, self.signalling)
+
+    def describe_flows(self) -> list[dict[str, object]]:
+        """Return the flows as JSON has them, most frame bytes first."""
+        rows = self.flows.to_pylist()
+        offset_ns = self.origin_ns - self.start_time_ns
+        streams = _streams_by_flow(self.rtp_streams)
+        described = [describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])) for row in rows]
+        return sorted(described, key=lambda flow: (-int(str(flow["frame_bytes"])), int(str(flow["flow"]))))
+
+    def describe_flow(self, number: int) -> dict[str, object]:
+        """Return one flow as JSON has it.
+
+        Raises:
+            KeyError: If there is no such flow.
+        """
+        for row in self.flows.to_pylist():
+            if row["flow"] == number:
+                streams = _streams_by_flow(self.rtp_streams).get(number, [])
+                return describe_flow(row, offset_ns=self.origin_ns - self.start_time_ns, streams=streams)
+        raise KeyError(number)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the whole as JSON-compatible values, keys as published."""
+        return {
+            "files": list(self.files),
+            "packets": self.packets,
+            "ip_packets": self.ip_packets,
+            "frame_bytes": self.frame_bytes,
+            "start_time_ns": self.start_time_ns,
+            "duration_s": self.duration_s,
+            "warnings": list(self.warnings),
+            "sessions": [{"session": s.session, "kind": s.kind, "flows": list(s.flows)} for s in self.sessions],
+            "flows": self.describe_flows(),
+        }
+
+
+def describe_flow(
+    row: dict[str, int | str | None], *, offset_ns: int, streams: list[RtpStreamCount]
+) -> dict[str, object]:
+    """Return a row of the flow table as JSON has it.
+
+    Args:
+        row: The row.
+        offset_ns: Added to the row's times to count from the start of the capture.
+        streams: The flow's RTP streams, most packets first.
+    """
+    number = {name: int(value) for name, value in row.items() if isinstance(value, int)}
+    directions = {
+        way: {"packets": number[f"packets_{way}"], "frame_bytes": number[f"frame_bytes_{way}"]}
+        for way in ("to_client", "to_server")
+    }
+    main = max(streams, key=lambda stream: (stream.to_client, stream.packets), default=None)
+    return {
+        "flow": number["flow"],
+        "session": number["session"],
+        "protocol": row["protocol"],
+        "server": row["server"],
+        "server_port": number["server_port"],
+        "client": row["client"],
+        "client_port": number["client_port"],
+        "media": row["media"],
+        "packets": sum(counts["packets"] for counts in directions.values()),
+        "frame_bytes": sum(counts["frame_bytes"] for counts in directions.values()),
+        "start_s": s_from_ns(number["first_time_ns"] + offset_ns),
+        "duration_s": s_from_ns(number["last_time_ns"] - number["first_time_ns"]),
+        **directions,
+        "rtp": _describe_rtp(main, streams) if main else None,
+    }
+
+
+def _describe_rtp(main: RtpStreamCount, streams: list[RtpStreamCount]) -> dict[str, object]:
+    described = _describe_stream(main)
+    if len(streams) > 1:
+        described["streams"] = [
+            {"to_client": stream.to_client, "channel": stream.channel, **_describe_stream(stream)} for stream in streams
+        ]
+    return described
+
+
+def _describe_stream(stream: RtpStreamCount) -> dict[str, object]:
+    names = ("ssrc", "payload_type", "clock_hz", "expected", "lost", "reordered", "duplicates", "jitter_s")
+    return {name: getattr(stream, name) for name in names}
+
+
+def _streams_by_flow(streams: tuple[RtpStreamCount, ...]) -> dict[int, list[RtpStreamCount]]:
+    by_flow: dict[int, list[RtpStreamCount]] = {}
+    for stream in streams:
+        by_flow.setdefault(stream.flow, []).append(stream)
+    return by_flow
+
+
+def inspect_table(
+    table: PacketTable, *, files: tuple[str, ...], idle_timeout_s: float | None = None
+) -> tuple[Inspection, PacketTable]:
+    """Measure the flows of a packet table, with the code that measures captures.
+
+    Args:
+        table: Packets.
+        files: Names to report.
+        idle_timeout_s: Silence after which a flow's packets are a new flow, s; None never splits.
+
+    Returns:
+        What is in the table, and the table with its flow table measured anew (and flows split).
+    """
+    table = table.sorted_by_time()
+    meter = FlowMeter(idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(idle_timeout_s))
+    numbers = _run(meter, table)
+    counts = meter.flows()
+    table, order = _with_measured_flows(table, counts, numbers, renumber=idle_timeout_s is not None)
+    first_ns = int(table.time_ns[0]) if len(table) else 0
+    last_ns = int(table.time_ns[-1]) if len(table) else 0
+    inspection = Inspection(
+        files=files,
+        packets=len(table),
+        ip_packets=len(table),
+        frame_bytes=int(table.frame_bytes.sum()),
+        start_time_ns=table.origin_ns + first_ns,
+        origin_ns=table.origin_ns,
+        duration_s=s_from_ns(last_ns - first_ns),
+        flows=table.flows,
+        rtp_streams=_rtp_streams(counts, order, table.flows),
+        signalling=table.signalling,
+        warnings=(),
+    )
+    return inspection, table
+
+
+def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
+    """Feed a table to the meter piece by piece; return the meter's number of each packet's flow, shape (n,)."""
+    known = table.known("rtp_ssrc")
+    columns: list[npt.NDArray[Any]] = [
+        table.time_ns,
+        table.flow,
+        table.to_client,
+        table.frame_bytes,
+        table.payload_bytes,
+        known,
+        table.values("rtp_ssrc").astype(np.uint32),
+        table.values("rtp_sequence").astype(np.uint16),
+        table.values("rtp_timestamp").astype(np.uint32),
+    ]
+    numbers = np.empty(len(table), dtype=np.uint32)
+    for start in range(0, len(table), _ROWS_PER_STEP):
+        rows = slice(start, start + _ROWS_PER_STEP)
+        piece = [np.ascontiguousarray(column[rows]) for column in columns]
+        numbers[rows] = meter.update(*piece)
+    return numbers
+
+
+def _with_measured_flows(
+    table: PacketTable, counts: FlowCountsDict, numbers: npt.NDArray[np.uint32], *, renumber: bool
+) -> tuple[PacketTable, list[int]]:
+    """Return the table with times and counts of its flows as measured, and each measured flow's number."""
+    first_packet = np.unique(numbers, return_index=True)[1]
+    original = [int(table.flow[index]) for index in first_packet]
+    order = list(range(len(original))) if renumber else original
+    rows_of = {row["flow"]: row for row in table.flows.to_pylist()}
+    pairs: dict[str, list[list[int]]] = {
+        "packets": counts["packets"],
+        "frame_bytes": counts["frame_bytes"],
+        "payload_bytes": counts["payload_bytes"],
+    }
+    rows = []
+    for measured, number in enumerate(order):
+        row = dict(rows_of[original[measured]])
+        row.update(flow=number, first_time_ns=counts["first_ns"][measured], last_time_ns=counts["last_ns"][measured])
+        for what, pair in pairs.items():
+            # The client is the meter's initiator: what it sends goes to the server.
+            row[f"{what}_to_server"], row[f"{what}_to_client"] = pair[measured]
+        rows.append(row)
+    rows.extend(row for number, row in rows_of.items() if number not in set(original) and not renumber)
+    flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
+    packets = table.packets
+    if renumber:
+        column = packets.schema.get_field_index("flow")
+        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
+    signalling = table.signalling if not renumber else table.signalling.slice(0, 0)
+    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes)
+    return measured_table, order
+
+
+def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:
+    facts = {row["flow"]: row for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()}
+    found: list[RtpStreamCount] = []
+    for measured, streams in enumerate(counts["rtp_streams"]):
+        number = order[measured]
+        found.extend(_rtp_stream(stream, number, facts[number]) for stream in streams)
+    return tuple(sorted(found, key=lambda stream: (stream.flow, -stream.packets)))
+
+
+def _rtp_stream(stream: RtpStreamDict, number: int, fact: dict[str, int | None]) -> RtpStreamCount:
+    declared = fact["clock_hz"] if fact["ssrc"] == stream["ssrc"] else None
+    clock_hz = declared or stream["measured_clock_hz"]
+    return RtpStreamCount(
+        flow=number,
+        to_client=not stream["from_initiator"],
+        ssrc=stream["ssrc"],
+        payload_type=fact["payload_type"] if fact["ssrc"] == stream["ssrc"] else None,
+        clock_hz=clock_hz,
+        packets=stream["packets"],
+        expected=stream["expected"],
+        lost=stream["lost"],
+        reordered=stream["reordered"],
+        duplicates=stream["duplicates"],
+        jitter_s=stream["jitter_s"].get(clock_hz) if clock_hz is not None else None,
+    )

@@ -1,0 +1,142 @@
+"""Loss, reordering and duplicates counted from RTP sequence numbers (RFC 3550, appendices A.1 and A.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, IntArray
+
+#: Steps that RFC 3550 A.1 still takes for loss (MAX_DROPOUT) or reordering (MAX_MISORDER); beyond, the source
+#: restarted.
+_MAX_DROPOUT = 3000
+_MAX_MISORDER = 100
+
+
+@dataclass(frozen=True)
+class RtpLoss:
+    """What the sequence numbers of one RTP source say.
+
+    Attributes:
+        flow: Number of the flow.
+        ssrc: Synchronisation source.
+        received: Packets received, duplicates not counted.
+        expected: Numbers from the first to the highest one.
+        duplicates: Packets whose number had been received before.
+        reordered: Packets received first after a higher number.
+        lost_runs: Lengths of the runs of consecutive lost numbers, shape (r,).
+    """
+
+    flow: int
+    ssrc: int
+    received: int
+    expected: int
+    duplicates: int
+    reordered: int
+    lost_runs: IntArray
+
+    @property
+    def lost(self) -> int:
+        """Expected numbers that were not received."""
+        return self.expected - self.received
+
+
+def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]:
+    """Count loss for each RTP source of each flow, in the order of flow and source.
+
+    Args:
+        table: Packets in order of time.
+        rows: Which packets to look at, shape (n,); default all to the client.
+    """
+    chosen = (table.to_client if rows is None else rows) & table.known("rtp_sequence")
+    index = np.flatnonzero(chosen)
+    if index.size == 0:
+        return []
+    flow = table.flow[index].astype(np.int64)
+    ssrc = table.values("rtp_ssrc").astype(np.int64)[index]
+    sequence = table.values("rtp_sequence").astype(np.int64)[index]
+    order = np.lexsort((ssrc, flow))  # stable: each source stays in order of arrival
+    flow, ssrc, sequence = flow[order], ssrc[order], sequence[order]
+    starts = np.flatnonzero(np.concatenate(([True], (np.diff(flow) != 0) | (np.diff(ssrc) != 0))))
+    parts = np.split(sequence, starts[1:])
+    return [_count(part, flow=int(flow[at]), ssrc=int(ssrc[at])) for at, part in zip(starts, parts, strict=True)]
+
+
+def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> IntArray:
+    """Return sequence numbers with their wrap-arounds undone, shape (n,).
+
+    Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the same effect), so steps
+    of up to half the number space in either direction come out right. The first number is kept.
+
+    Args:
+        sequence: Numbers in order of arrival, shape (n,).
+        bits: Width of the numbers: 16 for RTP, 32 for TCP.
+    """
+    numbers = np.asarray(sequence, dtype=np.int64)
+    space = 1 << bits
+    steps = (np.diff(numbers) + space // 2) % space - space // 2
+    return np.concatenate((numbers[:1], numbers[:1] + np.cumsum(steps)))
+
+
+def _count(sequence: IntArray, *, flow: int, ssrc: int) -> RtpLoss:
+    """Count one source, each stretch between restarts by itself."""
+    stretches = [_count_stretch(extended) for extended in _stretches(extend_sequence(sequence))]
+    return RtpLoss(
+        flow=flow,
+        ssrc=ssrc,
+        received=sum(part.received for part in stretches),
+        expected=sum(part.expected for part in stretches),
+        duplicates=sum(part.duplicates for part in stretches),
+        reordered=sum(part.reordered for part in stretches),
+        lost_runs=np.concatenate([part.lost_runs for part in stretches]),
+    )
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    received: int
+    expected: int
+    duplicates: int
+    reordered: int
+    lost_runs: IntArray
+
+
+def _stretches(extended: IntArray) -> list[IntArray]:
+    """Split at restarts: a jump beyond what A.1 tolerates, confirmed by the next number following in sequence.
+
+    A jump that is not confirmed is a stray packet and left out, as in A.1.
+    """
+    steps = np.diff(extended)
+    jumps = (steps > _MAX_DROPOUT) | (steps < -_MAX_MISORDER)
+    if not jumps.any():
+        return [extended]
+    follows = np.concatenate((steps[1:] == 1, [False]))
+    stray = np.flatnonzero(jumps & ~follows) + 1
+    confirmed = np.flatnonzero(jumps & follows) + 1
+    labels = np.zeros(extended.size, dtype=np.int64)
+    labels[confirmed] = 1
+    labels = np.cumsum(labels)
+    kept = np.ones(extended.size, dtype=np.bool_)
+    back = np.concatenate((jumps, [False]))
+    # A stray packet is left by a second jump; where none follows it, it began a stretch that the capture cuts short.
+    kept[stray[back[stray]]] = False
+    return [extended[kept & (labels == label)] for label in range(int(labels[-1]) + 1)]
+
+
+def _count_stretch(extended: IntArray) -> _Stretch:
+    numbers, first_seen = np.unique(extended, return_index=True)
+    highest_before = np.maximum.accumulate(extended)[:-1]
+    first_reception = np.zeros(extended.size, dtype=np.bool_)
+    first_reception[first_seen] = True
+    reordered = first_reception[1:] & (extended[1:] < highest_before)
+    runs = np.diff(numbers) - 1
+    return _Stretch(
+        received=int(numbers.size),
+        expected=int(numbers[-1] - numbers[0] + 1) if numbers.size else 0,
+        duplicates=int(extended.size - numbers.size),
+        reordered=int(np.count_nonzero(reordered)),
+        lost_runs=runs[runs > 0],
+    )

@@ -1,0 +1,106 @@
+"""Rates of a packet stream: series of bins of equal width, and means over windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import FloatArray, IntArray, bps_from_bytes, kbps_from_bytes, ns_from_s, s_from_ns
+
+
+@dataclass(frozen=True)
+class RateSeries:
+    """Rate in successive bins of equal width.
+
+    Attributes:
+        start_ns: Start of the first bin, ns from the table's origin.
+        bin_ns: Width of a bin, ns.
+        size_bytes: Bytes in each bin, shape (n,).
+    """
+
+    start_ns: int
+    bin_ns: int
+    size_bytes: FloatArray
+
+    @property
+    def bin_s(self) -> float:
+        """Width of a bin, s."""
+        return s_from_ns(self.bin_ns)
+
+    @property
+    def rate_bps(self) -> FloatArray:
+        """Mean rate in each bin, bit/s, shape (n,)."""
+        return self.size_bytes * bps_from_bytes(1.0, self.bin_s)
+
+    @property
+    def rate_kbps(self) -> FloatArray:
+        """Mean rate in each bin, kbit/s, shape (n,)."""
+        return self.size_bytes * kbps_from_bytes(1.0, self.bin_s)
+
+
+def rate_series(
+    time_ns: IntArray, size_bytes: IntArray, *, bin_s: float, start_ns: int | None = None, end_ns: int | None = None
+) -> RateSeries:
+    """Return the bytes in successive bins; empty bins count as zero, the last partial bin is dropped.
+
+    Args:
+        time_ns: Times of the (media) packets, ns, ascending, shape (n,).
+        size_bytes: Their sizes, bytes, shape (n,).
+        bin_s: Width of a bin, s, > 0.
+        start_ns: Start of the first bin; default the first packet.
+        end_ns: End of the observation; default the last packet.
+
+    Raises:
+        ValueError: If ``bin_s`` is not positive.
+    """
+    bin_ns = ns_from_s(bin_s)
+    if bin_ns <= 0:
+        raise ValueError(f"bin_s must be positive, got {bin_s}")
+    if time_ns.size == 0:
+        return RateSeries(start_ns=start_ns or 0, bin_ns=bin_ns, size_bytes=np.zeros(0))
+    start = int(time_ns[0]) if start_ns is None else start_ns
+    end = int(time_ns[-1]) if end_ns is None else end_ns
+    bins = max(0, (end - start) // bin_ns)
+    first, last = np.searchsorted(time_ns, [start, start + bins * bin_ns], side="left")
+    index = (time_ns[first:last] - start) // bin_ns
+    binned = np.bincount(index, weights=size_bytes[first:last], minlength=bins)
+    return RateSeries(start_ns=start, bin_ns=bin_ns, size_bytes=np.asarray(binned, dtype=np.float64))
+
+
+def mean_rate_kbps(time_ns: IntArray, size_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
+    """Return the mean rate over ``[start_ns, end_ns)``, silences included, kbit/s.
+
+    Args:
+        time_ns: Times of the packets, ns, ascending, shape (n,).
+        size_bytes: Their sizes, bytes, shape (n,).
+        start_ns: Start of the window.
+        end_ns: End of the window, after its start.
+
+    Raises:
+        ValueError: If the window is empty.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"a window must end after its start, got {start_ns} to {end_ns} ns")
+    first, last = np.searchsorted(time_ns, [start_ns, end_ns], side="left")
+    return kbps_from_bytes(float(size_bytes[first:last].sum()), s_from_ns(end_ns - start_ns))
+
+
+def sliding_mean_rates_kbps(
+    time_ns: IntArray, size_bytes: IntArray, *, starts_ns: IntArray, window_s: float
+) -> FloatArray:
+    """Return the mean rates over windows of equal length that may overlap, kbit/s.
+
+    Args:
+        time_ns: Times of the packets, ns, ascending, shape (n,).
+        size_bytes: Their sizes, bytes, shape (n,).
+        starts_ns: Starts of the windows, ns, shape (w,).
+        window_s: Length of each window, s, > 0.
+
+    Returns:
+        Mean rate of each window, shape (w,).
+    """
+    total = np.concatenate(([0], np.cumsum(size_bytes, dtype=np.int64)))
+    first = np.searchsorted(time_ns, starts_ns, side="left")
+    last = np.searchsorted(time_ns, starts_ns + ns_from_s(window_s), side="left")
+    return np.asarray((total[last] - total[first]) * kbps_from_bytes(1.0, window_s), dtype=np.float64)

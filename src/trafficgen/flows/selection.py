@@ -1,0 +1,157 @@
+"""The session (or the one flow) of a table that is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trafficgen.errors import SelectionError
+from trafficgen.flows.media import media_packets
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+#: As many numbers as an error message lists before it breaks off.
+_LISTED = 12
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """The packets of one session, in order of time, and which of its flows carry media.
+
+    Attributes:
+        session: Number of the session in the flow table.
+        flows: Numbers of the session's flows that are looked at, ascending.
+        media_flows: Those of them that carry media packets, heaviest (most IP bytes of media) first.
+        table: The packets of ``flows``; the flow table is whole.
+        alone: Whether one flow was asked for by its number.
+    """
+
+    session: int
+    flows: tuple[int, ...]
+    media_flows: tuple[int, ...]
+    table: PacketTable
+    alone: bool = False
+
+    @property
+    def heaviest_flow(self) -> int:
+        """Number of the flow that carries most IP bytes of media."""
+        return self.media_flows[0]
+
+    @cached_property
+    def media(self) -> BoolArray:
+        """Where a packet of ``table`` is a media packet, shape (n,)."""
+        return media_packets(self.table)
+
+    @cached_property
+    def media_time_ns(self) -> IntArray:
+        """Times of the media packets, ns from the table's origin, ascending, shape (m,)."""
+        return self.table.time_ns[self.media]
+
+    @cached_property
+    def media_ip_bytes(self) -> IntArray:
+        """IP total lengths of the media packets, bytes, shape (m,)."""
+        return self.table.ip_bytes[self.media]
+
+    @property
+    def first_media_ns(self) -> int:
+        """Time of the first media packet, ns from the table's origin: the zero of a fit's times."""
+        return int(self.media_time_ns[0])
+
+
+def choose_session(table: PacketTable, *, flow: int | None = None, session: int | None = None) -> SessionView:
+    """Return the session to be measured.
+
+    Args:
+        table: Packets with their flow table.
+        flow: Number of a flow that is to be taken alone.
+        session: Number of a session. Without a choice, the one that carries most IP bytes to a client is taken.
+
+    Raises:
+        SelectionError: If there is no such flow or session, or nothing in it that carries payload to a client.
+        ValueError: If both a flow and a session are given.
+    """
+    if flow is not None and session is not None:
+        raise ValueError("give a flow or a session, not both")
+    table = table.sorted_by_time()
+    session_of = _sessions(table)
+    media_bytes = _bytes_by_flow(table, media_packets(table))
+    if flow is not None:
+        _require(flow, sorted(session_of), what="flow")
+        return _view(table, session=session_of[flow], flows=[flow], media_bytes=media_bytes, alone=True)
+    if session is None:
+        session = _heaviest_session(table, session_of, media_bytes)
+    _require(session, sorted(set(session_of.values())), what="session")
+    members = [number for number, its_session in session_of.items() if its_session == session]
+    return _view(table, session=session, flows=members, media_bytes=media_bytes, alone=False)
+
+
+def heaviest_session(flows: pa.Table) -> int | None:
+    """Return the session that carries most bytes to a client, as far as a flow table tells; None where none does.
+
+    Flows of control and flows without payload to the client carry no media and do not make a session a candidate.
+    """
+    columns = flows.to_pydict()
+    weight: dict[int, int] = {}
+    candidates = set()
+    for index, session in enumerate(columns["session"]):
+        weight[session] = weight.get(session, 0) + columns["frame_bytes_to_client"][index]
+        if columns["payload_bytes_to_client"][index] and columns["media"][index] != "control":
+            candidates.add(session)
+    return min(candidates, key=lambda session: (-weight[session], session), default=None)
+
+
+def _view(table: PacketTable, *, session: int, flows: list[int], media_bytes: FloatArray, alone: bool) -> SessionView:
+    weights = {number: media_bytes[number] for number in flows if number < media_bytes.size and media_bytes[number]}
+    if not weights:
+        subject = f"flow {flows[0]}" if alone else f"session {session}"
+        raise SelectionError(
+            what=f"media packet in {subject}", available="no packet of it carries payload to a client; choose another"
+        )
+    heaviest_first = sorted(weights, key=lambda number: (-weights[number], number))
+    inside = np.isin(table.flow, np.asarray(flows, dtype=np.uint32))
+    return SessionView(
+        session=session,
+        flows=tuple(sorted(flows)),
+        media_flows=tuple(heaviest_first),
+        table=table if inside.all() else table.select(inside),
+        alone=alone,
+    )
+
+
+def _sessions(table: PacketTable) -> dict[int, int]:
+    """Return the session of each flow in the flow table."""
+    columns = table.flows.select(["flow", "session"]).to_pydict()
+    return dict(zip(columns["flow"], columns["session"], strict=True))
+
+
+def _bytes_by_flow(table: PacketTable, rows: BoolArray) -> FloatArray:
+    """Return the IP bytes of the packets where ``rows``, by number of the flow."""
+    return np.asarray(np.bincount(table.flow[rows], weights=table.ip_bytes[rows]), dtype=np.float64)
+
+
+def _heaviest_session(table: PacketTable, session_of: dict[int, int], media_bytes: FloatArray) -> int:
+    """Return the session with most IP bytes to a client among those that have media packets."""
+    to_client = _bytes_by_flow(table, table.to_client)
+    candidates = {session_of[int(number)] for number in np.flatnonzero(media_bytes) if int(number) in session_of}
+    if not candidates:
+        raise SelectionError(
+            what="media packet",
+            available=f"none of the {len(table)} packets carries payload to a client",
+        )
+    weight = dict.fromkeys(candidates, 0.0)
+    for number, its_session in session_of.items():
+        if its_session in weight and number < to_client.size:
+            weight[its_session] += float(to_client[number])
+    return min(weight, key=lambda number: (-weight[number], number))
+
+
+def _require(number: int, available: list[int], *, what: str) -> None:
+    if number in available:
+        return
+    shown = ", ".join(str(known) for known in available[:_LISTED])
+    more = f" and {len(available) - _LISTED} more" if len(available) > _LISTED else ""
+    there_are = f"there are {what}s {shown}{more}" if available else f"there are no {what}s at all"
+    raise SelectionError(what=f"{what} {number}", available=there_are)

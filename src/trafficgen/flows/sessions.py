@@ -1,0 +1,243 @@
+"""Which flows belong together, and what they carry: control and media of one playout form a session.
+
+Rules, first to last: RTSP control with the media that its Transport headers name (or, where a capture was cut before
+them, with the RTP and RTCP between the same hosts while it lasts); RTCP with the RTP on the port below; RTP between the
+same hosts at the same time (audio and video of one source); connections of one client to one web service (the same
+port and the same network of servers) without a long pause between them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from trafficgen.tables import RtpStreamCount
+from trafficgen.units import ns_from_s
+
+#: Ports of web services, over which players fetch chunks.
+WEB_PORTS = frozenset({80, 443, 8000, 8080, 8443})
+#: A player's next connection within this pause belongs to the same playout, s.
+WEB_PAUSE_S = 10.0
+#: Media of an RTSP session may begin and end this long outside its control connection, s.
+RTSP_MARGIN_S = 5.0
+_IPV4_NETWORK_BITS = 24
+_IPV6_NETWORK_BITS = 48
+_VIDEO_CLOCK_HZ = 90_000
+_MPEG_AUDIO = 14
+_MPEG_TRANSPORT_STREAM = 33
+
+
+@dataclass(frozen=True)
+class Session:
+    """Flows of one playout.
+
+    Attributes:
+        session: Number; session 0 has the heaviest flow.
+        kind: ``rtsp``, ``rtp``, ``quic``, ``http``, or the protocol of its heaviest flow.
+        flows: Numbers of its flows, ascending.
+    """
+
+    session: int
+    kind: str
+    flows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A row of the flow table, as grouping needs it."""
+
+    flow: int
+    protocol: str
+    server: str
+    server_port: int
+    client: str
+    client_port: int
+    ssrc: int | None
+    first_time_ns: int
+    last_time_ns: int
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        return frozenset((self.server, self.client))
+
+    @property
+    def ports(self) -> frozenset[int]:
+        return frozenset((self.server_port, self.client_port))
+
+    def overlaps(self, other: _Flow, *, margin_ns: int = 0) -> bool:
+        return (
+            self.first_time_ns <= other.last_time_ns + margin_ns
+            and other.first_time_ns <= self.last_time_ns + margin_ns
+        )
+
+
+def group_sessions(
+    flows: pa.Table,
+    signalling: pa.Table,
+    *,
+    rtp_streams: Iterable[RtpStreamCount] = (),
+    rtcp_flows: Collection[int] = (),
+) -> pa.Table:
+    """Return the flow table with ``session`` and ``media`` filled in.
+
+    Args:
+        flows: Flow table, numbered by weight.
+        signalling: RTSP messages.
+        rtp_streams: RTP streams, of which those within RTSP connections tell what these carry.
+        rtcp_flows: Numbers of the flows that are RTCP.
+    """
+    rows = [_Flow(**{name: row[name] for name in _Flow.__dataclass_fields__}) for row in flows.to_pylist()]
+    union = _Union(len(rows))
+    by_hosts: dict[frozenset[str], list[_Flow]] = defaultdict(list)
+    interesting = {row.flow for row in rows if row.protocol == "udp" and (row.ssrc is not None)} | set(rtcp_flows)
+    for row in rows:
+        if row.flow in interesting:
+            by_hosts[row.hosts].append(row)
+    _join_rtsp(rows, by_hosts, signalling, union)
+    for together in by_hosts.values():
+        _join_rtp(together, set(rtcp_flows), union)
+    _join_web(rows, union)
+    media = _media(flows, signalling, rtp_streams, rtcp_flows)
+    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), pa.array(media))
+    sessions = pa.array(union.numbers(), pa.uint32())
+    return flows.set_column(flows.schema.get_field_index("session"), flows.schema.field("session"), sessions)
+
+
+def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
+    """Return the sessions of a flow table, by number."""
+    members: dict[int, list[int]] = defaultdict(list)
+    columns = flows.select(["flow", "session", "protocol", "server_port", "ssrc"]).to_pydict()
+    for number, session in zip(columns["flow"], columns["session"], strict=True):
+        members[session].append(number)
+    place = {number: index for index, number in enumerate(columns["flow"])}
+    rtsp = set(signalling.column("flow").to_pylist())
+
+    def kind(numbers: list[int]) -> str:
+        if rtsp.intersection(numbers):
+            return "rtsp"
+        if any(columns["ssrc"][place[number]] is not None for number in numbers):
+            return "rtp"
+        main = place[numbers[0]]
+        protocol, port = str(columns["protocol"][main]), columns["server_port"][main]
+        return _WEB_KINDS.get(protocol, protocol) if port in WEB_PORTS else protocol
+
+    return tuple(Session(number, kind(flows), tuple(sorted(flows))) for number, flows in sorted(members.items()))
+
+
+_WEB_KINDS = {"udp": "quic", "tcp": "http"}
+
+
+class _Union:
+    """Disjoint sets of flows, each named by its smallest number."""
+
+    def __init__(self, count: int) -> None:
+        self._parent = list(range(count))
+
+    def find(self, flow: int) -> int:
+        while self._parent[flow] != flow:
+            self._parent[flow] = self._parent[self._parent[flow]]
+            flow = self._parent[flow]
+        return flow
+
+    def join(self, one: int, other: int) -> None:
+        low, high = sorted((self.find(one), self.find(other)))
+        self._parent[high] = low
+
+    def numbers(self) -> list[int]:
+        """Return the session of each flow: sets are numbered in order of their smallest flow."""
+        found: dict[int, int] = {}
+        return [found.setdefault(self.find(flow), len(found)) for flow in range(len(self._parent))]
+
+
+def _join_rtsp(
+    rows: list[_Flow], by_hosts: dict[frozenset[str], list[_Flow]], signalling: pa.Table, union: _Union
+) -> None:
+    ports: dict[int, set[int]] = defaultdict(set)
+    for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
+        ports[message["flow"]].update(message["client_ports"], message["server_ports"])
+    # The latest control connection that was there when the media began has them.
+    for control in sorted((rows[flow] for flow in ports), key=lambda flow: flow.first_time_ns):
+        for media in by_hosts.get(control.hosts, ()):
+            named = bool(ports[control.flow] & media.ports)
+            unnamed = not ports[control.flow] and media.overlaps(control, margin_ns=ns_from_s(RTSP_MARGIN_S))
+            if named or unnamed:
+                union.join(control.flow, media.flow)
+
+
+def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> None:
+    media = [row for row in together if row.flow not in rtcp_flows]
+    by_port = {(row.server, row.server_port, row.client, row.client_port): row for row in media}
+    for control in (row for row in together if row.flow in rtcp_flows):
+        below = (control.server, control.server_port - 1, control.client, control.client_port - 1)
+        if below in by_port:
+            union.join(by_port[below].flow, control.flow)
+    media.sort(key=lambda row: row.first_time_ns)
+    for before, after in itertools.pairwise(media):
+        if before.overlaps(after) and before.server == after.server:
+            union.join(before.flow, after.flow)
+
+
+def _join_web(rows: list[_Flow], union: _Union) -> None:
+    groups: dict[tuple[str, str, int], list[_Flow]] = defaultdict(list)
+    for row in rows:
+        if row.server_port in WEB_PORTS and row.protocol in _WEB_KINDS:
+            groups[(row.client, _network(row.server), row.server_port)].append(row)
+    for group in groups.values():
+        group.sort(key=lambda row: row.first_time_ns)
+        last_ns = group[0].last_time_ns
+        for before, after in itertools.pairwise(group):
+            if after.first_time_ns <= last_ns + ns_from_s(WEB_PAUSE_S):
+                union.join(before.flow, after.flow)
+            last_ns = max(last_ns, after.last_time_ns)
+
+
+def _network(address: str) -> str:
+    """Return the network of a server: content networks spread one player's connections over neighbours."""
+    bits = _IPV6_NETWORK_BITS if ":" in address else _IPV4_NETWORK_BITS
+    return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
+
+
+def _media(
+    flows: pa.Table, signalling: pa.Table, rtp_streams: Iterable[RtpStreamCount], rtcp_flows: Collection[int]
+) -> list[str]:
+    said = {
+        clock["payload_type"]: clock["media"]
+        for message in signalling.column("media_clocks").to_pylist()
+        for clock in message
+    }
+    inside: dict[int, set[str]] = defaultdict(set)
+    for stream in rtp_streams:
+        if stream.channel is not None:
+            inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, said))
+    control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
+    columns = flows.select(["flow", "media", "ssrc", "payload_type", "clock_hz"]).to_pydict()
+    media = []
+    for index, number in enumerate(columns["flow"]):
+        if number in inside:
+            kinds = inside[number]
+            media.append(kinds.pop() if len(kinds) == 1 else "mixed")
+        elif number in control:
+            media.append("control")
+        elif columns["ssrc"][index] is not None:
+            media.append(_medium(columns["payload_type"][index], columns["clock_hz"][index], said))
+        else:
+            media.append(columns["media"][index])
+    return media
+
+
+def _medium(payload_type: int | None, clock_hz: int | None, said: dict[int, str]) -> str:
+    """Return what an RTP stream carries, by its session description, static payload type or clock."""
+    if payload_type is not None and said.get(payload_type) in {"audio", "video"}:
+        return said[payload_type]
+    if payload_type == _MPEG_AUDIO:
+        return "audio"
+    if payload_type == _MPEG_TRANSPORT_STREAM:
+        return "mixed"
+    if clock_hz is None:
+        return "unknown"
+    return "video" if clock_hz == _VIDEO_CLOCK_HZ else "audio"

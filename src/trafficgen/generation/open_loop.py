@@ -1,0 +1,104 @@
+"""Open-loop generation: a model plays as it was fitted, whatever a path would do to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+
+from trafficgen.errors import GenerationError
+from trafficgen.generation.session import FlowRow, session_packets
+from trafficgen.generation.superposition import session_starts, superposed
+from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.models import Model
+from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.units import IntArray
+
+#: 2020-01-01 00:00 UTC: a fixed time, so that the same seed gives the same bytes on any day.
+DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
+
+#: Blocks per worker, so that an unlucky one does not keep the rest waiting.
+_BLOCKS_PER_WORKER = 4
+
+
+def generate_sessions(
+    model: Model,
+    *,
+    sessions: int = 1,
+    duration_s: float | None = None,
+    seed: int = 0,
+    arrival_rate_per_s: float | None = None,
+    workers: int = 1,
+    origin_ns: int = DEFAULT_ORIGIN_NS,
+) -> PacketTable:
+    """Return the packets of a model that plays open loop.
+
+    Each session draws every quantity from a random stream of its own, derived from the seed, the session and the
+    quantity, so the table depends on the seed alone and not on ``workers``. Times are those at which each end sends.
+
+    Args:
+        model: The model.
+        sessions: Number of sessions, at least 1; each has its own addresses.
+        duration_s: Length of each session from its first packet, s; None for that of the model. A longer one stretches
+            the last phase of each stream, a shorter one cuts.
+        seed: Seed, >= 0.
+        arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process; None: all together.
+        workers: Threads that share the sessions.
+        origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
+
+    Raises:
+        GenerationError: If there is nothing to play, or the model cannot be played for so short a time.
+        ValueError: If the seed is negative, or a rate or a number of workers is not positive.
+    """
+    if sessions < 1:
+        raise GenerationError(f"{sessions} sessions cannot be generated; ask for at least 1")
+    if seed < 0 or workers < 1:
+        raise ValueError(f"the seed must not be negative and workers must be at least 1; got {seed} and {workers}")
+    if arrival_rate_per_s is not None and not (arrival_rate_per_s > 0 and math.isfinite(arrival_rate_per_s)):
+        raise ValueError(f"arrival_rate_per_s must be positive and finite, got {arrival_rate_per_s}")
+    timeline = session_timeline(model, duration_s=duration_s)
+    starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
+    packets: list[pa.Table] = []
+    flows: list[FlowRow] = []
+    for block_packets, block_flows in _blocks(timeline, starts_ns, seed=seed, workers=workers):
+        packets += block_packets
+        flows += block_flows
+    return PacketTable(
+        packets=superposed(packets),
+        flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
+        origin_ns=origin_ns,
+        notes={"model": model.name, "seed": seed, "sessions": sessions},
+    )
+
+
+def _blocks(
+    timeline: Timeline, starts_ns: IntArray, *, seed: int, workers: int
+) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
+    """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
+    count = len(starts_ns)
+    if workers == 1 or count == 1:
+        yield _block(timeline, starts_ns, 0, seed)
+        return
+    size = math.ceil(count / (workers * _BLOCKS_PER_WORKER))
+    # Threads, not processes: the drawing runs outside the interpreter's lock, and no packet has to be copied across.
+    with ThreadPoolExecutor(workers) as pool:
+        blocks = [
+            pool.submit(_block, timeline, starts_ns[first : first + size], first, seed)
+            for first in range(0, count, size)
+        ]
+        for block in blocks:
+            yield block.result()
+
+
+def _block(
+    timeline: Timeline, starts_ns: IntArray, first_session: int, seed: int
+) -> tuple[list[pa.Table], list[FlowRow]]:
+    packets: list[pa.Table] = []
+    flows: list[FlowRow] = []
+    for session, start_ns in enumerate(starts_ns.tolist(), start=first_session):
+        made = session_packets(timeline, session=session, seed=seed, start_ns=start_ns)
+        packets += made.packets
+        flows += made.flows
+    return packets, flows

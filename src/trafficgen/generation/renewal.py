@@ -1,0 +1,79 @@
+"""Points of a renewal process within a phase: the times of packets or of bursts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
+from trafficgen.units import FloatArray
+
+#: Draws at once; small enough that intermediate arrays stay in the processor's cache.
+_BLOCK = 1 << 16
+_LARGEST_COUNT = 1_000_000_000
+_RESIDUAL_DRAWS = 512
+
+
+def renewal_times(
+    law: MixedLaw, *, start_s: float, end_s: float, first_at_start: bool, generator: np.random.Generator
+) -> FloatArray:
+    """Return the points of a renewal process in [start_s, end_s), and the first point beyond.
+
+    A process that begins in the middle of a session is in equilibrium: its first point comes after a residual of a gap
+    that is met with probability in proportion to its length (Cox, "Renewal Theory", 1962, chapter 5), so the mean
+    number of points is the length over the mean gap, whatever the law. With ``first_at_start`` there is a point at the
+    start as well. Gaps more variable than exponential are then continued in equilibrium, else in ordinary renewal,
+    which keeps the mean number within one of the length over the mean gap and does not break a regular rhythm.
+
+    Args:
+        law: Law of the gap, s.
+        start_s: Start, s.
+        end_s: End, s.
+        first_at_start: Whether the first point is at the start.
+        generator: Source of the draws.
+
+    Returns:
+        Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
+
+    Raises:
+        GenerationError: If the gaps are so short that more than a thousand million points would come.
+    """
+    mean_s = law.mean
+    if not mean_s > 0 or (end_s - start_s) / mean_s > _LARGEST_COUNT:
+        raise GenerationError(
+            f"gaps of {mean_s:g} s on average would give more than {_LARGEST_COUNT} packets in {end_s - start_s:g} s;"
+            " correct gap_s or spacing_s of the model"
+        )
+    clustered = law.variance > mean_s**2
+    residual_s = 0.0 if first_at_start and not clustered else _residual(law, generator)
+    now_s = start_s + residual_s
+    blocks = [np.array([start_s, now_s] if first_at_start and clustered else [now_s])]
+    while now_s < end_s:
+        times = nonnegative(law.sample(generator, _block_size(law, end_s - now_s)), law)
+        times[0] += now_s
+        np.cumsum(times, out=times)
+        now_s = float(times[-1])
+        blocks.append(times)
+    times = np.concatenate(blocks)
+    return times[: int(np.searchsorted(times, end_s)) + 1]
+
+
+def _block_size(law: MixedLaw, span_s: float) -> int:
+    """Return how many gaps probably reach over a span: the mean number and four standard deviations."""
+    count = span_s / law.mean
+    deviation = math.sqrt(law.variance) / law.mean if math.isfinite(law.variance) else 1.0
+    return int(min(_BLOCK, count + 4 * deviation * math.sqrt(count) + 16))
+
+
+def _residual(law: MixedLaw, generator: np.random.Generator) -> float:
+    """Return the time from a random moment to the next point."""
+    ends_s = np.cumsum(nonnegative(law.sample(generator, _RESIDUAL_DRAWS), law))
+    moment_s = generator.random() * ends_s[-1]
+    return float(ends_s[np.searchsorted(ends_s, moment_s)] - moment_s)
+
+
+def nonnegative(gaps_s: FloatArray, law: MixedLaw) -> FloatArray:
+    """Return gaps without negative ones, which a law with a negative ``loc`` can give."""
+    return gaps_s if law.support[0] >= 0 else np.maximum(gaps_s, 0.0)

@@ -1,0 +1,110 @@
+"""One session of a model: the packets and the flow rows of its streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen.generation.columns import ETHERNET_HEADER_BYTES, FlowColumns
+from trafficgen.generation.endpoints import Endpoints, session_endpoints
+from trafficgen.generation.media import MediaPackets, media_packets
+from trafficgen.generation.rtp import rtp_headers
+from trafficgen.generation.tcp import TcpConnection, tcp_flow
+from trafficgen.generation.timeline import Timeline
+from trafficgen.generation.udp import udp_media, udp_opening
+from trafficgen.models import Stream
+from trafficgen.randomness import random_stream
+from trafficgen.units import ns_from_s
+
+FlowRow = dict[str, object]
+
+
+@dataclass(frozen=True)
+class SessionPackets:
+    """Packets of one session, flow by flow, and the rows of its flows.
+
+    Attributes:
+        packets: Packet tables, one a flow and part, each in order of time.
+        flows: Rows of the flow table.
+    """
+
+    packets: list[pa.Table]
+    flows: list[FlowRow]
+
+
+def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: int) -> SessionPackets:
+    """Return the packets of one session.
+
+    Args:
+        timeline: Times and streams of the session.
+        session: Number of the session.
+        seed: Seed of the run.
+        start_ns: Start of the session, ns from the table's origin.
+    """
+    played = timeline.streams
+    endpoints = session_endpoints(tuple(stream for stream, _ in played), session=session)
+    packets: list[pa.Table] = []
+    flows: list[FlowRow] = []
+    for place, (stream, phases) in enumerate(played):
+        flow = session * len(played) + place
+        media = media_packets(stream, phases, zero_s=timeline.first_media_s, seed=seed, session=session)
+        generator = random_stream(seed, session=session, purpose=f"{stream.name}/headers")
+        opening_ns = ns_from_s(timeline.opening_s(phases[0])) if timeline.opens else None
+        ssrc, parts = _flow_parts(stream, media, timeline=timeline, opening_ns=opening_ns, generator=generator)
+        packets += [part.to_arrow(flow=flow, start_ns=start_ns) for part in parts]
+        row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
+        flows.append({"flow": flow, "session": session, **row, "ssrc": ssrc})
+    return SessionPackets(packets=packets, flows=flows)
+
+
+def _flow_parts(
+    stream: Stream,
+    media: MediaPackets,
+    *,
+    timeline: Timeline,
+    opening_ns: int | None,
+    generator: np.random.Generator,
+) -> tuple[int | None, list[FlowColumns]]:
+    """Return the SSRC, if any, and the packets of a flow."""
+    transport = stream.transport
+    if transport.protocol == "tcp":
+        connection = TcpConnection.opened(transport, rtt_s=timeline.rtt_s, generator=generator)
+        return None, [tcp_flow(connection, media, opening_ns=opening_ns or 0)]
+    ssrc: int | None = None
+    headers: dict[str, npt.NDArray[np.generic]] = {}
+    if transport.rtp is not None:
+        ssrc, headers = rtp_headers(media, transport.rtp, generator=generator)
+    parts = [] if opening_ns is None else [udp_opening(transport, time_ns=opening_ns)]
+    return ssrc, [*parts, udp_media(transport, media, headers=headers)]
+
+
+def _flow_row(stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *, start_ns: int) -> FlowRow:
+    rtp = stream.transport.rtp
+    counts = {"to_client": np.zeros(3, dtype=np.int64), "to_server": np.zeros(3, dtype=np.int64)}
+    for part in parts:
+        for direction, rows in _rows_by_direction(part).items():
+            sizes = part.ip_bytes[rows]
+            counts[direction] += [sizes.size, int(sizes.sum()), int(part.payload_bytes[rows].sum())]
+    row: FlowRow = {
+        "protocol": stream.transport.protocol,
+        **vars(endpoints),
+        "media": stream.media,
+        "payload_type": None if rtp is None else rtp.payload_type,
+        "clock_hz": None if rtp is None else rtp.clock_hz,
+        "first_time_ns": int(parts[0].time_ns[0]) + start_ns,
+        "last_time_ns": int(parts[-1].time_ns[-1]) + start_ns,
+    }
+    for direction, (packets, ip_total, payload_total) in counts.items():
+        row[f"packets_{direction}"] = int(packets)
+        row[f"frame_bytes_{direction}"] = int(ip_total + packets * ETHERNET_HEADER_BYTES)
+        row[f"payload_bytes_{direction}"] = int(payload_total)
+    return row
+
+
+def _rows_by_direction(part: FlowColumns) -> dict[str, slice | npt.NDArray[np.bool_]]:
+    if isinstance(part.to_client, bool):
+        return {"to_client" if part.to_client else "to_server": slice(None)}
+    return {"to_client": part.to_client, "to_server": ~part.to_client}

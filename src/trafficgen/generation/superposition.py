@@ -1,0 +1,33 @@
+"""Many sessions on one time axis: when each starts, and their packets in order of time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from trafficgen.randomness import random_stream
+from trafficgen.units import IntArray, ns_array_from_s
+
+
+def session_starts(sessions: int, *, arrival_rate_per_s: float | None, seed: int) -> IntArray:
+    """Return when each session starts, ns from the origin, shape (sessions,).
+
+    Args:
+        sessions: Number of sessions.
+        arrival_rate_per_s: Mean number of sessions that start in a second, a Poisson process; None: all start at 0.
+        seed: Seed of the run.
+    """
+    if arrival_rate_per_s is None:
+        return np.zeros(sessions, dtype=np.int64)
+    generator = random_stream(seed, session=0, purpose="session arrivals")
+    return ns_array_from_s(np.cumsum(generator.exponential(1 / arrival_rate_per_s, sessions)))
+
+
+def superposed(parts: list[pa.Table]) -> pa.Table:
+    """Return the packets of all parts in order of time; at equal times the earlier part comes first."""
+    table = pa.concat_tables(parts, promote_options="default")
+    time_ns = table.column("time_ns").to_numpy()
+    if np.all(time_ns[1:] >= time_ns[:-1]):
+        return table
+    order = pa.array(np.argsort(time_ns, kind="stable"))
+    return table.combine_chunks().take(order)

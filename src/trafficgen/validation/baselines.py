@@ -1,0 +1,101 @@
+"""What people send today in place of a model, made from the same reference: the marks that a candidate has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from trafficgen.flows import SessionView
+from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
+from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
+
+_BLOCK = 1 << 16
+
+#: Times after the first packet, s, and sizes, bytes, from those of one flow of the reference.
+Baseline = Callable[[IntArray, IntArray, np.random.Generator], tuple[FloatArray, IntArray]]
+
+
+def constant_rate(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    """Return packets of one size at one distance, with the reference's means.
+
+    A mean size that is no whole number is met by two sizes one byte apart, so that the rate is the reference's.
+    """
+    del generator  # nothing is random here
+    count = time_ns.size
+    edges = np.floor(np.arange(count + 1) * (float(ip_bytes.sum()) / count) + 0.5).astype(np.int64)
+    return np.linspace(0.0, s_from_ns(int(time_ns[-1] - time_ns[0])), count), np.diff(edges)
+
+
+def poisson(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    """Return packets with exponential gaps of the reference's mean and resampled sizes."""
+    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    mean_s = end_s / max(1, time_ns.size - 1)
+    times_s = _times_up_to(end_s, lambda count: generator.exponential(mean_s, count), mean_s=mean_s)
+    return times_s, generator.choice(ip_bytes, times_s.size)
+
+
+def renewal(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    """Return packets whose gaps and sizes are resampled from the reference, one apart from the other."""
+    gaps_s = s_from_ns(np.diff(time_ns))
+    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    mean_s = end_s / max(1, gaps_s.size)
+    times_s = _times_up_to(end_s, lambda count: generator.choice(gaps_s, count), mean_s=mean_s)
+    return times_s, generator.choice(ip_bytes, times_s.size)
+
+
+#: Name in the output -> how one flow is made.
+BASELINES: Mapping[str, Baseline] = {"cbr": constant_rate, "poisson": poisson, "renewal": renewal}
+
+
+def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:
+    """Return a session as a baseline would send it: each media flow on its own, over the same time.
+
+    Args:
+        reference: The session whose means and marginals are used.
+        name: Key of :data:`BASELINES`.
+        seed: Seed of the comparison.
+        run: Number of the run; each draws on its own.
+    """
+    flow_of_media = reference.table.flow[reference.media]
+    parts = []
+    for flow in reference.media_flows:
+        time_ns = reference.media_time_ns[flow_of_media == flow]
+        ip_bytes = reference.media_ip_bytes[flow_of_media == flow]
+        generator = random_stream(seed, session=run, purpose=f"baseline/{name}/{flow}")
+        times_s, sizes = BASELINES[name](time_ns, ip_bytes, generator)
+        parts.append(_flow_packets(flow, int(time_ns[0]) + ns_array_from_s(times_s), sizes))
+    table = PacketTable(packets=pa.concat_tables(parts), flows=reference.table.flows).sorted_by_time()
+    return SessionView(
+        session=reference.session,
+        flows=tuple(sorted(reference.media_flows)),
+        media_flows=reference.media_flows,
+        table=table,
+        alone=reference.alone,
+    )
+
+
+def _times_up_to(end_s: float, draw_gaps: Callable[[int], FloatArray], *, mean_s: float) -> FloatArray:
+    """Return 0 and the sums of drawn gaps that do not pass the end, s."""
+    blocks = [np.zeros(1)]
+    while mean_s > 0 and blocks[-1][-1] <= end_s:
+        count = min(_BLOCK, 16 + int(1.1 * (end_s - blocks[-1][-1]) / mean_s))
+        blocks.append(blocks[-1][-1] + np.cumsum(draw_gaps(count)))
+    times_s = np.concatenate(blocks)
+    return times_s[times_s <= end_s]
+
+
+def _flow_packets(flow: int, time_ns: IntArray, ip_bytes: IntArray) -> pa.Table:
+    sizes = ip_bytes.astype(np.uint32)
+    count = sizes.size
+    columns = {
+        "time_ns": time_ns,
+        "flow": np.full(count, flow, dtype=np.uint32),
+        "to_client": np.ones(count, dtype=np.bool_),
+        "frame_bytes": sizes,
+        "ip_bytes": sizes,
+        "payload_bytes": np.maximum(sizes, np.uint32(1)),  # baselines send media only
+    }
+    return pa.table(columns)

@@ -1,0 +1,128 @@
+"""Comparing a candidate with a reference, beside the baselines that people use today."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trafficgen.flows import SessionView
+from trafficgen.validation.baselines import BASELINES, baseline_view
+from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
+from trafficgen.validation.metrics import (
+    Metrics,
+    compute_metrics,
+    flat_metrics,
+    median_metrics,
+    noise_levels,
+)
+
+#: Baselines that draw anything are the median of this many runs.
+_RUNS = 5
+_WITHOUT_DRAWS = ("cbr",)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How close a candidate is to a reference; distances are 0 for equal sides.
+
+    Attributes:
+        metrics: Nested metrics, NaN where one cannot be computed.
+        baselines: The same for each baseline.
+        wins: Flat name of a metric -> baselines that the candidate beats.
+        ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
+        noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
+        burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
+        seed: Seed of the baselines.
+    """
+
+    metrics: Metrics
+    baselines: dict[str, Metrics]
+    wins: dict[str, list[str]]
+    ties: dict[str, list[str]]
+    noise: dict[str, float]
+    burst_threshold_s: float | None
+    seed: int
+
+    def flat(self) -> dict[str, float]:
+        """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
+        return flat_metrics(self.metrics)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `compare --json` prints; what cannot be computed is None."""
+        parts: dict[str, object] = {
+            "metrics": self.metrics,
+            "baselines": self.baselines,
+            "wins": self.wins,
+            "ties": self.ties,
+            "noise": self.noise,
+            "burst_threshold_s": self.burst_threshold_s,
+            "seed": self.seed,
+        }
+        return {name: _finite(part) for name, part in parts.items()}
+
+
+def compare_tables(reference: SessionView, candidate: SessionView, *, seed: int = 0) -> Comparison:
+    """Return how close a candidate is to a reference, both measured by the same code.
+
+    Args:
+        reference: Session that is to be met, usually of a capture.
+        candidate: Session that is judged, usually synthetic.
+        seed: Seed of the baselines and of the resampling in the search for phases, >= 0.
+    """
+    threshold_s = burst_threshold_s(reference)
+    measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
+
+    def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
+        other = measure(view, burst_threshold_s=threshold_s, seed=seed)
+        return other, compute_metrics(measured, other, reference_view=reference, candidate_view=view)
+
+    judged, metrics = metrics_of(candidate)
+    baselines = {}
+    for name in BASELINES:
+        runs = range(1 if name in _WITHOUT_DRAWS else _RUNS)
+        views = (baseline_view(reference, name=name, seed=seed, run=run) for run in runs)
+        baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
+    flat = flat_metrics(metrics)
+    noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
+    wins, ties = _verdicts(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    return Comparison(
+        metrics=metrics,
+        baselines=baselines,
+        wins=wins,
+        ties=ties,
+        noise=noise,
+        burst_threshold_s=threshold_s,
+        seed=seed,
+    )
+
+
+def _verdicts(
+    candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""
+    wins: dict[str, list[str]] = {}
+    ties: dict[str, list[str]] = {}
+    for name, distance in candidate.items():
+        if math.isnan(distance):
+            continue
+        level = noise.get(name, 0.0)
+        tied = [key for key, other in baselines.items() if _tied(distance, other[name], level)]
+        wins[name] = [key for key, other in baselines.items() if key not in tied and distance < other[name]]
+        ties[name] = tied
+    return wins, ties
+
+
+def _tied(distance: float, other: float, level: float) -> bool:
+    return distance == other or max(distance, other) < level
+
+
+def _finite(value: object) -> object:
+    """Return a nested value with every NaN and infinity replaced by None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return value

@@ -1,0 +1,110 @@
+"""The metrics of a comparison: how far two measurements are apart, and how far they would be by chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from trafficgen.calibration import Hurst
+from trafficgen.flows import SessionView
+from trafficgen.validation.distances import ks_noise, sample_distances, wasserstein_noise
+from trafficgen.validation.measurement import RATE_BINS_S, Measurement
+from trafficgen.validation.time_scales import (
+    autocorrelation_noise,
+    largest_log10_ratio,
+    rate_variances,
+    variance_time_bins_s,
+    variance_time_noise,
+)
+
+#: Nested metrics as `compare` prints them; a leaf is a number (NaN: not computable) or a pair reference, candidate.
+Metrics = dict[str, object]
+
+_ACF_SAMPLE = "rate.0.5"
+
+
+def compute_metrics(
+    reference: Measurement, candidate: Measurement, *, reference_view: SessionView, candidate_view: SessionView
+) -> Metrics:
+    """Return the metrics of ``interface.md``, section `compare`."""
+    bins_s = variance_time_bins_s(reference_s=reference.span_s, candidate_s=candidate.span_s)
+    curves = [
+        rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
+        for view in (reference_view, candidate_view)
+    ]
+    apart = {name: sample_distances(sample, candidate.samples[name]) for name, sample in reference.samples.items()}
+    return {
+        **{name: vars(apart[name]) for name in ("packet_bytes", "gap_s")},
+        "rate": {name: vars(apart[f"rate.{name}"]) for name in RATE_BINS_S},
+        **{name: {"ks": apart[name].ks} for name in ("smoothness", "burst_packets", "burst_spacing_s")},
+        "rate_acf": {"max_abs_difference": float(np.max(np.abs(reference.rate_acf - candidate.rate_acf)))},
+        "variance_time": {"max_abs_log10_ratio": largest_log10_ratio(*curves)},
+        "hurst": {"reference": _value(reference.hurst), "candidate": _value(candidate.hurst)},
+        "phases": {
+            "buffering_end_s": [reference.buffering_end_s, candidate.buffering_end_s],
+            "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
+        },
+    }
+
+
+def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, float]:
+    """Return by flat name the distance that chance alone gives once in 20 times; phases have none."""
+    levels = {}
+    for name, sample in reference.samples.items():
+        other = candidate.samples[name]
+        levels[f"{name}.ks"] = ks_noise(sample.size, other.size)
+        levels[f"{name}.wasserstein"] = wasserstein_noise(sample, other.size)
+    bins = reference.samples[_ACF_SAMPLE].size, candidate.samples[_ACF_SAMPLE].size
+    levels["rate_acf.max_abs_difference"] = autocorrelation_noise(*bins)
+    levels["variance_time.max_abs_log10_ratio"] = variance_time_noise(
+        reference_s=reference.span_s, candidate_s=candidate.span_s
+    )
+    levels["hurst"] = math.hypot(_half_width(reference.hurst), _half_width(candidate.hurst))
+    return levels
+
+
+def _value(estimate: Hurst | None) -> float:
+    return math.nan if estimate is None else estimate.value
+
+
+def _half_width(estimate: Hurst | None) -> float:
+    """Return half the width of the 95% interval."""
+    return math.nan if estimate is None else (estimate.high - estimate.low) / 2
+
+
+def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
+    """Return metrics by flat name, such as ``rate.0.5.ks``, each a distance that is 0 for equal sides.
+
+    ``hurst`` and the two ``phases`` become the absolute difference of candidate and reference.
+    """
+    flat: dict[str, float] = {}
+    for name, part in metrics.items():
+        if isinstance(part, list):
+            flat[name] = abs(part[1] - part[0])
+        elif isinstance(part, Mapping) and set(part) == {"reference", "candidate"}:
+            flat[name] = abs(part["candidate"] - part["reference"])
+        elif isinstance(part, Mapping):
+            flat.update({f"{name}.{key}": value for key, value in flat_metrics(part).items()})
+        elif isinstance(part, float):
+            flat[name] = part
+    return flat
+
+
+def median_metrics(runs: list[Metrics]) -> Metrics:
+    """Return the median of each metric over runs; NaN where it could not be computed in one of them."""
+    first = runs[0]
+    return {name: _median([run[name] for run in runs]) for name in first}
+
+
+def _median(parts: list[object]) -> object:
+    first = parts[0]
+    if isinstance(first, dict):
+        return median_metrics([part for part in parts if isinstance(part, dict)])
+    if isinstance(first, list):
+        return [
+            _median(list(values)) for values in zip(*(part for part in parts if isinstance(part, list)), strict=True)
+        ]
+    values = np.array(parts, dtype=np.float64)
+    return math.nan if np.isnan(values).any() else float(np.median(values))

@@ -1,0 +1,67 @@
+"""Limits that a comparison must keep, as `compare --fail-above METRIC=VALUE` gives them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trafficgen.errors import SelectionError
+from trafficgen.validation.compare import Comparison
+
+
+@dataclass(frozen=True)
+class ExceededLimit:
+    """A metric above its limit.
+
+    Attributes:
+        metric: Flat name, such as ``gap_s.ks``.
+        limit: Largest value that was allowed.
+        value: Value of the comparison; None where it could not be computed, which cannot pass a check.
+    """
+
+    metric: str
+    limit: float
+    value: float | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.metric} could not be computed, so it cannot be shown to be at most {self.limit:g}"
+        return f"{self.metric} is {self.value:g}, above {self.limit:g}"
+
+
+def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[ExceededLimit]:
+    """Return the limits that a comparison exceeds.
+
+    Args:
+        comparison: The comparison.
+        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name.
+
+    Raises:
+        SelectionError: If a text has another form or names an unknown metric.
+    """
+    exceeded = []
+    flat = comparison.flat()
+    for text in limits:
+        metric, limit = _parsed(text)
+        if metric not in flat:
+            raise SelectionError(what=f"metric {metric!r}", available=f"metrics are {', '.join(flat)}")
+        value = flat[metric]
+        if math.isnan(value):
+            exceeded.append(ExceededLimit(metric, limit, None))
+        elif value > limit:
+            exceeded.append(ExceededLimit(metric, limit, value))
+    return exceeded
+
+
+def _parsed(text: str) -> tuple[str, float]:
+    metric, _, number = text.rpartition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not metric or math.isnan(limit):
+        raise SelectionError(
+            what=f"limit in {text!r}", available="write METRIC=VALUE with a number, such as gap_s.ks=0.1"
+        )
+    return metric.strip(), limit

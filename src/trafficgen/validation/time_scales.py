@@ -1,0 +1,94 @@
+"""How the rate moves over time: smoothness, autocorrelation, and variance against the time scale."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trafficgen.flows import rate_series
+from trafficgen.units import FloatArray, IntArray, s_from_ns
+
+#: Bins of the variance-time curve are this times powers of two, s.
+_SHORTEST_BIN_S = 0.1
+#: The longest bins fit this often into the shorter side.
+_FEWEST_BINS = 10
+#: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
+_NORMAL_975 = 1.96
+_NORMAL_LARGEST_OF_20 = 3.02
+
+
+def successive_ratios(rates: FloatArray) -> FloatArray:
+    """Return the ratio of each rate to the one before; pairs with an empty bin are left out.
+
+    Args:
+        rates: Rates in successive bins, shape (n,).
+
+    Source: smoothness as in CCZ-V1, there with bins of 0.5 s.
+    """
+    both = (rates[:-1] > 0) & (rates[1:] > 0)
+    return np.asarray(rates[1:][both] / rates[:-1][both])
+
+
+def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
+    """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,).
+
+    A constant series depends on nothing and gives 0; one that is not longer than ``lags`` gives NaN.
+    """
+    if rates.size <= lags:
+        return np.full(lags, math.nan)
+    centred = rates - rates.mean()
+    power = float(np.dot(centred, centred))
+    if power <= np.finfo(np.float64).eps * float(np.dot(rates, rates)):
+        return np.zeros(lags)
+    return np.array([np.dot(centred[:-lag], centred[lag:]) / power for lag in range(1, lags + 1)])
+
+
+def autocorrelation_noise(n: int, m: int) -> float:
+    """Return about the largest difference at 20 lags that two series of independent rates exceed once in 20 times."""
+    return _NORMAL_LARGEST_OF_20 * math.sqrt(1 / n + 1 / m) if n and m else math.nan
+
+
+def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[float]:
+    """Return the bins of the variance-time comparison: 0.1 s times powers of 2 up to a tenth of the shorter side, s."""
+    longest_s = min(reference_s, candidate_s) / _FEWEST_BINS
+    count = math.floor(math.log2(longest_s / _SHORTEST_BIN_S)) + 1 if longest_s >= _SHORTEST_BIN_S else 0
+    return [_SHORTEST_BIN_S * 2**k for k in range(count)]
+
+
+def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
+    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,)."""
+    return np.array([np.var(rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps) for bin_s in bins_s])
+
+
+def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:
+    """Return the largest absolute base-10 logarithm of the ratio of two variance-time curves.
+
+    Infinite where one of the two does not vary at some scale, NaN where there is no scale.
+
+    Args:
+        reference: Variances, shape (k,).
+        candidate: Variances at the same scales, shape (k,).
+    """
+    if reference.size == 0:
+        return math.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.abs(np.log10(candidate / reference))
+    return float(np.max(np.where(reference == candidate, 0.0, ratios)))
+
+
+def variance_time_noise(*, reference_s: float, candidate_s: float) -> float:
+    """Return about the log-ratio that two series of independent rates exceed once in 20 times at the longest bins.
+
+    The logarithm of a variance of k rates has the variance 2 / (k - 1).
+    """
+    bins_s = variance_time_bins_s(reference_s=reference_s, candidate_s=candidate_s)
+    if not bins_s:
+        return math.nan
+    spread = sum(2 / (math.floor(side_s / bins_s[-1]) - 1) for side_s in (reference_s, candidate_s))
+    return _NORMAL_975 * math.sqrt(spread) / math.log(10)
+
+
+def span_s(time_ns: IntArray) -> float:
+    """Return the time from the first to the last packet, s; 0 where there are none."""
+    return s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0

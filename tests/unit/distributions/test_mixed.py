@@ -1,0 +1,76 @@
+"""Laws with atoms, worked by hand and sampled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from trafficgen.distributions import Exponential, Lognormal, MixedLaw, Pareto, Truncated
+
+SAMPLE = 50_000
+
+
+def test_atoms_alone_are_a_discrete_law() -> None:
+    law = MixedLaw(continuous=None, values=(1500.0, 100.0), probabilities=(0.75, 0.25))
+    assert law.mean == pytest.approx(1150.0)
+    assert law.variance == pytest.approx(0.75 * 350**2 + 0.25 * 1050**2)
+    assert law.support == (100.0, 1500.0)
+    np.testing.assert_allclose(law.cdf([99, 100, 1499, 1500]), [0, 0.25, 0.25, 1])
+    draws = law.sample(np.random.default_rng(1), SAMPLE)
+    # Five binomial standard errors.
+    assert abs(np.mean(draws == 1500) - 0.75) < 5 * math.sqrt(0.75 * 0.25 / SAMPLE)
+    assert set(np.unique(draws)) == {100.0, 1500.0}
+
+
+def test_mixture_puts_the_rest_on_the_continuous_part() -> None:
+    law = MixedLaw(continuous=Exponential(scale=2.0), values=(5.0,), probabilities=(0.4,))
+    assert law.mean == pytest.approx(0.4 * 5 + 0.6 * 2)
+    assert law.variance == pytest.approx(0.4 * 25 + 0.6 * 8 - law.mean**2)
+    np.testing.assert_allclose(law.cdf([0.0, 5.0]), [0.0, 0.4 + 0.6 * (1 - math.exp(-2.5))])
+    draws = law.sample(np.random.default_rng(1), SAMPLE)
+    rest = draws[draws != 5.0]
+    assert abs(1 - rest.size / SAMPLE - 0.4) < 5 * math.sqrt(0.4 * 0.6 / SAMPLE)
+    assert stats.kstest(rest, "expon", args=(0, 2.0)).pvalue > 1e-4  # one false alarm in 10,000 seeds
+
+
+def test_rounded_law_has_the_moments_of_its_whole_numbers() -> None:
+    # Rounding an exponential of mean 1 with bounds [1, 50] moves its mean a lot; the sum over k is exact.
+    continuous = Truncated(whole=Exponential(scale=1.0), minimum=1.0, maximum=50.0)
+    law = MixedLaw(continuous=continuous, integer=True)
+    k = np.arange(1, 51)
+    p = np.diff(np.append(continuous.cdf(np.append(0, k[:-1] + 0.5)), 1.0))
+    assert law.mean == pytest.approx(float(np.sum(p * k)))
+    assert law.variance == pytest.approx(float(np.sum(p * k**2)) - law.mean**2)
+    draws = law.sample(np.random.default_rng(4), SAMPLE)
+    assert np.array_equal(draws, np.rint(draws))
+    assert abs(draws.mean() - law.mean) < 5 * math.sqrt(law.variance / SAMPLE)
+    for value in (1, 2, 3):
+        share = float(law.cdf(value))
+        assert abs(np.mean(draws <= value) - share) < 5 * math.sqrt(share * (1 - share) / SAMPLE)
+
+
+def test_rounded_draws_stay_within_whole_bounds() -> None:
+    continuous = Truncated(whole=Lognormal(s=1.0, scale=3.0), minimum=1.6, maximum=4.4)
+    law = MixedLaw(continuous=continuous, integer=True)
+    assert law.support == (2, 4)
+    draws = law.sample(np.random.default_rng(0), 1000)
+    assert set(np.unique(draws)) == {2.0, 3.0, 4.0}
+    assert law.cdf([1.9, 4.0]).tolist() == [0.0, 1.0]
+
+
+def test_moments_of_a_rounded_heavy_tail_include_what_lies_far_out() -> None:
+    law = MixedLaw(continuous=Pareto(b=1.2, scale=1000.0), integer=True)
+    assert law.mean == pytest.approx(6000.0, rel=1e-6)
+    assert math.isinf(law.variance)
+
+
+def test_impossible_weights_are_refused() -> None:
+    with pytest.raises(ValueError, match="add up to 1"):
+        MixedLaw(continuous=None, values=(1.0,), probabilities=(0.5,))
+    with pytest.raises(ValueError, match="at most 1"):
+        MixedLaw(continuous=Exponential(), values=(1.0, 2.0), probabilities=(0.7, 0.7))
+    with pytest.raises(ValueError, match="1 atoms have 2 probabilities"):
+        MixedLaw(continuous=Exponential(), values=(1.0,), probabilities=(0.2, 0.3))

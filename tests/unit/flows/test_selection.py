@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from trafficgen.errors import SelectionError
+from trafficgen.flows import choose_session
+from trafficgen.tables import PacketTable
+
+TableMaker = Callable[..., PacketTable]
+FLOWS = [
+    {"flow": 0, "session": 0, "media": "control"},
+    {"flow": 1, "session": 0, "media": "audio"},
+    {"flow": 2, "session": 0, "media": "video"},
+    {"flow": 3, "session": 1, "media": "bulk"},
+]
+
+
+@pytest.fixture
+def two_sessions(make_table: TableMaker) -> PacketTable:
+    return make_table(
+        np.arange(6),
+        flow=np.array([0, 1, 2, 2, 3, 3]),
+        ip_bytes=np.array([900, 200, 1000, 1000, 1500, 1500]),
+        to_client=np.array([True, True, True, True, True, False]),
+        flows=FLOWS,
+    )
+
+
+def test_the_session_with_most_bytes_to_a_client_is_taken(two_sessions: PacketTable) -> None:
+    view = choose_session(two_sessions)
+    assert (view.session, view.flows, view.media_flows, view.heaviest_flow) == (0, (0, 1, 2), (2, 1), 2)
+    assert len(view.table) == 4
+    assert view.first_media_ns == 1_000_000_000
+
+
+def test_a_session_or_a_flow_can_be_asked_for(two_sessions: PacketTable) -> None:
+    assert choose_session(two_sessions, session=1).media_flows == (3,)
+    alone = choose_session(two_sessions, flow=1)
+    assert (alone.session, alone.flows, alone.alone, len(alone.table)) == (0, (1,), True, 1)
+
+
+def test_what_is_not_there_is_named_with_what_is(two_sessions: PacketTable) -> None:
+    with pytest.raises(SelectionError, match="no flow 9; there are flows 0, 1, 2, 3"):
+        choose_session(two_sessions, flow=9)
+    with pytest.raises(SelectionError, match="no session 5; there are sessions 0, 1"):
+        choose_session(two_sessions, session=5)
+    with pytest.raises(SelectionError, match="no media packet in flow 0"):
+        choose_session(two_sessions, flow=0)
+
+
+def test_a_capture_without_media_is_refused(make_table: TableMaker) -> None:
+    with pytest.raises(SelectionError, match="none of the 2 packets"):
+        choose_session(make_table([0, 1], to_client=False))
+    with pytest.raises(SelectionError, match="none of the 0 packets"):
+        choose_session(make_table([]))
+
+
+def test_a_flow_and_a_session_at_once_are_a_mistake(two_sessions: PacketTable) -> None:
+    with pytest.raises(ValueError, match="not both"):
+        choose_session(two_sessions, flow=1, session=0)
+
+
+def test_packets_out_of_order_are_put_in_order(make_table: TableMaker) -> None:
+    view = choose_session(make_table([2.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(view.media_time_ns, [0, 1_000_000_000, 2_000_000_000])

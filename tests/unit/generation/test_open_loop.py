@@ -1,0 +1,201 @@
+"""What a generated table must be, whatever the model."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from trafficgen.errors import GenerationError
+from trafficgen.generation import DEFAULT_ORIGIN_NS, generate_sessions
+from trafficgen.models import BurstProcess, Estimate, Model, RenewalProcess
+from trafficgen.tables import PacketTable
+
+MODELS = ["udp_model", "rtp_model", "tcp_model", "mixed_model"]
+
+
+@pytest.fixture(params=MODELS)
+def model(request: pytest.FixtureRequest) -> Model:
+    chosen = request.getfixturevalue(request.param)
+    assert isinstance(chosen, Model)
+    return chosen
+
+
+def table_bytes(table: PacketTable) -> bytes:
+    """Return packets and flows as Arrow files, chunk boundaries removed."""
+    sink = io.BytesIO()
+    for part in (table.packets, table.flows):
+        with pa.ipc.new_stream(sink, part.schema) as writer:
+            writer.write_table(part.combine_chunks())
+    return sink.getvalue()
+
+
+def phases_of(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    return np.array(table.column("phase").to_pylist(), dtype=object)
+
+
+def test_same_seed_gives_the_same_bytes_for_any_number_of_workers(model: Model) -> None:
+    made = [
+        table_bytes(generate_sessions(model, sessions=5, seed=3, arrival_rate_per_s=0.2, workers=workers))
+        for workers in (1, 2, 3)
+    ]
+    assert made[0] == made[1] == made[2]
+
+
+def test_other_seed_gives_other_packets(model: Model) -> None:
+    assert table_bytes(generate_sessions(model, seed=1)) != table_bytes(generate_sessions(model, seed=2))
+
+
+def test_a_session_is_the_same_alone_and_among_others(udp_model: Model) -> None:
+    alone, among = generate_sessions(udp_model, sessions=1), generate_sessions(udp_model, sessions=3)
+    first = among.of_flows([0])
+    assert np.array_equal(first.time_ns, alone.time_ns)
+    assert np.array_equal(first.ip_bytes, alone.ip_bytes)
+
+
+def test_packets_are_in_order_of_time_and_carry_their_headers(model: Model) -> None:
+    table = generate_sessions(model, sessions=3, arrival_rate_per_s=1.0)
+    assert np.all(np.diff(table.time_ns) >= 0)
+    assert table.time_ns[0] >= 0
+    assert np.array_equal(table.frame_bytes, table.ip_bytes + 14)
+    headers = table.ip_bytes - table.payload_bytes
+    per_flow = [stream.transport.header_bytes for stream in model.streams] * 3
+    assert np.array_equal(headers, np.array(per_flow)[table.flow])
+
+
+def test_flow_counters_equal_the_packets(model: Model) -> None:
+    table = generate_sessions(model, sessions=2, arrival_rate_per_s=1.0, seed=5)
+    for row in table.flows.to_pylist():
+        own = table.of_flows([row["flow"]])
+        assert (row["first_time_ns"], row["last_time_ns"]) == (own.time_ns[0], own.time_ns[-1])
+        for direction, wanted in (("to_client", True), ("to_server", False)):
+            part = own.select(own.to_client == wanted)
+            assert row[f"packets_{direction}"] == len(part)
+            assert row[f"frame_bytes_{direction}"] == part.frame_bytes.sum()
+            assert row[f"payload_bytes_{direction}"] == part.payload_bytes.sum()
+
+
+def test_every_flow_has_addresses_of_its_own_from_the_documentation_ranges(mixed_model: Model) -> None:
+    rows = generate_sessions(mixed_model, sessions=40, duration_s=4.0).flows.to_pylist()
+    tuples = {(r["protocol"], r["server"], r["server_port"], r["client"], r["client_port"]) for r in rows}
+    assert len(tuples) == len(rows) == 120
+    for row in rows:
+        assert row["server"].startswith(("192.0.2.", "2001:db8:"))
+        assert row["client"].startswith(("198.51.100.", "203.0.113.", "2001:db8:"))
+    assert [row["session"] for row in rows] == [session for session in range(40) for _ in range(3)]
+
+
+def test_first_media_packet_comes_exactly_when_the_silence_ends(model: Model) -> None:
+    table = generate_sessions(model, seed=2)
+    media = table.select(np.isin(phases_of(table), ["buffering", "playout"]) & table.to_client)
+    assert table.time_ns[0] == 0
+    assert media.time_ns[0] == 2_000_000_000
+    before = table.select(table.time_ns < 2_000_000_000)
+    assert len(before) >= 1
+    assert set(phases_of(before)) == {"signalling"}
+
+
+def test_without_silence_the_first_packet_is_media(udp_model: Model) -> None:
+    quick = udp_model.model_copy(update={"startup": _silence(udp_model, 0.0)})
+    table = generate_sessions(quick)
+    assert (table.time_ns[0], bool(table.to_client[0])) == (0, True)
+    assert "signalling" not in set(phases_of(table))
+
+
+def test_phases_lie_where_the_model_puts_them(udp_model: Model) -> None:
+    table = generate_sessions(udp_model)
+    names, time_s = phases_of(table), table.time_s
+    assert time_s[names == "buffering"].min() == 2.0
+    assert time_s[names == "buffering"].max() < 7.0 <= time_s[names == "playout"].min()
+    assert time_s[names == "playout"].max() < 27.0
+
+
+def test_duration_counts_from_the_first_packet_and_stretches_the_last_phase(udp_model: Model) -> None:
+    longer = generate_sessions(udp_model, duration_s=60.0)
+    names = phases_of(longer)
+    assert 59.0 < longer.time_s[-1] < 60.0
+    assert longer.time_s[names == "buffering"].max() < 7.0
+    shorter = generate_sessions(udp_model, duration_s=6.0)
+    assert set(phases_of(shorter)) == {"signalling", "buffering"}
+    assert 5.5 < shorter.time_s[-1] < 6.0
+
+
+def test_phase_counts_meet_the_mean_of_the_law(udp_model: Model) -> None:
+    """Over 200 sessions the mean count per phase is the length over the mean gap, plus at most one at the start.
+
+    The number of points of a renewal process in t has variance t cv**2 / mean; the band is five standard errors.
+    """
+    sessions = 200
+    table = generate_sessions(udp_model, sessions=sessions)
+    names = phases_of(table)
+    for name, expected in (("buffering", 1500.0), ("playout", 2000.0)):
+        count = np.count_nonzero((names == name) & table.to_client) / sessions
+        error = 5 * np.sqrt(expected / 0.7 / sessions)
+        assert expected - error < count < expected + 1 + error
+
+
+def test_burst_phase_meets_the_rate_of_its_laws(rtp_model: Model) -> None:
+    """Mean bytes a session, from the means of spacing, packets and sizes; five standard errors over 100 sessions."""
+    process = rtp_model.streams[0].phases[0].process
+    assert isinstance(process, BurstProcess)
+    packets, full = process.burst_packets.distribution(), process.packet_bytes.distribution()
+    burst_bytes = (packets.mean - 1) * full.mean + process.last_packet_bytes.distribution().mean
+    count = 20.0 / process.spacing_s.distribution().mean
+    sessions = 100
+    table = generate_sessions(rtp_model, sessions=sessions)
+    mean_bytes = table.ip_bytes[table.to_client].sum() / sessions
+    error = 5 * np.sqrt(count * packets.variance / sessions) * full.mean
+    # A regular rhythm that starts with a burst has up to one burst more than length over spacing; the last may be cut.
+    assert (count - 1) * burst_bytes - error < mean_bytes < (count + 1) * burst_bytes + error
+
+
+def test_bursts_stay_apart(rtp_model: Model) -> None:
+    """A burst longer than its spacing is squeezed, so bursts can be told apart by the model's threshold."""
+    table = generate_sessions(rtp_model)
+    timestamp = table.values("rtp_timestamp").astype(np.int64)[table.to_client]
+    gaps_s = np.diff(table.time_s[table.to_client])
+    assert gaps_s[np.diff(timestamp) != 0].min() >= 0.01 - 1e-9
+
+
+def test_poisson_arrivals_have_exponential_gaps(udp_model: Model) -> None:
+    table = generate_sessions(udp_model, sessions=400, duration_s=2.1, arrival_rate_per_s=2.0)
+    starts_s = np.array(table.flows.column("first_time_ns").to_pylist()) / 1e9
+    gaps_s = np.diff(starts_s)
+    assert abs(gaps_s.mean() - 0.5) < 5 * 0.5 / np.sqrt(399)
+    assert abs(gaps_s.std() - 0.5) < 5 * 0.5 * np.sqrt(2 / 399)  # var of a sample's std of an exponential, about 2/n
+
+
+def test_notes_say_what_was_generated(udp_model: Model) -> None:
+    table = generate_sessions(udp_model, seed=9, sessions=2)
+    assert table.notes == {"model": "by_hand", "seed": 9, "sessions": 2}
+    assert table.origin_ns == DEFAULT_ORIGIN_NS
+
+
+def test_impossible_requests_say_what_to_change(udp_model: Model) -> None:
+    with pytest.raises(GenerationError, match="ask for at least 1"):
+        generate_sessions(udp_model, sessions=0)
+    with pytest.raises(GenerationError, match="longer duration"):
+        generate_sessions(udp_model, duration_s=2.0)
+    with pytest.raises(ValueError, match="arrival_rate_per_s"):
+        generate_sessions(udp_model, arrival_rate_per_s=0.0)
+    with pytest.raises(ValueError, match="seed"):
+        generate_sessions(udp_model, seed=-1)
+
+
+def test_gaps_that_never_advance_are_refused(udp_model: Model) -> None:
+    stream = udp_model.streams[0]
+    process = stream.phases[0].process
+    assert isinstance(process, RenewalProcess)
+    still = process.gap_s.model_validate(
+        {"unit": "s", "family": "atoms", "atoms": [{"value": 0.0, "p": 1.0}], "observations": 1}
+    )
+    phase = stream.phases[0].model_copy(update={"process": process.model_copy(update={"gap_s": still})})
+    broken = udp_model.model_copy(update={"streams": (stream.model_copy(update={"phases": (phase,)}),)})
+    with pytest.raises(GenerationError, match="correct gap_s"):
+        generate_sessions(broken)
+
+
+def _silence(model: Model, silence_s: float) -> object:
+    return model.startup.model_copy(update={"silence_s": Estimate(value=silence_s, method="by hand")})

@@ -1,0 +1,166 @@
+"""Comparisons: of a table with itself, with one that differs in a known way, and with its baselines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from trafficgen.errors import SelectionError
+from trafficgen.flows import SessionView
+from trafficgen.validation import Comparison, compare_tables, exceeded_limits
+
+ViewOf = Callable[..., SessionView]
+
+KEYS = {
+    "packet_bytes": {"ks", "wasserstein"},
+    "gap_s": {"ks", "wasserstein"},
+    "rate": {"0.1", "0.5", "1", "10"},
+    "smoothness": {"ks"},
+    "burst_packets": {"ks"},
+    "burst_spacing_s": {"ks"},
+    "rate_acf": {"max_abs_difference"},
+    "variance_time": {"max_abs_log10_ratio"},
+    "hurst": {"reference", "candidate"},
+    "phases": {"buffering_end_s", "buffering_ratio"},
+}
+
+
+@pytest.fixture
+def itself(bursty: SessionView) -> Comparison:
+    return compare_tables(bursty, bursty)
+
+
+def test_output_has_exactly_the_published_metrics(itself: Comparison) -> None:
+    output = itself.to_json()
+    assert {"metrics", "baselines", "wins", "ties"} <= set(output)
+    baselines = output["baselines"]
+    assert isinstance(baselines, dict)
+    assert list(baselines) == ["cbr", "poisson", "renewal"]
+    for metrics in (output["metrics"], *baselines.values()):
+        assert isinstance(metrics, dict)
+        assert {name: set(part) for name, part in metrics.items()} == KEYS
+        assert all(set(part) == {"ks", "wasserstein"} for part in metrics["rate"].values())
+    json.dumps(output, allow_nan=False)
+
+
+def test_a_table_is_at_distance_zero_from_itself(itself: Comparison) -> None:
+    known = {name: value for name, value in itself.flat().items() if not math.isnan(value)}
+    assert {"packet_bytes.ks", "gap_s.wasserstein", "rate.10.ks", "burst_packets.ks"} <= set(known)
+    assert set(known.values()) == {0.0}
+
+
+def test_a_table_ties_with_the_baselines_that_copy_a_marginal(itself: Comparison) -> None:
+    assert set(itself.ties["packet_bytes.ks"]) == {"poisson", "renewal"}
+    assert set(itself.ties["gap_s.ks"]) == {"renewal"}
+    assert itself.wins["packet_bytes.ks"] == ["cbr"]
+    assert itself.wins["gap_s.ks"] == ["cbr", "poisson"]
+    assert itself.wins["burst_packets.ks"] == ["cbr", "poisson", "renewal"]
+
+
+def test_wins_and_ties_never_name_the_same_baseline(itself: Comparison) -> None:
+    assert set(itself.wins) == set(itself.ties)
+    for name, beaten in itself.wins.items():
+        assert not set(beaten) & set(itself.ties[name])
+
+
+def test_candidate_of_twice_the_size_is_at_known_distances(view_of: ViewOf, bursty: SessionView) -> None:
+    constant = np.full(bursty.media_time_ns.size, 500)
+    sizes = np.where(np.arange(constant.size) % 2, 400, 600)
+    times = bursty.media_time_ns / 1e9
+    comparison = compare_tables(view_of((times, sizes)), view_of((times, constant)))
+    flat = comparison.flat()
+    assert flat["packet_bytes.ks"] == pytest.approx(0.5, abs=1e-3)
+    assert flat["packet_bytes.wasserstein"] == pytest.approx(1.0, abs=1e-3)  # 100 bytes off, deviation 100 bytes
+    assert flat["gap_s.ks"] == 0.0
+
+
+def test_candidate_slowed_down_is_seen_in_gaps_rates_and_bursts(view_of: ViewOf, bursty: SessionView) -> None:
+    slow = view_of((bursty.media_time_ns / 1e9 * 1.5, bursty.media_ip_bytes))
+    flat = compare_tables(bursty, slow).flat()
+    gaps = np.diff(bursty.media_time_ns) / 1e9
+    # Scaling by 1.5 moves the mean gap by half; W1 of a scaled sample is the mean difference.
+    assert flat["gap_s.wasserstein"] == pytest.approx(0.5 * gaps.mean() / gaps.std(), rel=1e-3)
+    assert flat["packet_bytes.ks"] == 0.0
+    assert flat["burst_spacing_s.ks"] > 0.9
+    assert flat["burst_packets.ks"] < 0.01
+    assert flat["rate.1.ks"] > 0.5
+
+
+def test_gaps_are_pooled_within_flows(view_of: ViewOf) -> None:
+    # Two flows of 0.1 s rhythm, shifted by half of it: within flows no gap is 0.05 s.
+    times, sizes = np.arange(0, 20, 0.1), np.full(200, 300)
+    two = view_of((times, sizes), (times + 0.05, sizes))
+    one = view_of((np.arange(0, 20, 0.1), sizes))
+    assert compare_tables(one, two).flat()["gap_s.ks"] < 0.99  # times are rounded to ns, so both sides jitter alike
+    merged = view_of((np.arange(0, 20, 0.05), np.full(400, 300)))
+    assert compare_tables(one, merged).flat()["gap_s.ks"] == 1.0
+
+
+def test_what_cannot_be_computed_is_null(view_of: ViewOf) -> None:
+    short = view_of((np.array([0.0, 0.1, 0.2]), np.array([100, 100, 100])))
+    comparison = compare_tables(short, short)
+    metrics = comparison.to_json()["metrics"]
+    assert isinstance(metrics, dict)
+    assert metrics["packet_bytes"] == {"ks": 0.0, "wasserstein": None}
+    assert metrics["rate"]["10"] == {"ks": None, "wasserstein": None}
+    assert metrics["variance_time"] == {"max_abs_log10_ratio": None}
+    assert metrics["burst_packets"] == {"ks": None}
+    assert "rate.10.ks" not in comparison.wins
+
+
+def test_seed_changes_baselines_only(bursty: SessionView) -> None:
+    one, other = compare_tables(bursty, bursty, seed=1), compare_tables(bursty, bursty, seed=2)
+    assert one.flat() == pytest.approx(other.flat(), nan_ok=True)
+    assert one.baselines["poisson"] != other.baselines["poisson"]
+    assert compare_tables(bursty, bursty, seed=1).to_json() == one.to_json()
+
+
+def test_limits_that_are_exceeded_are_named(view_of: ViewOf, bursty: SessionView) -> None:
+    slow = view_of((bursty.media_time_ns / 1e9 * 1.5, bursty.media_ip_bytes))
+    comparison = compare_tables(bursty, slow)
+    exceeded = exceeded_limits(comparison, ["packet_bytes.ks=0.1", "rate.1.ks=0.5", "burst_spacing_s.ks=1.0"])
+    assert [limit.metric for limit in exceeded] == ["rate.1.ks"]
+    assert str(exceeded[0]).startswith("rate.1.ks is 0.")
+
+
+def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
+    short = view_of((np.array([0.0, 0.1]), np.array([100, 100])))
+    exceeded = exceeded_limits(compare_tables(short, short), ["rate.10.ks=1"])
+    assert [str(limit) for limit in exceeded] == [
+        "rate.10.ks could not be computed, so it cannot be shown to be at most 1"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gap.ks=0.1", "no metric 'gap.ks'; metrics are packet_bytes.ks, "),
+        ("gap_s.ks", "write METRIC=VALUE"),
+        ("gap_s.ks=small", "write METRIC=VALUE"),
+        ("gap_s.ks=nan", "write METRIC=VALUE"),
+    ],
+)
+def test_limit_that_cannot_be_checked_is_explained(itself: Comparison, text: str, words: str) -> None:
+    with pytest.raises(SelectionError, match=words):
+        exceeded_limits(itself, [text])
+
+
+def test_buffering_is_compared_as_a_pair(view_of: ViewOf) -> None:
+    # 100 packets/s for 10 s, then 25 packets/s; the other side buffers for 20 s.
+    def source(buffering_s: float) -> SessionView:
+        fast, slow = np.arange(0, buffering_s, 0.01), np.arange(buffering_s, 100, 0.04)
+        times = np.concatenate((fast, slow))
+        return view_of((times, np.full(times.size, 500)))
+
+    comparison = compare_tables(source(10.0), source(20.0))
+    output = comparison.to_json()["metrics"]
+    assert isinstance(output, dict)
+    ends_s, ratios = output["phases"]["buffering_end_s"], output["phases"]["buffering_ratio"]
+    # A change cannot be told more sharply than to a few of the 0.04 s gaps around it; a tenth of a second is ample.
+    assert ends_s == pytest.approx([10.0, 20.0], abs=0.1)
+    assert ratios == pytest.approx([4.0, 4.0], rel=0.02)
+    assert comparison.flat()["phases.buffering_end_s"] == pytest.approx(10.0, abs=0.2)
