@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
 from trafficgen.export.base import ProjectionReport, View, whole_files
-from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, protocol_number
+from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, BoolArray
@@ -26,6 +26,8 @@ WHOLE_FRAME_BYTES = 262_144
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
+_UDP = 17
+_NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
 _BATCH_ROWS = 1 << 18
 _PLAIN_COLUMNS = ("time_ns", "flow", "to_client", "ip_bytes", "payload_bytes")
 _NULLABLE_COLUMNS = (
@@ -176,15 +178,19 @@ def _cannot_express(table: PacketTable, written: dict[str, int], snaplen_bytes: 
 
 
 def _flow_losses(table: PacketTable) -> Iterator[str]:
-    protocols = np.asarray(table.flows.column("protocol").to_pylist(), dtype=object)
-    numbers = np.array([protocol_number(name) or 0 for name in protocols], dtype=np.int64)
-    unknown = sorted({str(name) for name, number in zip(protocols, numbers, strict=True) if number == 253})
+    names = table.flows.column("protocol").to_pylist()
+    numbers = np.array([protocol_number(name) or 0 for name in names], dtype=np.int64)
+    unknown = sorted({name for name, number in zip(names, numbers, strict=True) if number == EXPERIMENTAL_PROTOCOL})
     if unknown:
         yield f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}: {', '.join(unknown)}"
-    is_ip = np.array([name != "non-ip" for name in protocols], dtype=np.bool_)[table.flow]
-    other_links = np.count_nonzero(is_ip & (table.frame_bytes - table.ip_bytes != ETHERNET_HEADER_BYTES))
+    is_ip = np.array([name != NOT_IP for name in names], dtype=np.bool_)
+    is_other = is_ip & ~np.isin(numbers, _NUMBERS_WITH_HEADERS)
+    others = np.count_nonzero(is_other[table.flow])
+    if others:
+        yield f"headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for them ({others} packets)"
+    other_links = np.count_nonzero(is_ip[table.flow] & (table.frame_bytes - table.ip_bytes != ETHERNET_HEADER_BYTES))
     if other_links:
         yield f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes ({other_links} packets)"
-    rtp_elsewhere = np.count_nonzero(table.known("rtp_sequence") & (numbers[table.flow] != 17))
+    rtp_elsewhere = np.count_nonzero(table.known("rtp_sequence") & (numbers[table.flow] != _UDP))
     if rtp_elsewhere:
         yield f"RTP headers in other than UDP packets ({rtp_elsewhere} packets)"
