@@ -103,7 +103,7 @@ def group_sessions(
         _join_rtp(together, set(rtcp_flows), union)
     _join_web(rows, union)
     media = _media(flows, signalling, rtp_streams, rtcp_flows)
-    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), pa.array(media))
+    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), pa.array(media, pa.string()))
     sessions = pa.array(union.numbers(), pa.uint32())
     return flows.set_column(flows.schema.get_field_index("session"), flows.schema.field("session"), sessions)
 
