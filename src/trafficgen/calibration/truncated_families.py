@@ -20,6 +20,7 @@ _Z = 1.959963984540054
 _TINY = 1e-300
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end
 def fit_truncated_family(
     family: Family, values: FloatArray, *, minimum: float | None, maximum: float | None
 ) -> FamilyFit | None:
