@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trafficgen.generation.laws import BurstLaws
 from trafficgen.generation.renewal import nonnegative, renewal_times
-from trafficgen.models import BurstProcess
 from trafficgen.units import FloatArray, IntArray
 
 #: Random generator of a quantity, by its name.
@@ -17,20 +17,23 @@ GeneratorOf = Callable[[str], np.random.Generator]
 _BLOCK = 1 << 16
 #: A pause is longer than the threshold by at least the resolution of the packet table.
 _SHORTEST_EXCESS_S = 1e-9
+#: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the threshold.
+_FILLED_SHARE = 0.5
 
 
 def burst_times(
-    process: BurstProcess, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    laws: BurstLaws, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
 ) -> tuple[FloatArray, IntArray]:
     """Return the times of the packets of a phase; those of the last burst may pass its end.
 
     Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing longer than itself:
     where chance would have one reach into the next, spacings are dealt anew to all bursts, at random among those that
     are long enough. So the three laws, and with them the rate, stay as the model has them; only where no spacing is
-    long enough, the next burst waits.
+    long enough, the next burst waits. Laws that leave no room even on average cannot all be kept: then bursts are
+    squeezed, and spacing, packets and rate stay.
 
     Args:
-        process: The process.
+        laws: Laws of the process.
         start_s: Start of the phase, s.
         end_s: End of the phase, s.
         first_at_start: Whether the first burst begins at the start; else the process is met in equilibrium.
@@ -40,35 +43,51 @@ def burst_times(
         Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape (m,).
     """
     points_s = renewal_times(
-        process.spacing_s.distribution(),
+        laws.spacing_s,
         start_s=start_s,
         end_s=end_s,
         first_at_start=first_at_start,
         generator=generator_of("spacing_s"),
     )
     spacing_s, starts_s = np.diff(points_s), points_s[:-1]
-    drawn = process.burst_packets.distribution().sample(generator_of("burst_packets"), starts_s.size)
+    drawn = laws.burst_packets.sample(generator_of("burst_packets"), starts_s.size)
     counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
-    offsets_s = _offsets(process, counts, first_rows, generator=generator_of("gap_within_s"))
-    needed_s = offsets_s[first_rows + counts - 1] + process.threshold_s
+    offsets_s = _offsets(laws, counts, first_rows, generator=generator_of("gap_within_s"))
+    needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
     if np.any(needed_s >= spacing_s):
-        dealt_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
-        spacing_s = np.maximum(dealt_s, needed_s + _SHORTEST_EXCESS_S)
+        spacing_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
+        if _mean_need_s(laws) < laws.spacing_s.mean:
+            spacing_s = np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
+        else:
+            _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
         starts_s = starts_s[0] + np.cumsum(spacing_s) - spacing_s
     times_s = np.repeat(starts_s, counts)
     times_s += offsets_s
     return times_s, first_rows
 
 
-def _offsets(
-    process: BurstProcess, counts: IntArray, first_rows: IntArray, *, generator: np.random.Generator
-) -> FloatArray:
+def _mean_need_s(laws: BurstLaws) -> float:
+    """Return the mean length of a burst and the shortest pause after it, s."""
+    gap_s = 0.0 if laws.gap_within_s is None else laws.gap_within_s.mean
+    return (laws.burst_packets.mean - 1) * gap_s + laws.threshold_s
+
+
+def _squeeze(
+    offsets_s: FloatArray, counts: IntArray, needed_s: FloatArray, *, spacing_s: FloatArray, threshold_s: float
+) -> None:
+    """Squeeze in place the bursts that are longer than their spacing, so that they end before the next."""
+    length_s = needed_s - threshold_s
+    available_s = np.maximum(spacing_s - threshold_s, _FILLED_SHARE * spacing_s)
+    offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
+
+
+def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator: np.random.Generator) -> FloatArray:
     """Return the time of each packet after the start of its burst, s."""
     total = int(counts.sum())
-    if process.gap_within_s is None:
+    if laws.gap_within_s is None:
         return np.zeros(total)
-    law = process.gap_within_s.distribution()
+    law = laws.gap_within_s
     gaps_s = np.empty(total)
     for row in range(0, total, _BLOCK):
         gaps_s[row : row + _BLOCK] = nonnegative(law.sample(generator, min(_BLOCK, total - row)), law)

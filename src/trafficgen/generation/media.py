@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.bursts import GeneratorOf, burst_times
+from trafficgen.generation.laws import BurstLaws, RenewalLaws
 from trafficgen.generation.renewal import renewal_times
-from trafficgen.models import BurstProcess, Phase, RenewalProcess, Stream
+from trafficgen.generation.timeline import PlayedPhase, PlayedStream
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_array_from_s
@@ -53,22 +54,23 @@ class MediaPackets:
         return ends
 
 
-def media_packets(stream: Stream, phases: tuple[Phase, ...], *, zero_s: float, seed: int, session: int) -> MediaPackets:
+def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: int) -> MediaPackets:
     """Return the media packets of one stream of one session.
 
     Args:
-        stream: The stream.
-        phases: Its phases as scheduled, at least one; the first begins with a packet.
+        played: The stream.
         zero_s: Time of the session's first media packet after the session's start, s.
         seed: Seed of the run.
         session: Number of the session.
     """
-    transport = stream.transport
+    transport = played.stream.transport
     smallest = transport.header_bytes + (_RTP_HEADER_BYTES if transport.rtp else 1)
     parts = []
-    for number, phase in enumerate(phases):
+    for number, phase in enumerate(played.phases):
 
-        def generator_of(quantity: str, place: str = f"{stream.name}/{number}-{phase.name}") -> np.random.Generator:
+        def generator_of(
+            quantity: str, place: str = f"{played.stream.name}/{number}-{phase.name}"
+        ) -> np.random.Generator:
             return random_stream(seed, session=session, purpose=f"{place}/{quantity}")
 
         part = _phase_packets(phase, zero_s=zero_s, first=number == 0, generator_of=generator_of)
@@ -77,43 +79,39 @@ def media_packets(stream: Stream, phases: tuple[Phase, ...], *, zero_s: float, s
     return _joined(parts)
 
 
-def _phase_packets(phase: Phase, *, zero_s: float, first: bool, generator_of: GeneratorOf) -> MediaPackets:
-    start_s, end_s = zero_s + phase.start_s, zero_s + phase.end_s
-    place = _renewal_packets if isinstance(phase.process, RenewalProcess) else _burst_packets
-    time_s, ip_bytes, burst_starts = place(
-        phase.process,  # type: ignore[arg-type]  # chosen by the line above
-        start_s=start_s,
-        end_s=end_s,
-        first=first,
-        generator_of=generator_of,
-    )
+def _phase_packets(phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf) -> MediaPackets:
+    span = {"start_s": zero_s + phase.start_s, "end_s": zero_s + phase.end_s}
+    burst_starts: IntArray | None = None
+    if isinstance(phase.laws, BurstLaws):
+        time_s, ip_bytes, burst_starts = _burst_packets(phase.laws, **span, first=first, generator_of=generator_of)
+    else:
+        time_s, ip_bytes = _renewal_packets(phase.laws, **span, first=first, generator_of=generator_of)
     code = np.full(time_s.size, PHASES.index(phase.name), dtype=np.int8)
     return MediaPackets(time_ns=ns_array_from_s(time_s), ip_bytes=ip_bytes, phase=code, burst_starts=burst_starts)
 
 
 def _renewal_packets(
-    process: RenewalProcess, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
-) -> tuple[FloatArray, UintArray, None]:
+    laws: RenewalLaws, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
+) -> tuple[FloatArray, UintArray]:
     times_s = renewal_times(
-        process.gap_s.distribution(),
+        laws.gap_s,
         start_s=start_s,
         end_s=end_s,
         first_at_start=first,
         generator=generator_of("gap_s"),
     )[:-1]
-    return times_s, _sizes(process.packet_bytes.distribution(), times_s.size, generator_of("packet_bytes")), None
+    return times_s, _sizes(laws.packet_bytes, times_s.size, generator_of("packet_bytes"))
 
 
 def _burst_packets(
-    process: BurstProcess, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
+    laws: BurstLaws, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
 ) -> tuple[FloatArray, UintArray, IntArray]:
     times_s, first_rows = burst_times(
-        process, start_s=start_s, end_s=end_s, first_at_start=first, generator_of=generator_of
+        laws, start_s=start_s, end_s=end_s, first_at_start=first, generator_of=generator_of
     )
-    ip_bytes = _sizes(process.packet_bytes.distribution(), times_s.size, generator_of("packet_bytes"))
+    ip_bytes = _sizes(laws.packet_bytes, times_s.size, generator_of("packet_bytes"))
     last_rows = np.append(first_rows[1:], times_s.size) - 1
-    last_law = process.last_packet_bytes.distribution()
-    ip_bytes[last_rows] = _sizes(last_law, last_rows.size, generator_of("last_packet_bytes"))
+    ip_bytes[last_rows] = _sizes(laws.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes"))
     within = int(np.searchsorted(times_s, end_s))  # a burst that crosses the end of the phase is cut
     return times_s[:within], ip_bytes[:within], first_rows[first_rows < within]
 

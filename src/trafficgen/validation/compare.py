@@ -50,6 +50,10 @@ class Comparison:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
         return flat_metrics(self.metrics)
 
+    def flat_baselines(self) -> dict[str, dict[str, float]]:
+        """Return the metrics of each baseline by flat name; NaN where one cannot be computed."""
+        return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
+
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; what cannot be computed is None."""
         parts: dict[str, object] = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from trafficgen.generation.bursts import burst_times
+from trafficgen.generation.laws import BurstLaws, laws_of
 from trafficgen.models import Atom, BurstProcess, Law
 from trafficgen.randomness import random_stream
 
@@ -38,8 +38,10 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
 
 
 def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray]:
+    laws = laws_of(model)
+    assert isinstance(laws, BurstLaws)
     return burst_times(
-        model,
+        laws,
         start_s=0.0,
         end_s=end_s,
         first_at_start=True,
@@ -71,10 +73,17 @@ def test_bursts_drawn_apart_would_have_overlapped() -> None:
     assert np.mean(lengths > model.spacing_s.distribution().sample(generator, 2000)) > 0.05
 
 
-@pytest.mark.parametrize("packets", [200.0, 400.0])
-def test_next_burst_waits_where_no_spacing_is_long_enough(packets: float) -> None:
-    model = process(packets=packets, spacing_s=0.05)
-    times, first = played(model, end_s=50.0)
-    gaps = times[first[1:]] - times[first[1:] - 1]
-    assert gaps.min() > 0.02
+def test_next_burst_waits_where_no_spacing_is_long_enough() -> None:
+    # Bursts of 50 ms need 70 ms of 100 ms on average, but the longest need 420 ms, more than the longest spacing.
+    model = process(packets=50.0, spacing_s=0.1)
+    times, first = played(model, end_s=100.0)
+    assert (times[first[1:]] - times[first[1:] - 1]).min() > 0.02
     assert np.all(np.diff(times) >= 0)
+
+
+def test_laws_without_room_on_average_keep_the_rate() -> None:
+    model = process(packets=200.0, spacing_s=0.05)
+    times, first = played(model, end_s=50.0)
+    assert np.all(np.diff(times) >= 0)
+    expected = 50.0 / model.spacing_s.distribution().mean
+    assert abs(first.size - expected) < 5 * np.sqrt(expected / 4) + 1  # squared coefficient of variation: 1/4
