@@ -133,7 +133,7 @@ def _verdicts(
 
 
 def _tied(distance: float, other: float, level: float) -> bool:
-    return distance == other or max(distance, other) < level
+    return distance == other or (distance < level and other < level)  # never with NaN
 
 
 def _finite(value: object) -> object:
