@@ -97,6 +97,7 @@ def fit_families(values: FloatArray) -> list[FamilyFit]:
     return sorted(fits, key=lambda fit: fit.bic)
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end
 def fit_family(family: Family, values: FloatArray) -> FamilyFit | None:
     """Fit one family by maximum likelihood; None where the sample is too small or all of one value.
 

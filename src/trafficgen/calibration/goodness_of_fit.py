@@ -13,6 +13,8 @@ from trafficgen.units import FloatArray
 #: Size of the subsample and number of bootstrap samples of a p-value.
 SUBSAMPLE = 1000
 REPLICATES = 99
+#: Sampling error moves the parameters of a replicate far more than this.
+_REPLICATE_TOLERANCE = 1e-3
 P_VALUE_METHOD = (
     f"parametric bootstrap of the KS distance with refitting, {REPLICATES} replicates, on a subsample of at most"
     f" {SUBSAMPLE} values"
@@ -73,4 +75,6 @@ def _refit(fit: FamilyFit, values: FloatArray) -> FamilyFit | None:
     """Fit the same family, with the same bounds, to other values."""
     if fit.minimum is None and fit.maximum is None:
         return fit_family(fit.family, values)
-    return fit_truncated_family(fit.family, values, minimum=fit.minimum, maximum=fit.maximum)
+    return fit_truncated_family(
+        fit.family, values, minimum=fit.minimum, maximum=fit.maximum, tolerance=_REPLICATE_TOLERANCE
+    )

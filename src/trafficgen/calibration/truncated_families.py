@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from trafficgen.calibration.families import FEWEST_VALUES, FamilyFit, fit_family
-from trafficgen.distributions import distribution_of
+from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Family
 from trafficgen.units import FloatArray, IntArray
 
@@ -20,8 +20,9 @@ _Z = 1.959963984540054
 _TINY = 1e-300
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end
 def fit_truncated_family(
-    family: Family, values: FloatArray, *, minimum: float | None, maximum: float | None
+    family: Family, values: FloatArray, *, minimum: float | None, maximum: float | None, tolerance: float = 1e-5
 ) -> FamilyFit | None:
     """Fit one family to whole numbers seen only between two bounds; None where they do not tell the law.
 
@@ -34,6 +35,7 @@ def fit_truncated_family(
         values: Sample, shape (n,); rounded to whole numbers.
         minimum: Lower bound, or None.
         maximum: Upper bound, or None.
+        tolerance: Of the logarithms of the parameters.
     """
     start = fit_family(family, values) if values.size >= FEWEST_VALUES else None
     if start is None:
@@ -47,7 +49,10 @@ def fit_truncated_family(
 
     origin = np.log([start.params[name] for name in free])
     found = optimize.minimize(
-        negative_log_likelihood, origin, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-4, "maxiter": 400}
+        negative_log_likelihood,
+        origin,
+        method="Nelder-Mead",
+        options={"xatol": tolerance, "fatol": tolerance, "maxiter": 400},
     )
     log_sd = _standard_errors(negative_log_likelihood, found.x)
     estimate = dict(zip(free, np.exp(found.x).tolist(), strict=True))
@@ -62,7 +67,9 @@ def fit_truncated_family(
         maximum=maximum,
     )
     numbers = [*fit.params.values(), *fit.low.values(), *fit.high.values(), fit.log_likelihood]
-    told = np.all(np.isfinite(numbers)) and _mass(fit.family, fit.params, minimum, maximum) >= _SMALLEST_MASS
+    if not np.all(np.isfinite(numbers)):
+        return None
+    told = _mass(distribution_of(fit.family, fit.params), minimum, maximum) >= _SMALLEST_MASS
     return fit if told else None
 
 
@@ -79,12 +86,11 @@ def _log_likelihood(
         return -np.inf
     law = distribution_of(family, params)
     probability = np.maximum(law.cdf(number + 0.5) - law.cdf(number - 0.5), _TINY)
-    mass = max(_mass(family, params, minimum, maximum), _TINY)
+    mass = max(_mass(law, minimum, maximum), _TINY)
     return float(np.dot(count, np.log(probability))) - float(count.sum()) * float(np.log(mass))
 
 
-def _mass(family: Family, params: dict[str, float], minimum: float | None, maximum: float | None) -> float:
-    law = distribution_of(family, params)
+def _mass(law: Distribution, minimum: float | None, maximum: float | None) -> float:
     above = float(law.sf(maximum)) if maximum is not None else 0.0
     below = float(law.cdf(minimum)) if minimum is not None else 0.0
     return 1.0 - above - below

@@ -186,3 +186,23 @@ def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(shared_capture:
     assert summary["phases"]["playout"]["rate_kbps"] == pytest.approx(80, rel=0.001)
     assert summary["measures"]["ratio"] == pytest.approx(1, abs=0.01)
     assert summary["loss"] == {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "end_s"),
+    [
+        ("streaming/requet_C_baseline_May14_exp_330.pcap", (11.7, 14.3)),  # people see a start-up burst of about 13 s
+        ("lab/http_throttled-dst.pcap", (1.6, 3.5)),  # 500 kB at the line's 2.5 Mbit/s, then the server paces itself
+    ],
+)
+def test_start_up_bursts_of_real_players_are_buffering(
+    shared_capture: CaptureFinder, name: str, end_s: tuple[float, float]
+) -> None:
+    phases = fitted(read_capture([shared_capture(name)]).table).session.phases
+    assert phases.buffering_end_s is not None
+    assert end_s[0] <= phases.buffering_end_s <= end_s[1]
+
+
+def test_a_steady_stream_over_rtsp_has_no_buffering(shared_capture: CaptureFinder) -> None:
+    table = read_capture([shared_capture("streaming/trex_rtsp_rtp_250k_av.pcap")]).table
+    assert fitted(table).session.phases.buffering_end_s is None
