@@ -12,7 +12,7 @@ from pathlib import Path
 import dpkt
 from benchmarks.workload import make_table
 
-from trafficgen.api import read_packets
+from trafficgen import read_packets
 from trafficgen.export.pcap import write_pcap, write_pcapng
 
 

@@ -63,12 +63,12 @@ class MixedLaw:
             ends.append(self._bounds)
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Expectation; infinite where it diverges."""
         return self._moment(1)
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance; infinite where it diverges."""
         second = self._moment(2)

@@ -164,3 +164,14 @@ def test_buffering_is_compared_as_a_pair(view_of: ViewOf) -> None:
     assert ends_s == pytest.approx([10.0, 20.0], abs=0.1)
     assert ratios == pytest.approx([4.0, 4.0], rel=0.02)
     assert comparison.flat()["phases.buffering_end_s"] == pytest.approx(10.0, abs=0.2)
+
+
+def test_offload_packets_are_cut_on_both_sides_unless_asked_not_to(view_of: ViewOf) -> None:
+    # Thirty packets of 14,748 bytes are ten times as many of 1500 bytes (28 bytes of headers each), 12 us apart.
+    times = np.arange(0.0, 30.0)
+    large = view_of((times, np.full(30, 14_748)))
+    small = view_of((np.repeat(times, 10) + np.tile(np.arange(10) * 12e-6, 30), np.full(300, 1500)))
+    comparison = compare_tables(large, small)
+    assert comparison.resegmented_packets == (30, 0)
+    assert comparison.flat()["packet_bytes.ks"] == 0.0
+    assert compare_tables(large, small, undo_offload=False).flat()["packet_bytes.ks"] == 1.0
