@@ -89,12 +89,13 @@ def run_once(command: Sequence[str]) -> tuple[float, int, str]:
 
 
 def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
-    """Time contestants in turn, round by round, so that a noisy minute hits all of them."""
+    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one."""
     times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     peaks = dict.fromkeys(times, 0)
     notes = {contestant.name: contestant.note for contestant in contestants}
-    for _ in range(runs):
-        for contestant in contestants:
+    for first in range(runs):
+        start = first % len(contestants)
+        for contestant in (*contestants[start:], *contestants[:start]):
             elapsed_s, peak_bytes, text = run_once(contestant.command)
             times[contestant.name].append(elapsed_s)
             peaks[contestant.name] = max(peaks[contestant.name], peak_bytes)
