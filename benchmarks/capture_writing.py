@@ -12,7 +12,7 @@ _DPKT_SHARE = 50  # dpkt gets every 50th of the packets
 
 def run(*, packets: int, runs: int, folder: Path | None) -> None:
     """Print the table."""
-    with work_folder(3 * packets * _MEAN_RECORD_BYTES, folder) as work:
+    with work_folder(2 * packets * _MEAN_RECORD_BYTES, folder) as work:
         kept, copy, zeros = work / "kept.pcap", work / "copy.pcap", work / "zeros"
         run_once(role("write_ours", kept, packets))
         size_bytes = kept.stat().st_size

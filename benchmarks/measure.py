@@ -50,6 +50,7 @@ class Contestant:
     """A command to be timed.
 
     A command that prints ``elapsed_s=NUMBER`` as its last line is believed: Python's start-up is not what is measured.
+    One that prints a line ``note=TEXT`` has its last run's text shown.
     """
 
     name: str
@@ -88,18 +89,23 @@ def run_once(command: Sequence[str]) -> tuple[float, int, str]:
 
 
 def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
-    """Time contestants in turn, round by round, so that a noisy minute hits all of them."""
+    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one."""
     times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     peaks = dict.fromkeys(times, 0)
-    for _ in range(runs):
-        for contestant in contestants:
-            elapsed_s, peak_bytes, _ = run_once(contestant.command)
+    notes = {contestant.name: contestant.note for contestant in contestants}
+    for first in range(runs):
+        start = first % len(contestants)
+        for contestant in (*contestants[start:], *contestants[:start]):
+            elapsed_s, peak_bytes, text = run_once(contestant.command)
             times[contestant.name].append(elapsed_s)
             peaks[contestant.name] = max(peaks[contestant.name], peak_bytes)
+            for line in text.splitlines():
+                if line.startswith("note="):
+                    notes[contestant.name] = line.removeprefix("note=")
             if contestant.remove is not None:
                 contestant.remove.unlink(missing_ok=True)
     return [
-        Outcome(c.name, c.packets, c.size_bytes, statistics.median(times[c.name]), peaks[c.name], c.note)
+        Outcome(c.name, c.packets, c.size_bytes, statistics.median(times[c.name]), peaks[c.name], notes[c.name])
         for c in contestants
     ]
 
@@ -122,7 +128,9 @@ def print_outcomes(title: str, ours: Outcome, peers: Sequence[Outcome], *, absen
 @contextmanager
 def work_folder(needed_bytes: int, folder: Path | None) -> Iterator[Path]:
     """Give a folder for files of ``needed_bytes`` in all, deleted afterwards."""
-    if folder is None and SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 2 * needed_bytes:
+    # Half as much again stays free: the machine's memory is not all ours.
+    free_bytes = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else 0
+    if folder is None and 2 * free_bytes > 3 * needed_bytes:
         folder = SHARED_MEMORY
     with tempfile.TemporaryDirectory(prefix="trafficgen-benchmark-", dir=folder) as name:
         yield Path(name)
