@@ -9,7 +9,7 @@ import numpy as np
 from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
-#: Pauses of this length part ON from OFF where they make up this share of the time.
+#: Pauses longer than this part ON from OFF where they make up this share of the time.
 PAUSE_S = 1.0
 _PAUSED_SHARE = 0.1
 #: Cycles are at least this long, and not more than this many.
@@ -60,7 +60,7 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     """
     gaps = gaps_s(time_ns)
     duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
-    paused = bool(gaps[gaps >= PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
+    paused = bool(gaps[gaps > PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
     bursts = _burst_rows(time_ns, size_bytes, threshold_s=find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0)
     shortest_s = max(_SHORTEST_CYCLE_S, duration_s / _MOST_CYCLES)
     periods = bursts
@@ -93,5 +93,5 @@ def _grouped(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArra
     row = 0
     while row < first.size:
         kept.append(row)
-        row = int(np.searchsorted(start_ns, start_ns[row] + shortest_ns))
+        row = max(row + 1, int(np.searchsorted(start_ns, start_ns[row] + shortest_ns)))
     return first[np.asarray(kept, dtype=np.int64)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trafficgen.generation.laws import BurstLaws
-from trafficgen.generation.renewal import nonnegative, renewal_times
+from trafficgen.generation.renewal import is_spread, nonnegative, renewal_times
 from trafficgen.units import FloatArray, IntArray
 
 #: Random generator of a quantity, by its name.
@@ -32,6 +32,9 @@ def burst_times(
     long enough, the next burst waits. Laws that leave no room even on average cannot all be kept: then bursts are
     squeezed, and spacing, packets and rate stay.
 
+    The rate of a phase is a fact of the session that was fitted, and a few heavy bursts decide it: so spacings and
+    packets are spread evenly over their laws where a phase has few bursts, and the rate hardly varies with the seed.
+
     Args:
         laws: Laws of the process.
         start_s: Start of the phase, s.
@@ -48,9 +51,10 @@ def burst_times(
         end_s=end_s,
         first_at_start=first_at_start,
         generator=generator_of("spacing_s"),
+        spread=True,
     )
     spacing_s, starts_s = np.diff(points_s), points_s[:-1]
-    drawn = laws.burst_packets.sample(generator_of("burst_packets"), starts_s.size)
+    drawn = _burst_packets(laws, starts_s.size, generator=generator_of("burst_packets"))
     counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
     offsets_s = _offsets(laws, counts, first_rows, generator=generator_of("gap_within_s"))
@@ -65,6 +69,12 @@ def burst_times(
     times_s = np.repeat(starts_s, counts)
     times_s += offsets_s
     return times_s, first_rows
+
+
+def _burst_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
+    if is_spread(laws.burst_packets, count):
+        return laws.burst_packets.spread_sample(generator, count)
+    return laws.burst_packets.sample(generator, count)
 
 
 def _mean_need_s(laws: BurstLaws) -> float:

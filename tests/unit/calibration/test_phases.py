@@ -113,3 +113,7 @@ def test_the_interval_of_the_change_covers_it(make_table: TableMaker) -> None:
         covered += phases.low_s <= 20 <= phases.high_s
     # 95% of 60 less three standard errors of 1.7
     assert covered >= 52
+
+
+def test_gaps_of_just_a_second_are_no_pauses(make_table: TableMaker) -> None:
+    assert phases_of(make_table(np.arange(0.0, 30.0))).buffering_end_s is None

@@ -42,3 +42,14 @@ def test_few_bursts_are_a_renewal_process() -> None:
 
 def test_two_packets_are_enough() -> None:
     assert fitted([0.0, 0.25], [500, 600], threshold_s=None).process.kind == "renewal"
+
+
+def test_a_long_last_burst_does_not_raise_the_rate_of_the_process() -> None:
+    # 11 bursts of 10 packets every 0.5 s, then one of 1,200 packets that lasts 12 s: 1,310 packets in 17.5 s.
+    short = [burst * 0.5 + packet * 0.001 for burst in range(11) for packet in range(10)]
+    long = [5.5 + packet * 0.01 for packet in range(1200)]
+    process = fitted([*short, *long], [1000] * 1310, threshold_s=0.05).process
+    assert isinstance(process, BurstProcess)
+    rate = process.burst_packets.distribution().mean / process.spacing_s.distribution().mean
+    # Without the spacing of the last burst it would be 1310 / 12 / 0.5 = 218 packets/s.
+    assert abs(rate - 1310 / 17.5) < 0.02 * 1310 / 17.5
