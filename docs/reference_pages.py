@@ -81,7 +81,7 @@ def _option_row(option: Any) -> tuple[str, ...]:
     if option.secondary_opts:
         names += " / " + ", ".join(f"`{name}`" for name in option.secondary_opts)
     if not option.is_flag:
-        names += f" `{option.metavar or "N"}`"
+        names += f" `{option.metavar or 'N'}`"
     meaning = str(option.help)
     if option.min is not None:
         meaning += f" At least {option.min}."

@@ -3,8 +3,12 @@
 Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``compare``, ``export``.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from trafficgen._core import __version__
-from trafficgen.api import Fit, compare, export, fit, generate, inspect, read_packets
 from trafficgen.errors import (
     CalibrationError,
     CalibrationWarning,
@@ -21,11 +25,51 @@ from trafficgen.errors import (
     TrafficgenError,
     TrafficgenWarning,
 )
-from trafficgen.export import ProjectionReport
-from trafficgen.flows import Inspection
-from trafficgen.models import Model, load_model, model_json_schema, save_model
-from trafficgen.tables import PacketTable
-from trafficgen.validation import Comparison
+
+if TYPE_CHECKING:
+    from trafficgen.api.comparing import compare
+    from trafficgen.api.fitting import Fit, fit
+    from trafficgen.api.playing import export, generate
+    from trafficgen.api.reading import inspect, read_packets
+    from trafficgen.export import ProjectionReport
+    from trafficgen.flows import Inspection
+    from trafficgen.models import Model, load_model, model_json_schema, save_model
+    from trafficgen.tables import PacketTable
+    from trafficgen.validation import Comparison, exceeded_limits
+
+#: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
+_HOMES = {
+    "Comparison": "trafficgen.validation",
+    "Fit": "trafficgen.api.fitting",
+    "Inspection": "trafficgen.flows",
+    "Model": "trafficgen.models",
+    "PacketTable": "trafficgen.tables",
+    "ProjectionReport": "trafficgen.export",
+    "compare": "trafficgen.api.comparing",
+    "exceeded_limits": "trafficgen.validation",
+    "export": "trafficgen.api.playing",
+    "fit": "trafficgen.api.fitting",
+    "generate": "trafficgen.api.playing",
+    "inspect": "trafficgen.api.reading",
+    "load_model": "trafficgen.models",
+    "model_json_schema": "trafficgen.models",
+    "read_packets": "trafficgen.api.reading",
+    "save_model": "trafficgen.models",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'trafficgen' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "CalibrationError",
@@ -50,6 +94,7 @@ __all__ = [
     "TrafficgenWarning",
     "__version__",
     "compare",
+    "exceeded_limits",
     "export",
     "fit",
     "generate",

@@ -12,13 +12,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from trafficgen.capture import read_capture
 from trafficgen.export.pcap import write_pcap, write_pcapng
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S
 
 _COUNT = 2000
-_PROTOCOLS = ("udp", "tcp", "icmp", "esp", "udp", "tcp", "icmpv6", "esp")
+_PROTOCOLS = ("udp", "tcp", "icmp", "esp", "udp", "tcp", "icmpv6", "igmp")
 _WRITERS = [pytest.param(write_pcap, "out.pcap", id="pcap"), pytest.param(write_pcapng, "out.pcapng", id="pcapng")]
+
+_SHARED_CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"
+_FAULTS = (
+    "_ws.malformed || ip.checksum.status==0 || udp.checksum.status==0 || tcp.checksum.status==0"
+    " || igmp.checksum.status==0 || icmp.checksum.status==0 || icmpv6.checksum.status==0 || frame.time_delta < 0"
+    " || _ws.expert.severity==error || udp.length.bad || _ws.unreassembled"
+)
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 needs_capinfos = pytest.mark.skipif(shutil.which("capinfos") is None, reason="capinfos is not installed")
@@ -96,12 +104,7 @@ def test_tshark_finds_no_malformed_packet_bad_checksum_or_step_back(
     table: PacketTable, tmp_path: Path, write: Callable[..., object], name: str
 ) -> None:
     write(table, tmp_path / name)
-    faults = (
-        "_ws.malformed || ip.checksum.status==0 || udp.checksum.status==0 || tcp.checksum.status==0"
-        " || icmp.checksum.status==0 || icmpv6.checksum.status==0 || frame.time_delta < 0"
-        " || _ws.expert.severity==error || udp.length.bad || _ws.unreassembled"
-    )
-    assert _tshark(tmp_path / name, "frame.number", "_ws.expert.message", display=faults) == []
+    assert _tshark(tmp_path / name, "frame.number", "_ws.expert.message", display=_FAULTS) == []
     good = "ip.checksum.status==1 || udp.checksum.status==1 || tcp.checksum.status==1"
     verified = _tshark(tmp_path / name, "frame.number", display=good)
     assert len(verified) == int(np.isin(table.flow, [0, 1, 2, 3, 4, 5]).sum())
@@ -126,6 +129,23 @@ def test_tshark_reads_the_times_sizes_and_rtp_fields_of_the_table(
         assert (int(found[2]), int(found[3])) == (row["rtp_sequence"], row["rtp_timestamp"])
         assert found[4].lower() in (("1", "true") if row["rtp_marker"] else ("0", "false"))
         assert (int(found[5], 16), int(found[6])) == (1000 + row["flow"], 96)
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    "name",
+    ["trex_rtsp_rtp_250k_av.pcap", "zj_rtsp_interleaved_tcp.pcap", "twinx_rtmp_loopback.pcap", "sipp_rtp_h264.pcap"],
+)
+def test_a_real_capture_written_anew_has_every_packet_and_no_fault(tmp_path: Path, name: str) -> None:
+    found = sorted(_SHARED_CAPTURES.rglob(name))
+    if not found:
+        pytest.skip(f"{name} is not in ../shared/captures")
+    table = read_capture(found).table
+    report = write_pcapng(table, tmp_path / "out.pcapng")
+    assert report.packets == len(table)
+    assert _tshark(tmp_path / "out.pcapng", "frame.number", display=_FAULTS) == []
+    lengths = [int(row[0]) for row in _tshark(tmp_path / "out.pcapng", "frame.len")]
+    assert lengths == (table.ip_bytes + 14).tolist()
 
 
 @needs_tshark

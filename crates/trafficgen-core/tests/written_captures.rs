@@ -415,6 +415,26 @@ fn frames_without_ip_are_left_out_and_counted() {
 }
 
 #[test]
+fn the_reason_of_a_failed_write_comes_back_while_writing_or_at_the_end() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    for packets in [1, 5_000] {
+        let mut columns = Columns::default();
+        (0..packets).for_each(|_| columns.push(0, true, 1_500));
+        let mut writer = CaptureWriter::new(Full, &four_flows(), OPTIONS).unwrap();
+        let failed = writer.write(&columns.plain()).and_then(|()| writer.finish().map(|_| ()));
+        assert!(matches!(failed, Err(WriteError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull));
+    }
+}
+
+#[test]
 fn a_flow_between_ip_versions_is_refused() {
     let flows = [ends(Protocol::Udp, "192.0.2.1", "2001:db8::2")];
     let refused = CaptureWriter::new(Vec::new(), &flows, OPTIONS);

@@ -144,11 +144,11 @@ impl CaptureReader {
         Ok((texts, streams))
     }
 
-    /// The next chunk of kept packets, or None. `numbers`: each flow's number in the flow table, -1 leaves it out.
+    /// The next chunk of kept packets, or None. `numbers`: each flow's number in the flow table.
     fn take_columns<'py>(
         &mut self,
         py: Python<'py>,
-        numbers: Vec<i64>,
+        numbers: Vec<u32>,
         origin_ns: i64,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let flows = self.ingest.meter().flows();
@@ -156,7 +156,7 @@ impl CaptureReader {
             return Err(PyValueError::new_err(format!("{} numbers for {} flows", numbers.len(), flows.len())));
         }
         let plan = FlowPlan {
-            number: numbers.iter().map(|&number| u32::try_from(number).ok()).collect(),
+            number: numbers,
             initiator_is_client: self.initiators(),
             rtp_sources: flows
                 .iter()

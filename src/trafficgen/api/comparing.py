@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trafficgen.api.reading import Paths, open_session
 from trafficgen.capture import Progress
-from trafficgen.flows import SessionView, resegment
 from trafficgen.validation import Comparison, compare_tables
 
 
@@ -41,11 +38,4 @@ def compare(
         open_session(paths, flow=flow, session=session, every=every, progress=progress).view
         for paths in (reference, candidate)
     ]
-    if undo_offload:
-        views = [_cut_to_segments(view) for view in views]
-    return compare_tables(views[0], views[1], seed=seed)
-
-
-def _cut_to_segments(view: SessionView) -> SessionView:
-    table, _ = resegment(view.table)
-    return replace(view, table=table)
+    return compare_tables(views[0], views[1], seed=seed, undo_offload=undo_offload)

@@ -25,13 +25,13 @@ from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, Se
 from trafficgen.flows import (
     Inspection,
     SessionView,
+    all_sessions,
     choose_session,
     group_sessions,
     heaviest_session,
     inspect_table,
 )
 from trafficgen.tables import PacketTable
-from trafficgen.validation import all_sessions
 
 _TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
 STANDARD_INPUT = "-"

@@ -48,8 +48,9 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
         sample: The sample, shape (n,), n > 0.
         tick: Granularity of its values, > 0.
     """
-    ticks = np.sort(np.rint(sample / tick)).astype(np.int64)
-    distinct, counts = np.unique(ticks, return_counts=True)
+    ordered = np.sort(sample)
+    ticks = np.rint(ordered / tick).astype(np.int64)
+    distinct, first, counts = np.unique(ticks, return_index=True, return_counts=True)
     atom = _stand_out(distinct, counts)
     if np.count_nonzero(atom) > _MOST_ATOMS:
         atom &= counts >= np.sort(counts[atom])[-_MOST_ATOMS]
@@ -59,9 +60,9 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     if few or discrete:
         atom[:] = True
     rest = ticks[~atom[np.searchsorted(distinct, ticks)]].astype(np.float64)
-    return Split(
-        values=distinct[atom].astype(np.float64) * tick, probabilities=counts[atom] / ticks.size, rest=rest * tick
-    )
+    # The median of what fell on the tick: the pieces of offload packets lie between the ticks of the capture's clock.
+    middle = ordered[first + counts // 2]
+    return Split(values=middle[atom], probabilities=counts[atom] / ticks.size, rest=rest * tick)
 
 
 def _stand_out(distinct: IntArray, counts: IntArray) -> BoolArray:

@@ -41,6 +41,8 @@ from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_
 
 _FEWEST_PACKETS = 3
 _HURST_BIN_S = 0.1
+#: Ten days; a capture whose clock jumps by years must not fill the memory with empty bins.
+_MOST_HURST_BINS = 8_640_000
 _ACF_LAGS = 10
 _Z = 1.959963984540054
 
@@ -136,9 +138,6 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
         return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
 
-    bins = rate_series(
-        view.table.time_ns[playout], view.table.ip_bytes[playout], bin_s=_HURST_BIN_S, start_ns=playout_ns
-    )
     heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
@@ -149,11 +148,20 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         bursts_by_phase=_bursts(view, playout, phases, tick_s=tick_s),
         loss=loss,
         rtt_s=rtt_s,
-        hurst=estimate_hurst(bins.size_bytes),
+        hurst=_hurst(view, playout, playout_ns),
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
         process=streams.streams[0].phases[-1].process.kind,
         measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
     )
+
+
+def _hurst(view: SessionView, playout: BoolArray, start_ns: int) -> Hurst | None:
+    """Return the Hurst parameter of the playout's byte rate; None where it is too short, or too long to be true."""
+    time_ns = view.table.time_ns[playout]
+    if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S:
+        return None
+    bins = rate_series(time_ns, view.table.ip_bytes[playout], bin_s=_HURST_BIN_S, start_ns=start_ns)
+    return estimate_hurst(bins.size_bytes)
 
 
 def _bursts(view: SessionView, playout: BoolArray, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:

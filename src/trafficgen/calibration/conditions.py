@@ -80,7 +80,12 @@ def _one_handshake_s(
 
 
 def find_loss(view: SessionView) -> Loss | None:
-    """Return the loss of the media flows: from RTP sequence numbers, else from TCP retransmissions, else None."""
+    """Return the loss of the media flows: from RTP sequence numbers, else from TCP retransmissions, else None.
+
+    Numbers on less than half of the media bytes say nothing about the session.
+    """
+    if not _carries_half(view, "rtp_sequence"):
+        return _tcp_loss(view) if _carries_half(view, "tcp_sequence") else None
     counted = [found for found in rtp_loss(view.table, view.media) if found.expected > 1]
     if counted:
         expected = sum(found.expected for found in counted)
@@ -88,6 +93,12 @@ def find_loss(view: SessionView) -> Loss | None:
         mean_run = float(runs.mean()) if runs.size else None
         return Loss(sum(found.lost for found in counted) / expected, mean_run, "rtp", expected)
     return _tcp_loss(view)
+
+
+def _carries_half(view: SessionView, column: str) -> bool:
+    """Return whether packets with a known number carry half of the media bytes or more."""
+    numbered = view.media & view.table.known(column)
+    return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
 def _tcp_loss(view: SessionView) -> Loss | None:

@@ -9,7 +9,7 @@ import numpy as np
 from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
-#: Pauses of this length part ON from OFF where they make up this share of the time.
+#: Pauses longer than this part ON from OFF where they make up this share of the time.
 PAUSE_S = 1.0
 _PAUSED_SHARE = 0.1
 #: Cycles are at least this long, and not more than this many.
@@ -60,13 +60,15 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     """
     gaps = gaps_s(time_ns)
     duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
-    paused = bool(gaps[gaps >= PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
-    threshold_s = PAUSE_S if paused else find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0
-    first = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
+    paused = bool(gaps[gaps > PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
+    bursts = _burst_rows(time_ns, size_bytes, threshold_s=find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0)
     shortest_s = max(_SHORTEST_CYCLE_S, duration_s / _MOST_CYCLES)
-    if paused and first.size > 1:
-        shortest_s = s_from_ns(int(time_ns[first[-1]] - time_ns[first[0]])) / (first.size - 1)
-    starts = _grouped(time_ns, first, shortest_ns=ns_from_s(shortest_s))
+    periods = bursts
+    if paused:
+        periods = _burst_rows(time_ns, size_bytes, threshold_s=PAUSE_S)
+        shortest_s = s_from_ns(int(time_ns[periods[-1]] - time_ns[periods[0]])) / max(1, periods.size - 1)
+        bursts = np.union1d(bursts, periods) if bursts.size < time_ns.size else periods
+    starts = _grouped(time_ns, periods, shortest_ns=ns_from_s(shortest_s))
     if starts.size < 2:
         empty = np.zeros(0, dtype=np.int64)
         return Cycles(time_ns[:1], empty, np.zeros(0), empty, paused)
@@ -75,9 +77,14 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
         edge_ns=time_ns[starts],
         active_end_ns=time_ns[starts[1:] - 1],
         size_bytes=np.diff(total[starts]),
-        burst_rows=first,
+        burst_rows=bursts,
         paused=paused,
     )
+
+
+def _burst_rows(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) -> IntArray:
+    """Return the rows of the packets that start a burst."""
+    return segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
 
 
 def _grouped(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArray:
@@ -86,5 +93,5 @@ def _grouped(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArra
     row = 0
     while row < first.size:
         kept.append(row)
-        row = int(np.searchsorted(start_ns, start_ns[row] + shortest_ns))
+        row = max(row + 1, int(np.searchsorted(start_ns, start_ns[row] + shortest_ns)))
     return first[np.asarray(kept, dtype=np.int64)]

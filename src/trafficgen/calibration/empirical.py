@@ -5,34 +5,49 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen.models import QuantilePoint
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, IntArray
 
 _POINTS = 64
-#: Larger samples are thinned to this many order statistics before the points are placed.
-_ORDER_STATISTICS = 20_001
+#: Larger samples are thinned to about this many order statistics; this many at either end are all kept.
+_ORDER_STATISTICS = 10_000
+_EXTREMES = 200
 _CLOSE_ENOUGH = 0.002
+_SWEEPS = 50
 
 
 def quantile_points(sample: FloatArray) -> tuple[QuantilePoint, ...]:
-    """Return at most 64 points of a law that follows a sample.
+    """Return at most 64 points of a law that follows a sample and keeps its mean.
 
     Points are added one by one, in turn where the distribution functions are furthest apart and where the area between
-    the quantile functions is largest, so that both the distribution and the mean (the rate) are kept.
+    the quantile functions is largest. Between two points a straight line runs above a convex quantile function, as
+    every tail has, so the points are then moved until the mean between neighbours is that of the sample.
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
     """
-    p = np.linspace(0, 1, min(sample.size, _ORDER_STATISTICS))
-    value = np.interp(p * (sample.size - 1), np.arange(sample.size), sample)
+    n = sample.size
+    thinned = np.rint(np.linspace(0, n - 1, min(n, _ORDER_STATISTICS))).astype(np.int64)
+    ends = np.arange(min(n, _EXTREMES))
+    index = np.unique(np.concatenate((thinned, ends, n - 1 - ends)))
+    p = (index + 0.5) / n
+    p[0], p[-1] = 0.0, 1.0
+    chosen = _chosen(p, sample[index])
+    value = _mean_keeping(sample, index[chosen], p[chosen])
+    return tuple(QuantilePoint(p=float(at), value=float(v)) for at, v in zip(p[chosen], value, strict=True))
+
+
+def _chosen(p: FloatArray, value: FloatArray) -> list[int]:
+    """Return which order statistics become points, ascending."""
     chosen = [0, p.size - 1]
     while len(chosen) < min(_POINTS, p.size):
-        worst, distance = _worst_fit(p, value, chosen, by_area=len(chosen) % 2 == 0)
+        by_area = len(chosen) % 2 == 0
+        worst, distance = _worst_fit(p, value, chosen, by_area=by_area)
         if worst in chosen:
-            worst, distance = _worst_fit(p, value, chosen, by_area=len(chosen) % 2 == 1)
+            worst, distance = _worst_fit(p, value, chosen, by_area=not by_area)
         if worst in chosen or (distance < _CLOSE_ENOUGH and len(chosen) > _POINTS // 2):
             break
         chosen = sorted([*chosen, worst])
-    return tuple(QuantilePoint(p=float(p[i]), value=float(value[i])) for i in chosen)
+    return chosen
 
 
 def _worst_fit(p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: bool) -> tuple[int, float]:
@@ -41,9 +56,24 @@ def _worst_fit(p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: 
         off = np.abs(np.interp(value, value[chosen], p[chosen]) - p)
         worst = int(np.argmax(off))
         return worst, float(off[worst])
-    off = np.abs(np.interp(p, p[chosen], value[chosen]) - value)
-    area = np.add.reduceat(off, chosen[:-1])
-    piece = int(np.argmax(area))
+    off = np.abs(np.interp(p, p[chosen], value[chosen]) - value) * np.gradient(p)
+    piece = int(np.argmax(np.add.reduceat(off, chosen[:-1])))
     first, last = chosen[piece], chosen[piece + 1]
-    worst = first + int(np.argmax(off[first : last + 1]))
-    return worst, 1.0
+    return first + int(np.argmax(off[first : last + 1])), 1.0
+
+
+def _mean_keeping(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray:
+    """Return values for the points such that means between neighbours, and the mean of all, are those of the sample."""
+    value = sample[index].copy()
+    weight = np.diff(p)
+    total = np.concatenate(([0.0], np.cumsum(sample)))
+    # A sample value counts half on either side of its point, wholly at the two ends.
+    below = total[index] + 0.5 * sample[index]
+    below[0], below[-1] = 0.0, total[-1]
+    target = np.diff(below) / sample.size
+    lowest, highest = value[0], value[-1]
+    for _ in range(_SWEEPS):
+        short = target - weight * (value[:-1] + value[1:]) / 2
+        moved = value[1:-1] + (short[:-1] + short[1:]) / (weight[:-1] + weight[1:])
+        value[1:-1] = np.clip(np.maximum.accumulate(moved), lowest, highest)
+    return value

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
+from trafficgen.distributions import Distribution, distribution_of, truncated
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
@@ -37,6 +38,8 @@ class FamilyFit:
         high: Upper ends of the 95% intervals.
         log_likelihood: At the estimate.
         observations: Size of the sample.
+        minimum: Bound below which nothing can be seen, or None.
+        maximum: Bound above which nothing can be seen, or None.
     """
 
     family: Family
@@ -45,6 +48,13 @@ class FamilyFit:
     high: dict[str, float]
     log_likelihood: float
     observations: int
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def distribution(self) -> Distribution:
+        """The fitted law, within its bounds."""
+        return truncated(distribution_of(self.family, self.params), minimum=self.minimum, maximum=self.maximum)
 
     @property
     def bic(self) -> float:
@@ -87,6 +97,7 @@ def fit_families(values: FloatArray) -> list[FamilyFit]:
     return sorted(fits, key=lambda fit: fit.bic)
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end
 def fit_family(family: Family, values: FloatArray) -> FamilyFit | None:
     """Fit one family by maximum likelihood; None where the sample is too small or all of one value.
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen.calibration.families import FamilyFit, fit_family
-from trafficgen.distributions import Distribution, distribution_of
+from trafficgen.calibration.truncated_families import fit_truncated_family
+from trafficgen.distributions import Distribution
 from trafficgen.flows import spread_over_tick
 from trafficgen.units import FloatArray
 
 #: Size of the subsample and number of bootstrap samples of a p-value.
 SUBSAMPLE = 1000
 REPLICATES = 99
+#: Sampling error moves the parameters of a replicate far more than this.
+_REPLICATE_TOLERANCE = 1e-3
 P_VALUE_METHOD = (
     f"parametric bootstrap of the KS distance with refitting, {REPLICATES} replicates, on a subsample of at most"
     f" {SUBSAMPLE} values"
@@ -52,17 +55,26 @@ def bootstrap_p_value(
     """
     part = sample if sample.size <= SUBSAMPLE else generator.choice(sample, SUBSAMPLE, replace=False)
     part = np.sort(part)
-    refitted = fit_family(fit.family, part)
+    refitted = _refit(fit, part)
     if refitted is None:
         return None
-    law = distribution_of(fit.family, refitted.params)
+    law = refitted.distribution
     distance = ks_distance(part, law)
     further, used = 0, 0
     for _ in range(REPLICATES):
         drawn = np.sort(np.rint(law.sample(generator, part.size) / tick) * tick)
         drawn = spread_over_tick(drawn, tick_s=tick)
-        again = fit_family(fit.family, drawn)
+        again = _refit(fit, drawn)
         if again is not None:
             used += 1
-            further += ks_distance(drawn, distribution_of(fit.family, again.params)) >= distance
+            further += ks_distance(drawn, again.distribution) >= distance
     return (1 + further) / (1 + used)
+
+
+def _refit(fit: FamilyFit, values: FloatArray) -> FamilyFit | None:
+    """Fit the same family, with the same bounds, to other values."""
+    if fit.minimum is None and fit.maximum is None:
+        return fit_family(fit.family, values)
+    return fit_truncated_family(
+        fit.family, values, minimum=fit.minimum, maximum=fit.maximum, tolerance=_REPLICATE_TOLERANCE
+    )

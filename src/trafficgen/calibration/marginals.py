@@ -11,7 +11,8 @@ from trafficgen.calibration.atoms import Split, split_atoms
 from trafficgen.calibration.empirical import quantile_points
 from trafficgen.calibration.families import FamilyFit, fit_families
 from trafficgen.calibration.goodness_of_fit import P_VALUE_METHOD, bootstrap_p_value, ks_distance
-from trafficgen.distributions import Quantiles, distribution_of
+from trafficgen.calibration.truncated_families import fit_truncated_family
+from trafficgen.distributions import Quantiles
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import spread_over_tick
 from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
@@ -23,6 +24,9 @@ LARGEST_KS = 0.05
 LARGEST_MEAN_ERROR = 0.03
 #: 5% point of the Kolmogorov distribution: distances below this over the root of n are sampling error.
 KS_CRITICAL = 1.36
+
+#: Where the best family has less than this beyond the atoms that could cut it off, they do not.
+_CUT_OFF_SHARE = 0.002
 
 Unit = Literal["s", "bytes", "packets"]
 
@@ -66,7 +70,7 @@ def fit_law(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random
         law = _law(split, unit=unit, observations=n, fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"))
         return FittedLaw(law, law)
     rest = spread_over_tick(split.rest, tick_s=tick)
-    fits = fit_families(rest)
+    fits = _fits(split, rest, unit=unit)
     if not fits:
         law = _empirical(split, rest, unit=unit, observations=n, alternatives=[])
         return FittedLaw(law, law, "the values are too few or too close together for a family")
@@ -75,6 +79,21 @@ def fit_law(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random
     if problem is None:
         return FittedLaw(parametric, parametric)
     return FittedLaw(parametric, _empirical(split, rest, unit=unit, observations=n, alternatives=fits), problem)
+
+
+def _fits(split: Split, rest: FloatArray, *, unit: Unit) -> list[FamilyFit]:
+    """Return the families fitted to the rest, best first; sizes that an atom cuts off are fitted within that bound."""
+    fits = fit_families(rest)
+    if unit == "s" or not fits or split.values.size == 0:
+        return fits
+    minimum = float(split.values[0]) + 0.5 if split.values[0] < split.rest[0] else None
+    maximum = float(split.values[-1]) - 0.5 if split.values[-1] > split.rest[-1] else None
+    whole = fits[0].distribution
+    beyond = (float(whole.cdf(minimum)) if minimum else 0.0) + (float(whole.sf(maximum)) if maximum else 0.0)
+    if beyond < _CUT_OFF_SHARE:
+        return fits
+    within = {fit.family: fit_truncated_family(fit.family, rest, minimum=minimum, maximum=maximum) for fit in fits}
+    return sorted((within[fit.family] or fit for fit in fits), key=lambda fit: fit.bic)
 
 
 def _parametric(
@@ -89,7 +108,7 @@ def _parametric(
 ) -> Law:
     """Return atoms beside the best family; sizes stay within what was seen, times are not bounded."""
     best = fits[0]
-    ks = ks_distance(rest, distribution_of(best.family, best.params)) * rest.size / observations
+    ks = ks_distance(rest, best.distribution) * rest.size / observations
     bounds = (None, None) if unit == "s" else (float(split.rest[0]), float(split.rest[-1]))
     return _law(
         split,

@@ -17,7 +17,10 @@ _FEWEST_CYCLES = 6
 #: Buffering is at least this much faster than playout.
 SMALLEST_RATIO = 1.2
 #: Steps of the series in which change points are sought, and their penalty in units of variance x log(steps).
-_STEPS = 1200
+_STEPS = 2000
+_STEPS_PER_CYCLE = 2
+#: Segments are at least this many cycles, so that one odd cycle is none; an ON/OFF period may be a segment by itself.
+_FEWEST_CYCLES_OF_SEGMENT = 4
 _PENALTY = 3.0
 _REPLICATES = 400
 #: Median of the chi-squared law with one degree of freedom.
@@ -144,12 +147,13 @@ def _change_points(cycles: Cycles) -> IntArray:
     duration_s = cycles.duration_s
     rate = cycles.size_bytes / duration_s
     ends_s = np.cumsum(duration_s)
-    steps = max(2, int(ends_s[-1] / max(ends_s[-1] / _STEPS, float(duration_s.min()))))
+    steps = int(min(_STEPS, np.ceil(_STEPS_PER_CYCLE * ends_s[-1] / float(duration_s.min()))))
     step_s = float(ends_s[-1]) / steps
     series = rate[np.minimum(np.searchsorted(ends_s, (np.arange(steps) + 0.5) * step_s), rate.size - 1)]
     variance = _rate_variance(rate) * float(np.average(duration_s, weights=duration_s)) / step_s
     variance = max(variance, 1e-6 * float(np.mean(series)) ** 2)
-    found = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series[:, None] / np.sqrt(variance))
+    shortest = _STEPS_PER_CYCLE if cycles.paused else _STEPS_PER_CYCLE * _FEWEST_CYCLES_OF_SEGMENT
+    found = ruptures.KernelCPD(kernel="linear", min_size=shortest).fit(series[:, None] / np.sqrt(variance))
     changes_s = np.asarray(found.predict(pen=_PENALTY * np.log(len(cycles)))[:-1], dtype=np.float64) * step_s
     nearest = np.searchsorted((ends_s[:-1] + ends_s[1:]) / 2, changes_s) + 1
     return np.unique(np.concatenate(([0], nearest, [len(cycles)]))).astype(np.int64)
@@ -161,24 +165,24 @@ def _rate_variance(rate: FloatArray) -> float:
     Half the squared difference of successive cycles has that mean whatever the levels, apart from the few places where
     they shift: the largest 2% are left out. The median, scaled for a normal law, guards against leaving out too much.
     """
-    half_squares = np.sort(np.diff(rate) ** 2 / 2)
-    kept = half_squares[: half_squares.size - max(1, half_squares.size // 50)]
-    return max(float(np.median(half_squares)) / _CHI_SQUARED_MEDIAN, float(kept.mean()))
+    margin_squares = np.sort(np.diff(rate) ** 2 / 2)
+    kept = margin_squares[: margin_squares.size - max(1, margin_squares.size // 50)]
+    return max(float(np.median(margin_squares)) / _CHI_SQUARED_MEDIAN, float(kept.mean()))
 
 
 def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
     """Return the time of the change, ns: the burst where two rates are likeliest, or the last packet before a pause."""
-    if cycles.paused:
-        return int(cycles.active_end_ns[change - 1])
     last = min(len(cycles), 2 * change + 20)
-    around = cycles.edge_ns[[max(0, change - 2), min(len(cycles), change + 2)]]
-    first, end = np.searchsorted(cycles.burst_rows, np.searchsorted(time_ns, around))
-    rows = cycles.burst_rows[max(1, first) : max(first + 1, end)]
     total = np.cumsum(size_bytes[: int(np.searchsorted(time_ns, cycles.edge_ns[last]))], dtype=np.float64)
-    elapsed = (time_ns[rows] - time_ns[0]).astype(np.float64)
+    margin = (1, 0) if cycles.paused else (2, 2)
+    around = cycles.edge_ns[[max(0, change - margin[0]), min(len(cycles), change + margin[1])]]
+    first, end = np.searchsorted(cycles.burst_rows, np.searchsorted(time_ns, around))
+    starts = cycles.burst_rows[max(1, first) : max(first + 1, end + cycles.paused)]
+    end_ns = time_ns[starts - 1] if cycles.paused else time_ns[starts]
+    elapsed = np.maximum(end_ns - time_ns[0], 1).astype(np.float64)
     whole = float(cycles.edge_ns[last] - time_ns[0])
-    likelihood = two_rate_log_likelihood(total[rows - 1], total[-1], elapsed, whole)
-    return int(time_ns[rows[int(np.argmax(likelihood))]])
+    likelihood = two_rate_log_likelihood(total[starts - 1], total[-1], elapsed, whole)
+    return int(end_ns[int(np.argmax(likelihood))])
 
 
 def two_rate_log_likelihood(
@@ -203,8 +207,7 @@ def two_rate_log_likelihood(
 def _interval(cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator) -> tuple[float, float]:
     """Return the 95% interval of the end of buffering by resampling whole cycles within each phase.
 
-    The change can't be known better than to a cycle (to the pause, where there are pauses), so half of one on either
-    side is added.
+    The change can't be known better than to a cycle, or to the middle of a pause: so much is added on either side.
     """
     n = min(len(cycles), 2 * change + 20)
     duration_s, size_bytes = cycles.duration_s[:n], cycles.size_bytes[:n]
@@ -221,6 +224,6 @@ def _interval(cycles: Cycles, change: int, end_s: float, *, generator: np.random
     best = np.argmax(likelihood, axis=1)
     error_s = np.take_along_axis(ends_s, best[:, None], axis=1)[:, 0] - ends_s[:, change - 1]
     pause_s = s_from_ns(int(cycles.edge_ns[change] - cycles.active_end_ns[change - 1]))
-    half_s = 0.5 * (pause_s if cycles.paused else float(min(duration_s[change - 1], duration_s[min(change, n - 1)])))
+    margin_s = pause_s / 2 if cycles.paused else float(min(duration_s[change - 1], duration_s[min(change, n - 1)]))
     below, above = np.quantile(error_s, [0.025, 0.975])
-    return max(0.0, end_s - max(float(above), 0.0) - half_s), end_s - min(float(below), 0.0) + half_s
+    return max(0.0, end_s - max(float(above), 0.0) - margin_s), end_s - min(float(below), 0.0) + margin_s

@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
 from trafficgen.flows import Bursts, gaps_s, segment_bursts
 from trafficgen.models import BurstProcess, Law, PacketProcess, RenewalProcess
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
 _FEWEST_BURSTS = 5
@@ -85,9 +85,20 @@ def _bursts(bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter)
     sizes = ip_bytes.astype(np.float64)
     return BurstProcess(
         threshold_s=bursts.threshold_s,
-        spacing_s=fit.law("spacing_s", bursts.spacing_s, "s"),
+        spacing_s=fit.law("spacing_s", _spacings_s(bursts), "s"),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
         gap_within_s=fit.law("gap_within_s", gaps_s(time_ns)[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", sizes[~last], "bytes"),
         last_packet_bytes=fit.law("last_packet_bytes", sizes[last], "bytes"),
     )
+
+
+def _spacings_s(bursts: Bursts) -> FloatArray:
+    """Return the spacings, s, with that of the last burst where the burst alone is longer than the mean of the others.
+
+    The next burst never comes, so the last spacing is known to be no shorter than its burst. Leaving it out would give
+    a few bursts, of which the last fills half of the phase, twice the rate of the phase.
+    """
+    seen_s = bursts.spacing_s
+    last_s = s_from_ns(int(bursts.end_ns[-1] - bursts.start_ns[-1])) + bursts.threshold_s
+    return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s

@@ -19,7 +19,15 @@ _TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
 _SCHEMA = pa.schema(
     [*REQUIRED_FIELDS, *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS)]
 )
-_BIT_FIELDS = {"to_client": "to_client_bits", "rtp_marker": "rtp_marker_bits"}
+#: Columns of the core that have another name; no packet is both RTP and TCP, so some serve two.
+_SOURCES = {
+    "to_client": "to_client_bits",
+    "rtp_marker": "rtp_marker_bits",
+    "rtp_ssrc": "ssrc_or_sequence",
+    "tcp_sequence": "ssrc_or_sequence",
+    "rtp_timestamp": "timestamp_or_acknowledgement",
+    "tcp_acknowledgement": "timestamp_or_acknowledgement",
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ def read_capture(
         signalling=found.signalling,
         notes={"files": list(found.files)},
     )
-    return CapturePackets(table=table.sorted_by_time(), scan=found)
+    if found.out_of_order:
+        table = table.sorted_by_time()
+    return CapturePackets(table=table, scan=found)
 
 
 def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
@@ -88,6 +98,6 @@ def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch
             validity = pa.py_buffer(columns["rtp_known_bits"])
         elif field.name in _TCP_FIELDS:
             validity = pa.py_buffer(columns["tcp_known_bits"])
-        values = pa.py_buffer(columns[_BIT_FIELDS.get(field.name, field.name)])
+        values = pa.py_buffer(columns[_SOURCES.get(field.name, field.name)])
         arrays.append(pa.Array.from_buffers(field.type, count, [validity, values]))
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

@@ -38,6 +38,7 @@ class CaptureScan:
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         rtcp_flows: Numbers of the flows that are RTCP.
+        out_of_order: Whether a packet's time lies before that of an earlier one.
         warnings: What was odd, one sentence each.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
     """
@@ -52,6 +53,7 @@ class CaptureScan:
     rtp_streams: tuple[RtpStreamCount, ...]
     signalling: pa.Table
     rtcp_flows: frozenset[int]
+    out_of_order: bool
     warnings: tuple[str, ...]
     numbers: tuple[int, ...]
 
@@ -129,6 +131,7 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         rtp_streams=streams,
         signalling=_signalling_table(rows, found, numbers, start_ns),
         rtcp_flows=frozenset(numbers[old] for old, is_rtcp in enumerate(found["is_rtcp"]) if is_rtcp),
+        out_of_order=counts["steps_back"] > 0,
         warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
         numbers=tuple(numbers),
     )

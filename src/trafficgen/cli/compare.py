@@ -9,8 +9,6 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
 from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
-from trafficgen.validation import exceeded_limits
-from trafficgen.validation.metrics import flat_metrics
 
 
 def compare(
@@ -51,7 +49,7 @@ def compare(
         progress=progress,
     )
     progress.close()
-    exceeded = exceeded_limits(comparison, fail_above or ())
+    exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -63,7 +61,7 @@ def compare(
 
 
 def _render(comparison: trafficgen.Comparison) -> None:
-    baselines = {name: flat_metrics(metrics) for name, metrics in comparison.baselines.items()}
+    baselines = comparison.flat_baselines()
     header = ("metric", "candidate", *baselines, "beats", "ties with")
     rows = [
         (

@@ -63,12 +63,12 @@ class MixedLaw:
             ends.append(self._bounds)
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Expectation; infinite where it diverges."""
         return self._moment(1)
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance; infinite where it diverges."""
         second = self._moment(2)
@@ -97,6 +97,24 @@ class MixedLaw:
         draws[rest] = self._continuous_sample(generator, rest.size)
         return draws
 
+    def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return draws that are spread evenly over the law, in random order, shape (count,).
+
+        One draw comes from each of ``count`` slices of equal probability, so each follows the law while their sum
+        hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and Conover, Technometrics 21, 1979).
+        """
+        probability = (generator.permutation(count) + generator.random(count)) / count
+        draws = np.empty(count)
+        chosen = np.searchsorted(self._cumulative, probability, side="right")
+        if self.continuous is None:
+            return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
+        rest = chosen == self._sorted_values.size
+        draws[~rest] = self._sorted_values[chosen[~rest]]
+        weight = 1.0 - self.continuous_weight
+        within = np.clip((probability[rest] - weight) / (1.0 - weight), 0.0, 1.0)
+        draws[rest] = self._whole(self.continuous.ppf(within))
+        return draws
+
     @cached_property
     def _bounds(self) -> tuple[float, float]:
         """Smallest and largest value of the continuous part, whole numbers where it is rounded."""
@@ -121,7 +139,10 @@ class MixedLaw:
 
     def _continuous_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         assert self.continuous is not None
-        draws = self.continuous.sample(generator, count)
+        return self._whole(self.continuous.sample(generator, count))
+
+    def _whole(self, draws: FloatArray) -> FloatArray:
+        """Round draws of the continuous part in place where the law has whole numbers only."""
         if self.integer:
             np.rint(draws, out=draws)
             np.clip(draws, *self._bounds, out=draws)

@@ -16,16 +16,18 @@ import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
 from trafficgen.export.base import ProjectionReport, View, whole_files
-from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, protocol_number
+from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray
+from trafficgen.units import BITS_PER_BYTE, BoolArray
 
 #: What tcpdump and wireshark take as "the whole frame".
 WHOLE_FRAME_BYTES = 262_144
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
+_UDP = 17
+_NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
 _BATCH_ROWS = 1 << 18
 _PLAIN_COLUMNS = ("time_ns", "flow", "to_client", "ip_bytes", "payload_bytes")
 _NULLABLE_COLUMNS = (
@@ -100,7 +102,7 @@ def _write_capture(
             snaplen_bytes=snaplen_bytes,
             raise_small=raise_small,
         )
-        for batch in _batches(table.packets):
+        for batch in table.packets.to_batches(max_chunksize=_BATCH_ROWS):
             _write_batch(writer, batch)
         written = writer.finish()
     return ProjectionReport(
@@ -129,29 +131,31 @@ def _flow_rows(flows: pa.Table) -> list[tuple[int | None, str, int, str, int, in
     ]
 
 
-def _batches(packets: pa.Table) -> Iterator[pa.Table]:
-    for start in range(0, packets.num_rows, _BATCH_ROWS):
-        yield packets.slice(start, _BATCH_ROWS)
-
-
-def _write_batch(writer: CaptureWriter, batch: pa.Table) -> None:
-    columns: dict[str, Any] = {name: _array(batch.column(name)) for name in _PLAIN_COLUMNS}
+def _write_batch(writer: CaptureWriter, batch: pa.RecordBatch) -> None:
+    columns: dict[str, Any] = {name: _values(batch.column(name)) for name in _PLAIN_COLUMNS}
     for name in _NULLABLE_COLUMNS:
-        if name in batch.column_names and batch.column(name).null_count < batch.num_rows:
-            columns[name] = _nullable(batch.column(name))
+        if name in batch.schema.names and batch.column(name).null_count < batch.num_rows:
+            columns[name] = (_values(batch.column(name)), _known(batch.column(name)))
     writer.write(**columns)
 
 
-def _array(column: pa.ChunkedArray) -> npt.NDArray[np.generic]:
-    return np.ascontiguousarray(column.to_numpy())
+def _values(array: pa.Array) -> npt.NDArray[np.generic]:
+    """Return a column's values without copying them; those of nulls mean nothing. Booleans are unpacked."""
+    _, buffer = array.buffers()
+    if pa.types.is_boolean(array.type):
+        return _unpacked(buffer, array.offset, len(array))
+    return np.frombuffer(buffer, dtype=array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]
 
 
-def _nullable(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.generic], BoolArray | None]:
-    if column.null_count == 0:
-        return _array(column), None
-    known = column.is_valid().to_numpy()
-    zero = pa.scalar(False if pa.types.is_boolean(column.type) else 0, type=column.type)
-    return _array(column.fill_null(zero)), known
+def _known(array: pa.Array) -> BoolArray | None:
+    """Return where a column is not null, ``None`` for everywhere."""
+    return _unpacked(array.buffers()[0], array.offset, len(array)) if array.null_count else None
+
+
+def _unpacked(buffer: pa.Buffer, offset: int, count: int) -> BoolArray:
+    first_byte, skipped = divmod(offset, BITS_PER_BYTE)
+    packed = np.frombuffer(buffer, dtype=np.uint8)[first_byte:]
+    return np.unpackbits(packed, count=skipped + count, bitorder="little")[skipped:].view(np.bool_)
 
 
 def _cannot_express(table: PacketTable, written: dict[str, int], snaplen_bytes: int) -> Iterator[str]:
@@ -174,15 +178,19 @@ def _cannot_express(table: PacketTable, written: dict[str, int], snaplen_bytes: 
 
 
 def _flow_losses(table: PacketTable) -> Iterator[str]:
-    protocols = np.asarray(table.flows.column("protocol").to_pylist(), dtype=object)
-    numbers = np.array([protocol_number(name) or 0 for name in protocols], dtype=np.int64)
-    unknown = sorted({str(name) for name, number in zip(protocols, numbers, strict=True) if number == 253})
+    names = table.flows.column("protocol").to_pylist()
+    numbers = np.array([protocol_number(name) or 0 for name in names], dtype=np.int64)
+    unknown = sorted({name for name, number in zip(names, numbers, strict=True) if number == EXPERIMENTAL_PROTOCOL})
     if unknown:
         yield f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}: {', '.join(unknown)}"
-    is_ip = np.array([name != "non-ip" for name in protocols], dtype=np.bool_)[table.flow]
-    other_links = np.count_nonzero(is_ip & (table.frame_bytes - table.ip_bytes != ETHERNET_HEADER_BYTES))
+    is_ip = np.array([name != NOT_IP for name in names], dtype=np.bool_)
+    is_other = is_ip & ~np.isin(numbers, _NUMBERS_WITH_HEADERS)
+    others = np.count_nonzero(is_other[table.flow])
+    if others:
+        yield f"headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for them ({others} packets)"
+    other_links = np.count_nonzero(is_ip[table.flow] & (table.frame_bytes - table.ip_bytes != ETHERNET_HEADER_BYTES))
     if other_links:
         yield f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes ({other_links} packets)"
-    rtp_elsewhere = np.count_nonzero(table.known("rtp_sequence") & (numbers[table.flow] != 17))
+    rtp_elsewhere = np.count_nonzero(table.known("rtp_sequence") & (numbers[table.flow] != _UDP))
     if rtp_elsewhere:
         yield f"RTP headers in other than UDP packets ({rtp_elsewhere} packets)"

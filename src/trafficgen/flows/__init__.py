@@ -6,7 +6,7 @@ from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.media import media_packets
 from trafficgen.flows.rates import RateSeries, mean_rate_kbps, rate_series, sliding_mean_rates_kbps
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
-from trafficgen.flows.selection import SessionView, choose_session, heaviest_session
+from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
 from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
@@ -17,6 +17,7 @@ __all__ = [
     "RtpLoss",
     "Session",
     "SessionView",
+    "all_sessions",
     "choose_session",
     "clock_tick_ns",
     "extend_sequence",

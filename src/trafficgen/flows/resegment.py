@@ -35,7 +35,8 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     """
     mtu_bytes = infer_mtu_bytes(table)
     header_bytes = table.ip_bytes - table.payload_bytes
-    oversize = (table.ip_bytes > mtu_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
+    largest_bytes = max(mtu_bytes, ETHERNET_MTU_BYTES)  # what lies between was on the wire as it is
+    oversize = (table.ip_bytes > largest_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
     if not oversize.any():
         return table, 0
     room = np.where(oversize, mtu_bytes - header_bytes, np.maximum(table.payload_bytes, 1))

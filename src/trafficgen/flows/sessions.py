@@ -102,8 +102,8 @@ def group_sessions(
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), union)
     _join_web(rows, union)
-    media = _media(flows, signalling, rtp_streams, rtcp_flows)
-    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), pa.array(media))
+    media = pa.array(_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
+    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), media)
     sessions = pa.array(union.numbers(), pa.uint32())
     return flows.set_column(flows.schema.get_field_index("session"), flows.schema.field("session"), sessions)
 

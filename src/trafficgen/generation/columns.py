@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,11 @@ from trafficgen.units import BoolArray, IntArray
 
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
+
+#: From this many packets on, a part is worth a table of its own.
+_LARGE = 1 << 16
+
+T = TypeVar("T", bound=np.generic)
 
 _PHASE_NAMES = pa.array(PHASES, type=pa.string())
 
@@ -47,27 +53,57 @@ class FlowColumns:
             return np.full(len(self), self.to_client)
         return self.to_client
 
-    def to_arrow(self, *, flow: int, start_ns: int) -> pa.Table:
-        """Return the packets of flow number ``flow`` as a table, without copying what need not change.
 
-        Args:
-            flow: Row of the flow table.
-            start_ns: Start of the session, ns from the table's origin; added to the times.
-        """
-        count = len(self)
-        one_direction = isinstance(self.to_client, bool)
-        columns = {
-            "time_ns": self.time_ns + start_ns if start_ns else self.time_ns,
-            "flow": pa.repeat(pa.scalar(flow, pa.uint32()), count),
-            "to_client": pa.repeat(pa.scalar(self.to_client), count) if one_direction else pa.array(self.to_client),
-            "frame_bytes": self.ip_bytes + np.uint32(ETHERNET_HEADER_BYTES),
-            "ip_bytes": self.ip_bytes,
-            "payload_bytes": self.payload_bytes,
-            **self.headers,
-            "phase": pa.DictionaryArray.from_arrays(pa.array(self.phase), _PHASE_NAMES),
-        }
-        schema = pa.schema([PACKET_SCHEMA.field(name) for name in PACKET_SCHEMA.names if name in columns])
-        return pa.table([pa.array(columns[name]) for name in schema.names], schema=schema)
+@dataclass(frozen=True)
+class PlacedColumns:
+    """Packets with their place in the table.
+
+    Attributes:
+        columns: The packets; times count from the start of their session.
+        flow: Row of the flow table.
+        start_ns: Start of the session, ns from the table's origin.
+    """
+
+    columns: FlowColumns
+    flow: int
+    start_ns: int
+
+
+def tables_of(parts: list[PlacedColumns]) -> list[pa.Table]:
+    """Return parts as packet tables: large ones alone and without copying, small ones with the same headers in one."""
+    tables = []
+    small: dict[tuple[str, ...], list[PlacedColumns]] = {}
+    for part in parts:
+        if len(part.columns) >= _LARGE:
+            tables.append(_table([part]))
+        else:
+            small.setdefault(tuple(part.columns.headers), []).append(part)
+    return tables + [_table(group) for group in small.values()]
+
+
+def _table(parts: list[PlacedColumns]) -> pa.Table:
+    """Return parts that have the same headers as one table, one after the other."""
+    columns = [part.columns for part in parts]
+    counts = np.array([len(part) for part in columns])
+    ip_bytes = _concatenated([part.ip_bytes for part in columns])
+    values = {
+        "time_ns": _concatenated([part.columns.time_ns + part.start_ns for part in parts]),
+        "flow": np.repeat(np.array([part.flow for part in parts], dtype=np.uint32), counts),
+        "to_client": _concatenated([part.directions() for part in columns]),
+        "frame_bytes": ip_bytes + np.uint32(ETHERNET_HEADER_BYTES),
+        "ip_bytes": ip_bytes,
+        "payload_bytes": _concatenated([part.payload_bytes for part in columns]),
+        **{name: _concatenated([part.headers[name] for part in columns]) for name in columns[0].headers},
+    }
+    arrays = {name: pa.array(array) for name, array in values.items()}
+    phase = pa.array(_concatenated([part.phase for part in columns]))
+    arrays["phase"] = pa.DictionaryArray.from_arrays(phase, _PHASE_NAMES)
+    schema = pa.schema([PACKET_SCHEMA.field(name) for name in PACKET_SCHEMA.names if name in arrays])
+    return pa.table([arrays[name] for name in schema.names], schema=schema)
+
+
+def _concatenated(arrays: list[npt.NDArray[T]]) -> npt.NDArray[T]:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def joined(parts: list[FlowColumns]) -> FlowColumns:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError
+from trafficgen.generation.columns import PlacedColumns, tables_of
 from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
@@ -19,8 +20,10 @@ from trafficgen.units import IntArray
 #: 2020-01-01 00:00 UTC: a fixed time, so that the same seed gives the same bytes on any day.
 DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
-#: Blocks per worker, so that an unlucky one does not keep the rest waiting.
-_BLOCKS_PER_WORKER = 4
+#: Blocks of sessions are this many at least, as far as there are sessions, and hold this many sessions at most.
+#: Neither depends on the number of workers, nor does the table.
+_FEWEST_BLOCKS = 64
+_LARGEST_BLOCK = 256
 
 
 def generate_sessions(
@@ -78,27 +81,27 @@ def _blocks(
 ) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
     """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
     count = len(starts_ns)
+    size = min(_LARGEST_BLOCK, math.ceil(count / _FEWEST_BLOCKS))
+    firsts = range(0, count, size)
+
+    def made(first: int) -> tuple[list[pa.Table], list[FlowRow]]:
+        return _block(timeline, starts_ns[first : first + size], first, seed)
+
     if workers == 1 or count == 1:
-        yield _block(timeline, starts_ns, 0, seed)
+        yield from map(made, firsts)
         return
-    size = math.ceil(count / (workers * _BLOCKS_PER_WORKER))
     # Threads, not processes: the drawing runs outside the interpreter's lock, and no packet has to be copied across.
     with ThreadPoolExecutor(workers) as pool:
-        blocks = [
-            pool.submit(_block, timeline, starts_ns[first : first + size], first, seed)
-            for first in range(0, count, size)
-        ]
-        for block in blocks:
-            yield block.result()
+        yield from pool.map(made, firsts)
 
 
 def _block(
     timeline: Timeline, starts_ns: IntArray, first_session: int, seed: int
 ) -> tuple[list[pa.Table], list[FlowRow]]:
-    packets: list[pa.Table] = []
+    packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
     for session, start_ns in enumerate(starts_ns.tolist(), start=first_session):
         made = session_packets(timeline, session=session, seed=seed, start_ns=start_ns)
         packets += made.packets
         flows += made.flows
-    return packets, flows
+    return tables_of(packets), flows

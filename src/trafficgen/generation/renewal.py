@@ -14,10 +14,21 @@ from trafficgen.units import FloatArray
 _BLOCK = 1 << 16
 _LARGEST_COUNT = 1_000_000_000
 _RESIDUAL_DRAWS = 512
+#: Draws are spread evenly over a law where chance would move their sum by more than this share, and they are not more.
+_MOVED_SHARE = 0.01
+_LARGEST_SPREAD = 1 << 20
+#: Gaps that vary this much more than exponential ones, by their coefficient of variation, are spread in any process.
+_HEAVY_VARIATION = 2.0
 
 
 def renewal_times(
-    law: MixedLaw, *, start_s: float, end_s: float, first_at_start: bool, generator: np.random.Generator
+    law: MixedLaw,
+    *,
+    start_s: float,
+    end_s: float,
+    first_at_start: bool,
+    generator: np.random.Generator,
+    spread: bool = False,
 ) -> FloatArray:
     """Return the points of a renewal process in [start_s, end_s), and the first point beyond.
 
@@ -33,6 +44,8 @@ def renewal_times(
         end_s: End, s.
         first_at_start: Whether the first point is at the start.
         generator: Source of the draws.
+        spread: Whether gaps are spread evenly over their law where :func:`is_spread`, so that their number hardly
+            varies. Gaps far more variable than exponential ones always are: a few pauses decide over the rate.
 
     Returns:
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
@@ -50,6 +63,11 @@ def renewal_times(
     residual_s = 0.0 if first_at_start and not clustered else _residual(law, generator)
     now_s = start_s + residual_s
     blocks = [np.array([start_s, now_s] if first_at_start and clustered else [now_s])]
+    expected = round((end_s - now_s) / mean_s)
+    heavy = law.variance > _HEAVY_VARIATION**2 * mean_s**2
+    if (spread or heavy) and law.support[0] >= 0 and is_spread(law, expected):
+        blocks.append(now_s + np.cumsum(law.spread_sample(generator, expected)))
+        now_s = float(blocks[-1][-1])
     while now_s < end_s:
         times = nonnegative(law.sample(generator, _block_size(law, end_s - now_s)), law)
         times[0] += now_s
@@ -58,6 +76,12 @@ def renewal_times(
         blocks.append(times)
     times = np.concatenate(blocks)
     return times[: int(np.searchsorted(times, end_s)) + 1]
+
+
+def is_spread(law: MixedLaw, count: int) -> bool:
+    """Return whether chance would move the sum of so many draws so much that they are spread evenly over the law."""
+    moved = not law.variance <= (_MOVED_SHARE * law.mean) ** 2 * count
+    return moved and 1 < count <= _LARGEST_SPREAD
 
 
 def _block_size(law: MixedLaw, span_s: float) -> int:

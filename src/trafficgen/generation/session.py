@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from trafficgen.generation.columns import ETHERNET_HEADER_BYTES, FlowColumns
+from trafficgen.generation.columns import ETHERNET_HEADER_BYTES, FlowColumns, PlacedColumns
 from trafficgen.generation.endpoints import Endpoints, session_endpoints
 from trafficgen.generation.media import MediaPackets, media_packets
 from trafficgen.generation.rtp import rtp_headers
@@ -27,11 +26,11 @@ class SessionPackets:
     """Packets of one session, flow by flow, and the rows of its flows.
 
     Attributes:
-        packets: Packet tables, one a flow and part, each in order of time.
+        packets: Columns, one a flow and part, each in order of time.
         flows: Rows of the flow table.
     """
 
-    packets: list[pa.Table]
+    packets: list[PlacedColumns]
     flows: list[FlowRow]
 
 
@@ -45,16 +44,16 @@ def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: in
         start_ns: Start of the session, ns from the table's origin.
     """
     played = timeline.streams
-    endpoints = session_endpoints(tuple(stream for stream, _ in played), session=session)
-    packets: list[pa.Table] = []
+    endpoints = session_endpoints(tuple(one.stream for one in played), session=session)
+    packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
-    for place, (stream, phases) in enumerate(played):
-        flow = session * len(played) + place
-        media = media_packets(stream, phases, zero_s=timeline.first_media_s, seed=seed, session=session)
+    for place, one in enumerate(played):
+        stream, flow = one.stream, session * len(played) + place
+        media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
         generator = random_stream(seed, session=session, purpose=f"{stream.name}/headers")
-        opening_ns = ns_from_s(timeline.opening_s(phases[0])) if timeline.opens else None
+        opening_ns = ns_from_s(timeline.opening_s(one)) if timeline.opens else None
         ssrc, parts = _flow_parts(stream, media, timeline=timeline, opening_ns=opening_ns, generator=generator)
-        packets += [part.to_arrow(flow=flow, start_ns=start_ns) for part in parts]
+        packets += [PlacedColumns(part, flow, start_ns) for part in parts]
         row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
         flows.append({"flow": flow, "session": session, **row, "ssrc": ssrc})
     return SessionPackets(packets=packets, flows=flows)

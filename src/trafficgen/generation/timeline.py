@@ -5,13 +5,44 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trafficgen.errors import GenerationError
-from trafficgen.models import FittedProvenance, Model, Phase, Stream
+from trafficgen.generation.laws import ProcessLaws, laws_of
+from trafficgen.models import FittedProvenance, Model, Stream
 
 #: Round-trip time where the model knows none, s.
 _DEFAULT_RTT_S = 0.02
 _SHORTEST_RTT_S = 1e-4
 #: A TCP server's first data follows the client's SYN by SYN, SYN/ACK and request: three one-way delays (RFC 9293).
 _HANDSHAKE_RTTS = 1.5
+
+
+@dataclass(frozen=True)
+class PlayedPhase:
+    """A phase as it is played.
+
+    Attributes:
+        name: Name of the phase.
+        start_s: Start after the session's first media packet, s.
+        end_s: End after the session's first media packet, s.
+        laws: What its packets are drawn from.
+    """
+
+    name: str
+    start_s: float
+    end_s: float
+    laws: ProcessLaws
+
+
+@dataclass(frozen=True)
+class PlayedStream:
+    """A stream with its phases as they are played, at least one.
+
+    Attributes:
+        stream: The stream of the model.
+        phases: Its phases in order of time; the first begins with a packet.
+    """
+
+    stream: Stream
+    phases: tuple[PlayedPhase, ...]
 
 
 @dataclass(frozen=True)
@@ -22,22 +53,21 @@ class Timeline:
         first_media_s: First media packet after the session's start, s.
         opens: Whether packets of the client come before the first media packet.
         rtt_s: Round-trip time between client and server, s.
-        streams: The streams that are played, each with its phases; these count from the first media packet.
+        streams: The streams that are played.
     """
 
     first_media_s: float
     opens: bool
     rtt_s: float
-    streams: tuple[tuple[Stream, tuple[Phase, ...]], ...]
+    streams: tuple[PlayedStream, ...]
 
-    def opening_s(self, first_phase: Phase) -> float:
+    def opening_s(self, played: PlayedStream) -> float:
         """Return when the client opens a stream after the session's start, s.
 
         Streams that send from the beginning are opened at once, later ones a handshake before their first packet.
         """
-        if first_phase.start_s == 0:
-            return 0.0
-        return max(0.0, self.first_media_s + first_phase.start_s - _HANDSHAKE_RTTS * self.rtt_s)
+        start_s = played.phases[0].start_s
+        return 0.0 if start_s == 0 else max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
 
 
 def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
@@ -76,26 +106,21 @@ def _round_trip_time(model: Model) -> float:
     return max(_SHORTEST_RTT_S, _DEFAULT_RTT_S if estimate is None else estimate.value)
 
 
-def _scheduled(model: Model, *, media_s: float | None) -> tuple[tuple[Stream, tuple[Phase, ...]], ...]:
+def _scheduled(model: Model, *, media_s: float | None) -> tuple[PlayedStream, ...]:
     """Return each stream with its phases, the earliest at 0 and the latest ending after ``media_s``."""
     zero_s = min(stream.phases[0].start_s for stream in model.streams)
     end_s = max(stream.phases[-1].end_s for stream in model.streams) - zero_s
-    longer_s = 0.0 if media_s is None else media_s - end_s
+    longer_s = 0.0 if media_s is None else max(0.0, media_s - end_s)
     streams = []
     for stream in model.streams:
-        phases = [_moved(phase, start_s=phase.start_s - zero_s) for phase in stream.phases]
-        if longer_s > 0:
-            phases[-1] = _moved(phases[-1], duration_s=phases[-1].duration_s + longer_s)
-        elif media_s is not None:
-            phases = [
-                _moved(phase, duration_s=min(phase.end_s, media_s) - phase.start_s)
-                for phase in phases
-                if phase.start_s < media_s
-            ]
+        phases = []
+        for phase in stream.phases:
+            start_s, stop_s = phase.start_s - zero_s, phase.end_s - zero_s
+            if phase is stream.phases[-1]:
+                stop_s += longer_s
+            if media_s is None or start_s < media_s:
+                stop_s = stop_s if media_s is None else min(stop_s, media_s)
+                phases.append(PlayedPhase(phase.name, start_s, stop_s, laws_of(phase.process)))
         if phases:
-            streams.append((stream, tuple(phases)))
+            streams.append(PlayedStream(stream, tuple(phases)))
     return tuple(streams)
-
-
-def _moved(phase: Phase, **changes: float) -> Phase:
-    return phase.model_copy(update=changes)

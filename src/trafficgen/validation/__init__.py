@@ -3,6 +3,5 @@
 from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import Comparison, compare_tables
 from trafficgen.validation.thresholds import ExceededLimit, exceeded_limits
-from trafficgen.validation.views import all_sessions
 
-__all__ = ["BASELINES", "Comparison", "ExceededLimit", "all_sessions", "compare_tables", "exceeded_limits"]
+__all__ = ["BASELINES", "Comparison", "ExceededLimit", "compare_tables", "exceeded_limits"]

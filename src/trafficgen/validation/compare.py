@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, resegment
 from trafficgen.validation.baselines import BASELINES, baseline_view
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
@@ -33,6 +33,7 @@ class Comparison:
         ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
         noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
+        resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
     """
 
@@ -42,11 +43,16 @@ class Comparison:
     ties: dict[str, list[str]]
     noise: dict[str, float]
     burst_threshold_s: float | None
+    resegmented_packets: tuple[int, int]
     seed: int
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
         return flat_metrics(self.metrics)
+
+    def flat_baselines(self) -> dict[str, dict[str, float]]:
+        """Return the metrics of each baseline by flat name; NaN where one cannot be computed."""
+        return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; what cannot be computed is None."""
@@ -57,19 +63,26 @@ class Comparison:
             "ties": self.ties,
             "noise": self.noise,
             "burst_threshold_s": self.burst_threshold_s,
+            "resegmented_packets": dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True)),
             "seed": self.seed,
         }
         return {name: _finite(part) for name, part in parts.items()}
 
 
-def compare_tables(reference: SessionView, candidate: SessionView, *, seed: int = 0) -> Comparison:
+def compare_tables(
+    reference: SessionView, candidate: SessionView, *, seed: int = 0, undo_offload: bool = True
+) -> Comparison:
     """Return how close a candidate is to a reference, both measured by the same code.
 
     Args:
         reference: Session that is to be met, usually of a capture.
         candidate: Session that is judged, usually synthetic.
         seed: Seed of the baselines and of the resampling in the search for phases, >= 0.
+        undo_offload: Whether segmentation-offload packets are cut to MTU size on both sides first, as a fit does: they
+            were handed to a network card, not sent.
     """
+    reference, cut_in_reference = _without_offload(reference) if undo_offload else (reference, 0)
+    candidate, cut_in_candidate = _without_offload(candidate) if undo_offload else (candidate, 0)
     threshold_s = burst_threshold_s(reference)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
 
@@ -93,8 +106,14 @@ def compare_tables(reference: SessionView, candidate: SessionView, *, seed: int 
         ties=ties,
         noise=noise,
         burst_threshold_s=threshold_s,
+        resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
     )
+
+
+def _without_offload(view: SessionView) -> tuple[SessionView, int]:
+    table, cut = resegment(view.table)
+    return (replace(view, table=table) if cut else view), cut
 
 
 def _verdicts(
@@ -114,7 +133,7 @@ def _verdicts(
 
 
 def _tied(distance: float, other: float, level: float) -> bool:
-    return distance == other or max(distance, other) < level
+    return distance == other or (distance < level and other < level)  # never with NaN
 
 
 def _finite(value: object) -> object:

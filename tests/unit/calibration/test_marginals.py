@@ -101,3 +101,22 @@ def test_one_value_is_enough_and_none_is_not() -> None:
 
 def test_the_same_seed_gives_the_same_fit() -> None:
     assert fitted(draws("gamma", N)) == fitted(draws("gamma", N))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sizes_cut_off_at_the_mtu_give_back_the_law_before_the_cut(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.minimum(np.rint(rng.lognormal(np.log(900), 0.5, 8000)), 1500.0)
+    found = fitted(sizes, unit="bytes", tick=1.0)
+    (atom,) = found.law.atoms
+    assert atom.value == 1500
+    assert found.law.family == "lognorm"
+    # three standard errors by the observed information: 0.0073 and 9.4 bytes
+    assert found.law.params["s"] == pytest.approx(0.5, abs=3 * 0.0073)
+    assert found.law.params["scale"] == pytest.approx(900, abs=3 * 9.4)
+    assert found.law.low["s"] < 0.5 < found.law.high["s"]
+    assert found.law.fit is not None
+    assert found.law.fit.ks < 1.36 / np.sqrt(8000)
+    assert found.law.fit.p_value is not None
+    assert found.law.fit.p_value > 0.01
+    assert found.law.distribution().mean == pytest.approx(sizes.mean(), rel=0.01)

@@ -74,3 +74,29 @@ def test_impossible_weights_are_refused() -> None:
         MixedLaw(continuous=Exponential(), values=(1.0, 2.0), probabilities=(0.7, 0.7))
     with pytest.raises(ValueError, match="1 atoms have 2 probabilities"):
         MixedLaw(continuous=Exponential(), values=(1.0,), probabilities=(0.2, 0.3))
+
+
+@pytest.mark.parametrize("count", [2, 15, 1000])
+def test_spread_draws_come_one_from_each_slice_of_equal_probability(count: int) -> None:
+    law = MixedLaw(continuous=Lognormal(s=1.5, scale=2.0))
+    draws = law.spread_sample(np.random.default_rng(3), count)
+    slices = np.sort(np.floor(law.cdf(draws) * count))
+    np.testing.assert_array_equal(slices, np.arange(count))
+
+
+def test_spread_draws_take_atoms_as_often_as_their_probability_says() -> None:
+    law = MixedLaw(continuous=Lognormal(s=0.4, scale=500.0), values=(1500.0, 40.0), probabilities=(0.5, 0.125))
+    draws = law.spread_sample(np.random.default_rng(4), 800)
+    assert (draws == 1500.0).sum() == 400
+    assert (draws == 40.0).sum() == 100
+    # 300 of 800 slices of the continuous part: its mean, to the width of a slice.
+    rest = draws[(draws != 1500.0) & (draws != 40.0)]
+    assert rest.mean() == pytest.approx(500.0 * np.exp(0.4**2 / 2), rel=0.01)
+
+
+def test_spread_draws_come_in_random_order() -> None:
+    law = MixedLaw(continuous=Lognormal(s=1.0, scale=1.0))
+    draws = law.spread_sample(np.random.default_rng(5), 2000)
+    # Lag-1 correlation of ranks of a random order has standard deviation 1 / sqrt(n).
+    ranks = np.argsort(np.argsort(draws)).astype(float)
+    assert abs(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) < 4 / np.sqrt(2000)

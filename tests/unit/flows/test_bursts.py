@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trafficgen.flows import find_burst_threshold_s, segment_bursts, spread_over_tick
-from trafficgen.units import ns_array_from_s
+from trafficgen.units import FloatArray, ns_array_from_s
 
 
 def test_segmentation_of_a_stream_worked_by_hand() -> None:
@@ -77,3 +77,29 @@ def test_spreading_keeps_order_and_stays_within_half_a_tick() -> None:
     assert np.all(np.diff(spread) >= 0)
     assert np.all(spread > 0)
     assert np.all(np.abs(spread - values) <= 0.5e-6 + 1e-15)
+
+
+def test_regular_pauses_part_bursts_although_they_are_few() -> None:
+    def pauses(seed: int) -> FloatArray:
+        rng = np.random.default_rng(seed)
+        chunks = [np.append(rng.lognormal(np.log(0.002), 1.8, int(rng.normal(1500, 300))), 6.0) for _ in range(15)]
+        return np.concatenate(chunks)
+
+    found = [find_burst_threshold_s(pauses(seed)) for seed in range(20)]
+    # the test of regularity has a power of about 0.95 for 15 chunks whose size varies by a fifth
+    assert sum(threshold_s is not None and 0.5 < threshold_s < 6 for threshold_s in found) >= 16
+
+
+@pytest.mark.parametrize("family", ["lognormal", "weibull", "pareto"])
+def test_rare_long_gaps_of_a_heavy_tailed_renewal_stream_are_no_pauses(family: str) -> None:
+    def gaps(seed: int) -> FloatArray:
+        rng = np.random.default_rng(seed)
+        return {
+            "lognormal": lambda: rng.lognormal(np.log(0.005), 2.0, 10_000),
+            "weibull": lambda: 0.005 * rng.weibull(0.3, 10_000),
+            "pareto": lambda: 0.002 * (1 + rng.pareto(1.2, 10_000)),
+        }[family]()
+
+    found = sum(find_burst_threshold_s(gaps(seed)) is not None for seed in range(40))
+    # the test has a level of 5%: 2 of 40, and by the binomial law 8 or more with a probability below 0.1%
+    assert found < 8

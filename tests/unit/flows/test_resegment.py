@@ -56,3 +56,8 @@ def test_the_mtu_is_the_commonest_full_size(make_table: TableMaker) -> None:
 def test_jumbo_frames_of_one_size_are_not_cut(make_table: TableMaker) -> None:
     table = make_table(np.arange(4), ip_bytes=np.array([9000, 9000, 9000, 4000]))
     assert resegment(table) == (table, 0)
+
+
+def test_packets_up_to_the_ethernet_mtu_are_left_alone(make_table: TableMaker) -> None:
+    table = make_table(np.arange(4), ip_bytes=np.array([1300, 1300, 1300, 1480]))
+    assert resegment(table) == (table, 0)

@@ -152,7 +152,7 @@ def test_burst_phase_meets_the_rate_of_its_laws(rtp_model: Model) -> None:
 
 
 def test_bursts_stay_apart(rtp_model: Model) -> None:
-    """A burst longer than its spacing is squeezed, so bursts can be told apart by the model's threshold."""
+    """The next burst waits for a long one, so bursts can be told apart by the model's threshold."""
     table = generate_sessions(rtp_model)
     timestamp = table.values("rtp_timestamp").astype(np.int64)[table.to_client]
     gaps_s = np.diff(table.time_s[table.to_client])

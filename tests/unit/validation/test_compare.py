@@ -164,3 +164,27 @@ def test_buffering_is_compared_as_a_pair(view_of: ViewOf) -> None:
     assert ends_s == pytest.approx([10.0, 20.0], abs=0.1)
     assert ratios == pytest.approx([4.0, 4.0], rel=0.02)
     assert comparison.flat()["phases.buffering_end_s"] == pytest.approx(10.0, abs=0.2)
+
+
+def test_offload_packets_are_cut_on_both_sides_unless_asked_not_to(view_of: ViewOf) -> None:
+    # Thirty packets of 14,748 bytes are ten times as many of 1500 bytes (28 bytes of headers each), 12 us apart.
+    times = np.arange(0.0, 30.0)
+    large = view_of((times, np.full(30, 14_748)))
+    small = view_of((np.repeat(times, 10) + np.tile(np.arange(10) * 12e-6, 30), np.full(300, 1500)))
+    comparison = compare_tables(large, small)
+    assert comparison.resegmented_packets == (30, 0)
+    assert comparison.flat()["packet_bytes.ks"] == 0.0
+    assert compare_tables(large, small, undo_offload=False).flat()["packet_bytes.ks"] == 1.0
+
+
+def test_baseline_that_lacks_a_metric_is_neither_beaten_nor_tied(view_of: ViewOf) -> None:
+    # Bursts of 50 packets, 2 ms apart, with pauses of 100 ms: at the mean distance of 4 ms all packets are one burst,
+    # which has no spacing.
+    times = np.repeat(np.arange(60) * 0.2, 50) + np.tile(np.arange(50) * 0.002, 60)
+    view = view_of((times, np.full(times.size, 1000)))
+    comparison = compare_tables(view, view)
+    spacing = comparison.baselines["cbr"]["burst_spacing_s"]
+    assert isinstance(spacing, dict)
+    assert math.isnan(spacing["ks"])
+    assert comparison.flat()["burst_spacing_s.ks"] == 0.0
+    assert "cbr" not in comparison.wins["burst_spacing_s.ks"] + comparison.ties["burst_spacing_s.ks"]

@@ -1,18 +1,19 @@
-//! Rows turned into the columns of the packet table, with flow numbers, directions and RTP as finally decided.
+//! Rows turned into the columns of the packet table; what is decided about flows at the end is put in afterwards.
 
 use super::row::PacketRow;
 
 /// What was decided about the flows once all packets were seen; indexed by the meter's flow number.
 #[derive(Clone, Debug, Default)]
 pub struct FlowPlan {
-    /// Number in the flow table, or `None` where the flow's packets are left out.
-    pub number: Vec<Option<u32>>,
+    /// Number in the flow table.
+    pub number: Vec<u32>,
     pub initiator_is_client: Vec<bool>,
     /// Synchronisation sources that proved to be RTP.
     pub rtp_sources: Vec<Vec<u32>>,
 }
 
 /// Columns of the packet table. Booleans and validity are bit-packed, least significant bit first, as Arrow has them.
+/// No packet is both RTP and TCP, and what lies under a null is nobody's business: so two columns serve both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     pub time_ns: Vec<i64>,
@@ -22,76 +23,99 @@ pub struct Columns {
     pub ip_bytes: Vec<u32>,
     pub payload_bytes: Vec<u32>,
     pub rtp_known: Vec<u8>,
-    pub rtp_ssrc: Vec<u32>,
-    pub rtp_sequence: Vec<u16>,
-    pub rtp_timestamp: Vec<u32>,
-    pub rtp_marker: Vec<u8>,
     pub tcp_known: Vec<u8>,
-    pub tcp_sequence: Vec<u32>,
-    pub tcp_acknowledgement: Vec<u32>,
+    pub ssrc_or_sequence: Vec<u32>,
+    pub timestamp_or_acknowledgement: Vec<u32>,
+    pub rtp_sequence: Vec<u16>,
+    pub rtp_marker: Vec<u8>,
     pub tcp_flags: Vec<u8>,
     pub tcp_window: Vec<u32>,
 }
 
 impl Columns {
-    /// Converts rows, leaving out those of flows that the plan leaves out. Times are counted from `origin_ns`.
-    pub fn from_rows(rows: &[PacketRow], plan: &FlowPlan, origin_ns: i64) -> Self {
-        let kept = |row: &&PacketRow| plan.number[row.flow as usize].is_some();
-        let mut columns = Self::with_capacity(rows.iter().filter(kept).count());
-        for row in rows {
-            if let Some(flow) = plan.number[row.flow as usize] {
-                columns.push(row, flow, plan, origin_ns);
+    /// Makes room for a number of packets.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.time_ns.reserve(count);
+        for column in [
+            &mut self.flow,
+            &mut self.frame_bytes,
+            &mut self.ip_bytes,
+            &mut self.payload_bytes,
+            &mut self.ssrc_or_sequence,
+            &mut self.timestamp_or_acknowledgement,
+            &mut self.tcp_window,
+        ] {
+            column.reserve(count);
+        }
+        self.rtp_sequence.reserve(count);
+        self.tcp_flags.reserve(count);
+        for bits in [&mut self.to_client, &mut self.rtp_known, &mut self.rtp_marker, &mut self.tcp_known] {
+            bits.reserve(count.div_ceil(8));
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.time_ns.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.time_ns.is_empty()
+    }
+
+    /// Adds rows as they are: flows by the meter's number, directions as forward or not, RTP as candidates.
+    pub(super) fn extend(&mut self, rows: &[PacketRow]) {
+        let at = self.len();
+        push_bits(&mut self.to_client, at, rows, PacketRow::FORWARD);
+        push_bits(&mut self.rtp_known, at, rows, PacketRow::RTP);
+        push_bits(&mut self.rtp_marker, at, rows, PacketRow::RTP_MARKER);
+        push_bits(&mut self.tcp_known, at, rows, PacketRow::TCP);
+        self.time_ns.extend(rows.iter().map(|row| row.time_ns));
+        self.flow.extend(rows.iter().map(|row| row.flow));
+        self.frame_bytes.extend(rows.iter().map(|row| row.frame_bytes));
+        self.ip_bytes.extend(rows.iter().map(|row| row.ip_bytes));
+        self.payload_bytes.extend(rows.iter().map(|row| row.payload_bytes));
+        self.ssrc_or_sequence.extend(rows.iter().map(|row| row.ssrc_or_sequence));
+        self.timestamp_or_acknowledgement.extend(rows.iter().map(|row| row.timestamp_or_acknowledgement));
+        self.rtp_sequence.extend(rows.iter().map(|row| row.sequence_or_window as u16));
+        self.tcp_flags.extend(rows.iter().map(|row| row.payload_type_or_flags));
+        self.tcp_window.extend(rows.iter().map(|row| row.sequence_or_window));
+    }
+
+    /// Puts in what was decided about the flows, and counts times from `origin_ns`.
+    pub(super) fn decide(&mut self, plan: &FlowPlan, origin_ns: i64) {
+        for time_ns in &mut self.time_ns {
+            *time_ns = time_ns.saturating_sub(origin_ns);
+        }
+        for (at, flow) in self.flow.iter_mut().enumerate() {
+            let old = *flow as usize;
+            let (word, bit) = (at / 8, 1 << (at % 8));
+            if plan.initiator_is_client[old] {
+                // Forward is from the client.
+                self.to_client[word] ^= bit;
             }
-        }
-        columns
-    }
-
-    fn with_capacity(count: usize) -> Self {
-        let bits = || vec![0; count.div_ceil(8)];
-        Self {
-            time_ns: Vec::with_capacity(count),
-            flow: Vec::with_capacity(count),
-            to_client: bits(),
-            frame_bytes: Vec::with_capacity(count),
-            ip_bytes: Vec::with_capacity(count),
-            payload_bytes: Vec::with_capacity(count),
-            rtp_known: bits(),
-            rtp_ssrc: Vec::with_capacity(count),
-            rtp_sequence: Vec::with_capacity(count),
-            rtp_timestamp: Vec::with_capacity(count),
-            rtp_marker: bits(),
-            tcp_known: bits(),
-            tcp_sequence: Vec::with_capacity(count),
-            tcp_acknowledgement: Vec::with_capacity(count),
-            tcp_flags: Vec::with_capacity(count),
-            tcp_window: Vec::with_capacity(count),
+            if self.rtp_known[word] & bit != 0 && !plan.rtp_sources[old].contains(&self.ssrc_or_sequence[at]) {
+                self.rtp_known[word] &= !bit;
+                self.rtp_marker[word] &= !bit;
+            }
+            *flow = plan.number[old];
         }
     }
+}
 
-    #[inline]
-    fn push(&mut self, row: &PacketRow, flow: u32, plan: &FlowPlan, origin_ns: i64) {
-        let (word, bit) = (self.time_ns.len() / 8, self.time_ns.len() % 8);
-        let old = row.flow as usize;
-        let rtp = row.is(PacketRow::RTP) && plan.rtp_sources[old].contains(&row.ssrc_or_sequence);
-        let tcp = row.is(PacketRow::TCP);
-        let set = |bits: &mut Vec<u8>, on: bool| bits[word] |= u8::from(on) << bit;
-        self.time_ns.push(row.time_ns.saturating_sub(origin_ns));
-        self.flow.push(flow);
-        set(&mut self.to_client, row.is(PacketRow::FORWARD) != plan.initiator_is_client[old]);
-        self.frame_bytes.push(row.frame_bytes);
-        self.ip_bytes.push(row.ip_bytes);
-        self.payload_bytes.push(row.payload_bytes);
-        set(&mut self.rtp_known, rtp);
-        set(&mut self.rtp_marker, rtp && row.is(PacketRow::RTP_MARKER));
-        set(&mut self.tcp_known, tcp);
-        let or_zero = |known: bool, value: u32| if known { value } else { 0 };
-        self.rtp_ssrc.push(or_zero(rtp, row.ssrc_or_sequence));
-        self.rtp_sequence.push(or_zero(rtp, row.sequence_or_window) as u16);
-        self.rtp_timestamp.push(or_zero(rtp, row.timestamp_or_acknowledgement));
-        self.tcp_sequence.push(or_zero(tcp, row.ssrc_or_sequence));
-        self.tcp_acknowledgement.push(or_zero(tcp, row.timestamp_or_acknowledgement));
-        self.tcp_flags.push(or_zero(tcp, u32::from(row.payload_type_or_flags)) as u8);
-        self.tcp_window.push(or_zero(tcp, row.sequence_or_window));
+/// Appends one bit a row, of which `at` are there already.
+fn push_bits(bits: &mut Vec<u8>, at: usize, rows: &[PacketRow], mark: u8) {
+    let mut bit = at % 8;
+    let mut word = if bit == 0 { 0 } else { bits.pop().unwrap_or(0) };
+    for row in rows {
+        word |= u8::from(row.is(mark)) << bit;
+        bit += 1;
+        if bit == 8 {
+            bits.push(word);
+            (bit, word) = (0, 0);
+        }
+    }
+    if bit > 0 {
+        bits.push(word);
     }
 }
 
@@ -101,24 +125,35 @@ mod tests {
 
     #[test]
     fn directions_flows_and_rtp_follow_the_plan() {
-        let plan = FlowPlan {
-            number: vec![Some(1), None, Some(0)],
-            initiator_is_client: vec![true, true, false],
-            rtp_sources: vec![vec![], vec![], vec![7]],
-        };
+        let plan =
+            FlowPlan { number: vec![1, 0], initiator_is_client: vec![true, false], rtp_sources: vec![vec![], vec![7]] };
         let row =
             |flow, marks, ssrc| PacketRow { time_ns: 15, flow, marks, ssrc_or_sequence: ssrc, ..Default::default() };
-        let rows = [
-            row(0, PacketRow::FORWARD | PacketRow::TCP, 3),
-            row(1, PacketRow::FORWARD, 0),
-            row(2, PacketRow::FORWARD | PacketRow::RTP | PacketRow::RTP_MARKER, 7),
-            row(2, PacketRow::RTP, 8),
-        ];
-        let columns = Columns::from_rows(&rows, &plan, 10);
+        let mut columns = Columns::default();
+        columns.extend(&[row(0, PacketRow::FORWARD | PacketRow::TCP, 3)]);
+        columns.extend(&[
+            row(1, PacketRow::FORWARD | PacketRow::RTP | PacketRow::RTP_MARKER, 7),
+            row(1, PacketRow::RTP, 8),
+        ]);
+        columns.decide(&plan, 10);
         assert_eq!(columns.time_ns, [5, 5, 5]);
         assert_eq!(columns.flow, [1, 0, 0]);
         assert_eq!(columns.to_client, [0b010]);
         assert_eq!((columns.rtp_known[0], columns.rtp_marker[0], columns.tcp_known[0]), (0b010, 0b010, 0b001));
-        assert_eq!((columns.rtp_ssrc.clone(), columns.tcp_sequence.clone()), (vec![0, 7, 0], vec![3, 0, 0]));
+        assert_eq!(columns.ssrc_or_sequence, [3, 7, 8]);
+    }
+
+    #[test]
+    fn bits_of_pieces_of_any_length_join() {
+        let rows: Vec<PacketRow> =
+            (0..37_u8).map(|index| PacketRow { marks: u8::from(index % 3 == 0), ..Default::default() }).collect();
+        let mut whole = Columns::default();
+        whole.extend(&rows);
+        let mut pieces = Columns::default();
+        for piece in rows.chunks(5) {
+            pieces.extend(piece);
+        }
+        assert_eq!(whole, pieces);
+        assert_eq!(whole.to_client.len(), 5);
     }
 }

@@ -1,5 +1,7 @@
 //! Capture files read into rows, flows and signalling, with what was odd about them counted on the way.
 
+use std::collections::VecDeque;
+
 use crate::capture::{LinkType, MergedReader, Record};
 use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
 
@@ -69,7 +71,7 @@ pub struct Ingest {
     counts: Counts,
     batch: Vec<PacketRow>,
     window_rows: usize,
-    chunks: Vec<Vec<PacketRow>>,
+    chunks: VecDeque<Columns>,
     previous_ns: Option<i64>,
     latest_ns: i64,
     finished: bool,
@@ -86,7 +88,7 @@ impl Ingest {
             counts: Counts::default(),
             batch: Vec::with_capacity(BATCH_ROWS),
             window_rows: BATCH_ROWS,
-            chunks: Vec::new(),
+            chunks: VecDeque::new(),
             previous_ns: None,
             latest_ns: i64::MIN,
             finished: false,
@@ -105,8 +107,9 @@ impl Ingest {
             self.counts.packets += 1;
             self.counts.frame_bytes += u64::from(record.original_bytes);
             note_length(&record, &mut self.counts);
-            match decode(&record, self.options.decapsulate) {
-                Ok(packet) => {
+            let mut packet = Decoded::empty();
+            match decode(&record, self.options.decapsulate, &mut packet) {
+                Ok(()) => {
                     let row = row_of(&record, &packet, time_ns, &mut self.assembly, &mut self.rtsp);
                     self.counts.ip_packets += 1;
                     if row.ip_bytes > USUAL_MTU_BYTES {
@@ -122,42 +125,46 @@ impl Ingest {
             }
         }
         if self.finished {
-            let rows = std::mem::take(&mut self.batch);
-            self.measure(rows);
+            self.measure(self.batch.len());
         }
         !self.finished
     }
 
     /// Measures a full batch. Once time was seen to step back, rows are put in order within a window of two batches.
     fn measure_batch(&mut self) {
-        let rest = if self.counts.steps_back == 0 {
-            Vec::with_capacity(BATCH_ROWS)
-        } else {
+        if self.counts.steps_back > 0 {
             self.window_rows = 2 * BATCH_ROWS;
-            self.batch.sort_by_key(|row| row.time_ns);
-            self.batch.split_off(self.batch.len().min(BATCH_ROWS))
-        };
-        let rows = std::mem::replace(&mut self.batch, rest);
-        self.measure(rows);
+        }
+        self.measure(self.batch.len().min(BATCH_ROWS));
     }
 
-    /// Measures rows and keeps those that are to be kept.
-    fn measure(&mut self, mut rows: Vec<PacketRow>) {
+    /// Measures the first rows of the batch, in order of time, and keeps those that are to be kept.
+    fn measure(&mut self, count: usize) {
         if self.counts.steps_back > 0 {
-            rows.sort_by_key(|row| row.time_ns);
+            self.batch.sort_by_key(|row| row.time_ns);
         }
-        self.meter.update(&mut rows);
+        self.meter.update(&mut self.batch[..count]);
         if self.options.keep_packets {
-            let wanted = self.options.keep_flows.as_deref();
-            let kept = |row: &&PacketRow| wanted.is_none_or(|flows| flows.get(row.flow as usize) == Some(&true));
-            if self.chunks.last().is_none_or(|chunk| chunk.len() + BATCH_ROWS > CHUNK_ROWS) {
-                self.chunks.push(Vec::with_capacity(if wanted.is_none() { CHUNK_ROWS } else { 0 }));
+            self.keep(count);
+        }
+        self.batch.drain(..count);
+    }
+
+    fn keep(&mut self, count: usize) {
+        if self.chunks.back().is_none_or(|chunk| chunk.len() + BATCH_ROWS > CHUNK_ROWS) {
+            let mut chunk = Columns::default();
+            if self.options.keep_flows.is_none() {
+                chunk.reserve(CHUNK_ROWS);
             }
-            if let Some(chunk) = self.chunks.last_mut() {
-                match wanted {
-                    None => chunk.extend_from_slice(&rows),
-                    Some(_) => chunk.extend(rows.iter().filter(kept)),
-                }
+            self.chunks.push_back(chunk);
+        }
+        let Some(chunk) = self.chunks.back_mut() else { return };
+        match self.options.keep_flows.as_deref() {
+            None => chunk.extend(&self.batch[..count]),
+            Some(flows) => {
+                let wanted = |row: &&PacketRow| flows.get(row.flow as usize) == Some(&true);
+                let kept: Vec<PacketRow> = self.batch[..count].iter().filter(wanted).copied().collect();
+                chunk.extend(&kept);
             }
         }
     }
@@ -191,11 +198,9 @@ impl Ingest {
 
     /// The next chunk of the kept table, in the order of the files; `None` when all are taken.
     pub fn take_columns(&mut self, plan: &FlowPlan, origin_ns: i64) -> Option<Columns> {
-        if self.chunks.is_empty() {
-            return None;
-        }
-        let rows = self.chunks.remove(0);
-        Some(Columns::from_rows(&rows, plan, origin_ns))
+        let mut columns = self.chunks.pop_front()?;
+        columns.decide(plan, origin_ns);
+        Some(columns)
     }
 }
 

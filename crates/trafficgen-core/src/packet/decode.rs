@@ -35,8 +35,9 @@ pub struct Decoded<'a> {
 }
 
 impl Decoded<'_> {
+    /// What [`decode`] fills in.
     #[inline(always)]
-    fn empty() -> Self {
+    pub fn empty() -> Self {
         Self {
             addresses: Addresses::V4 { source: 0, destination: 0 },
             ip_bytes: 0,
@@ -65,24 +66,23 @@ pub enum Undecoded {
     Header,
 }
 
-/// Reads link, network and transport headers; looks into tunnels where `decapsulate` is set.
+/// Reads link, network and transport headers into `packet`; looks into tunnels where `decapsulate` is set.
 ///
 /// # Errors
 /// Why the record is not an IP packet whose addresses and ports are known.
 #[inline(always)]
-pub fn decode<'a>(record: &Record<'a>, decapsulate: bool) -> Result<Decoded<'a>, Undecoded> {
+pub fn decode<'a>(record: &Record<'a>, decapsulate: bool, packet: &mut Decoded<'a>) -> Result<(), Undecoded> {
     let Some(network) = network_of(record.link_type, record.data) else {
         return Err(if record.link_type.is_decoded() { Undecoded::NotIp } else { Undecoded::LinkType });
     };
-    let mut packet = Decoded::empty();
-    if !read_ip(network, record.data, record.original_bytes, &mut packet) {
+    if !read_ip(network, record.data, record.original_bytes, packet) {
         return Err(Undecoded::Header);
     }
     if decapsulate {
-        look_inside(record, &mut packet);
+        look_inside(record, packet);
     }
-    if read_transport(record.data, &mut packet) {
-        Ok(packet)
+    if read_transport(record.data, packet) {
+        Ok(())
     } else {
         Err(Undecoded::Header)
     }

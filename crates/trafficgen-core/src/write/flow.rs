@@ -9,6 +9,8 @@ pub enum Protocol {
     Tcp,
     /// Echo request (to the server) and reply, of ICMP or ICMPv6 as the addresses say.
     IcmpEcho,
+    /// IGMP, as a membership report of version 2 for no group.
+    Igmp,
     /// Any other IP protocol by its number: zero bytes behind the IP header.
     Plain(u8),
     /// Frames without IP, which are left out of the capture.
@@ -21,6 +23,7 @@ impl Protocol {
     pub fn from_number(number: u8) -> Self {
         match number {
             1 | 58 => Self::IcmpEcho,
+            2 => Self::Igmp,
             6 => Self::Tcp,
             17 => Self::Udp,
             other => Self::Plain(other),
@@ -34,6 +37,7 @@ impl Protocol {
             Self::Tcp => 6,
             Self::IcmpEcho if is_ipv6 => 58,
             Self::IcmpEcho => 1,
+            Self::Igmp => 2,
             Self::Plain(number) => number,
             Self::NotIp => 255,
         }

@@ -5,7 +5,7 @@
 use super::checksum::PartialSum;
 use super::columns::{PacketRow, RtpFields, TcpFields};
 use super::flow::{FlowEnds, Protocol};
-use super::template::{Template, ETHERNET_BYTES, ICMP_BYTES, IPV6_BYTES, TCP_BYTES, UDP_BYTES};
+use super::template::{Template, ETHERNET_BYTES, ICMP_BYTES, IGMP_BYTES, IPV6_BYTES, TCP_BYTES, UDP_BYTES};
 use super::WriteError;
 
 /// Longest headers there can be: IPv6, TCP with options, RTP.
@@ -90,7 +90,7 @@ impl FrameBuilder {
             Protocol::Udp => put_udp(template, body, rtp, frame),
             Protocol::Tcp => put_tcp(template, body, plan.tcp_bytes, &row.tcp, other_sequence, frame),
             Protocol::IcmpEcho => put_icmp(template, body, frame),
-            Protocol::Plain(_) | Protocol::NotIp => {}
+            Protocol::Igmp | Protocol::Plain(_) | Protocol::NotIp => {}
         }
         Ok(true)
     }
@@ -113,6 +113,7 @@ impl Plan {
             Protocol::Udp => (UDP_BYTES, true),
             Protocol::Tcp => (tcp_bytes, false),
             Protocol::IcmpEcho => (ICMP_BYTES, false),
+            Protocol::Igmp => (IGMP_BYTES, false),
             Protocol::Plain(_) | Protocol::NotIp => (0, false),
         };
         let has_rtp = carries_rtp && row.rtp.is_some();

@@ -12,6 +12,7 @@ pub(super) const IPV6_BYTES: usize = 40;
 pub(super) const UDP_BYTES: usize = 8;
 pub(super) const TCP_BYTES: usize = 20;
 pub(super) const ICMP_BYTES: usize = 8;
+pub(super) const IGMP_BYTES: usize = 8;
 const LONGEST: usize = ETHERNET_BYTES + IPV6_BYTES + TCP_BYTES;
 
 const HOP_LIMIT: u8 = 64;
@@ -20,6 +21,7 @@ const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_ECHO_REQUEST: u8 = 8;
 const ICMPV6_ECHO_REQUEST: u8 = 128;
 const ICMPV6_ECHO_REPLY: u8 = 129;
+const IGMPV2_REPORT: u8 = 0x16;
 
 /// One direction of a flow: header bytes with their changing fields zero, and the sums over what does not change.
 #[derive(Clone, Debug)]
@@ -135,6 +137,12 @@ impl Template {
                 let message = PartialSum::of(&header[..ICMP_BYTES]);
                 // ICMP has no pseudo-header, ICMPv6 has (RFC 4443 section 2.3).
                 self.transport_sum = if self.is_ipv6 { self.transport_sum.plus(message) } else { message };
+            }
+            Protocol::Igmp => {
+                // Nothing in it changes, so its checksum (RFC 2236 section 2.3) is part of the template.
+                header[0] = IGMPV2_REPORT;
+                let checksum = PartialSum::of(&header[..IGMP_BYTES]).checksum();
+                header[2..4].copy_from_slice(&checksum.to_be_bytes());
             }
             Protocol::Plain(_) | Protocol::NotIp => {}
         }

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import SelectionError
-from trafficgen.flows import SessionView
-from trafficgen.validation import all_sessions, compare_tables
+from trafficgen.flows import SessionView, all_sessions
+from trafficgen.validation import compare_tables
 
 ViewOf = Callable[..., SessionView]
 

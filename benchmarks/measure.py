@@ -1,0 +1,143 @@
+"""Timing programs as processes of their own: median time, peak memory, and a table with ratios.
+
+This module and those that import it stay small in memory: Linux counts a parent's memory into the peak of its children.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_MEMORY = Path("/dev/shm")
+_BYTES_IN_MB = 1_000_000
+_KIB = 1024
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one contestant did: packets and bytes handled, median time of the runs, peak memory."""
+
+    name: str
+    packets: int
+    size_bytes: int
+    time_s: float
+    peak_bytes: int
+    note: str = ""
+
+    @property
+    def packets_per_s(self) -> float:
+        """Packets handled a second."""
+        return self.packets / self.time_s
+
+    @property
+    def megabytes_per_s(self) -> float:
+        """Megabytes (10^6) handled a second."""
+        return self.size_bytes / _BYTES_IN_MB / self.time_s
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A command to be timed.
+
+    A command that prints ``elapsed_s=NUMBER`` as its last line is believed: Python's start-up is not what is measured.
+    One that prints a line ``note=TEXT`` has its last run's text shown.
+    """
+
+    name: str
+    command: Sequence[str]
+    packets: int
+    size_bytes: int
+    remove: Path | None = None  # written by the command, removed after each run
+    note: str = ""
+
+
+def role(name: str, *arguments: object) -> list[str]:
+    """Return the command that runs a function of ``benchmarks/roles.py`` in a process of its own."""
+    return [sys.executable, "-m", "benchmarks.roles", name, *(str(argument) for argument in arguments)]
+
+
+def run_once(command: Sequence[str]) -> tuple[float, int, str]:
+    """Return time in s, peak memory in bytes and standard output of a command.
+
+    Raises:
+        subprocess.CalledProcessError: If it fails.
+    """
+    with tempfile.TemporaryFile() as output:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, cwd=ROOT)
+        _, status, usage = os.wait4(process.pid, 0)
+        elapsed_s = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, list(command))
+        output.seek(max(0, output.seek(0, os.SEEK_END) - 4096))
+        text = output.read().decode(errors="replace")
+    lines = text.splitlines()
+    if lines and lines[-1].startswith("elapsed_s="):
+        elapsed_s = float(lines[-1].partition("=")[2])
+    return elapsed_s, usage.ru_maxrss * _KIB, text
+
+
+def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
+    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one."""
+    times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
+    peaks = dict.fromkeys(times, 0)
+    notes = {contestant.name: contestant.note for contestant in contestants}
+    for first in range(runs):
+        start = first % len(contestants)
+        for contestant in (*contestants[start:], *contestants[:start]):
+            elapsed_s, peak_bytes, text = run_once(contestant.command)
+            times[contestant.name].append(elapsed_s)
+            peaks[contestant.name] = max(peaks[contestant.name], peak_bytes)
+            for line in text.splitlines():
+                if line.startswith("note="):
+                    notes[contestant.name] = line.removeprefix("note=")
+            if contestant.remove is not None:
+                contestant.remove.unlink(missing_ok=True)
+    return [
+        Outcome(c.name, c.packets, c.size_bytes, statistics.median(times[c.name]), peaks[c.name], notes[c.name])
+        for c in contestants
+    ]
+
+
+def print_outcomes(title: str, ours: Outcome, peers: Sequence[Outcome], *, absent: Sequence[str]) -> None:
+    """Print a table; the last columns say how many times as fast as each peer we are, by packets and by bytes."""
+    print(f"\n{title}")
+    print(f"  {'':38}{'s':>8}{'Mpackets/s':>12}{'MB/s':>9}{'peak MB':>9}{'x packets':>11}{'x bytes':>9}")
+    for outcome in (ours, *peers):
+        by_packets = ours.packets_per_s / outcome.packets_per_s if outcome.packets else float("nan")
+        by_bytes = ours.megabytes_per_s / outcome.megabytes_per_s
+        print(
+            f"  {outcome.name:38}{outcome.time_s:8.2f}{outcome.packets_per_s / 1e6:12.3f}{outcome.megabytes_per_s:9.0f}"
+            f"{outcome.peak_bytes / _BYTES_IN_MB:9.0f}{by_packets:11.2f}{by_bytes:9.2f}  {outcome.note}".rstrip()
+        )
+    for name in absent:
+        print(f"  {name:38}absent on this machine")
+
+
+@contextmanager
+def work_folder(needed_bytes: int, folder: Path | None) -> Iterator[Path]:
+    """Give a folder for files of ``needed_bytes`` in all, deleted afterwards."""
+    # Half as much again stays free: the machine's memory is not all ours.
+    free_bytes = shutil.disk_usage(SHARED_MEMORY).free if SHARED_MEMORY.is_dir() else 0
+    if folder is None and 2 * free_bytes > 3 * needed_bytes:
+        folder = SHARED_MEMORY
+    with tempfile.TemporaryDirectory(prefix="trafficgen-benchmark-", dir=folder) as name:
+        yield Path(name)
+
+
+def warm(path: Path) -> None:
+    """Read a file once, so that it stands in the page cache."""
+    with path.open("rb", buffering=0) as stream:
+        while stream.read(1 << 20):
+            pass

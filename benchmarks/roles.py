@@ -1,0 +1,116 @@
+"""What is timed inside a Python process of its own; each role prints ``elapsed_s=NUMBER`` as its last line."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import dpkt
+from benchmarks.workload import make_table
+
+from trafficgen import read_packets
+from trafficgen.export.pcap import write_pcap, write_pcapng
+
+
+def read_with_trafficgen(path: Path) -> int:
+    """Read a capture into packet and flow tables and return the number of packets."""
+    return len(read_packets(path))
+
+
+def make(path: Path, packets: int) -> None:
+    """Write the workload, and its head of a tenth as ``head.pcap`` beside it, for the slow ones."""
+    table = make_table(packets)
+    write_pcap(table, path)
+    write_pcap(make_table(packets // 10), path.with_name("head.pcap"))
+    print(path.stat().st_size, path.with_name("head.pcap").stat().st_size)
+
+
+def write_ours(path: Path, packets: int) -> float:
+    table = make_table(packets)
+    write = write_pcapng if path.suffix == ".pcapng" else write_pcap
+    before, started = os.times(), time.perf_counter()
+    write(table, path)
+    elapsed_s, after = time.perf_counter() - started, os.times()
+    building_s, kernel_s = after.user - before.user, after.system - before.system
+    print(f"note=processor: {building_s:.2f} s building, {kernel_s:.2f} s in the kernel")
+    return elapsed_s
+
+
+def write_dpkt(path: Path, packets: int) -> float:
+    """Build the same frames with dpkt, object by object, and write them with its writer."""
+    table = make_table(packets)
+    rows = table.packets.to_pylist()
+    flows = table.flows.to_pylist()
+    started = time.perf_counter()
+    with path.open("wb") as stream:
+        writer = dpkt.pcap.Writer(stream, nano=True)
+        for row in rows:
+            writer.writepkt(bytes(_dpkt_frame(row, flows[row["flow"]])), row["time_ns"] / 1e9)
+    return time.perf_counter() - started
+
+
+def _dpkt_frame(row: dict[str, int], flow: dict[str, str]) -> dpkt.ethernet.Ethernet:
+    if flow["protocol"] == "udp":
+        rtp = dpkt.rtp.RTP(
+            seq=row["rtp_sequence"],
+            ts=row["rtp_timestamp"],
+            ssrc=row["rtp_ssrc"],
+            data=bytes(row["payload_bytes"] - 12),
+        )
+        transport = dpkt.udp.UDP(
+            sport=flow["server_port"], dport=flow["client_port"], ulen=row["ip_bytes"] - 20, data=rtp
+        )
+        number = dpkt.ip.IP_PROTO_UDP
+    else:
+        transport = dpkt.tcp.TCP(
+            sport=flow["server_port"],
+            dport=flow["client_port"],
+            seq=row["tcp_sequence"],
+            ack=row["tcp_acknowledgement"],
+            flags=row["tcp_flags"],
+            data=bytes(row["payload_bytes"]),
+        )
+        number = dpkt.ip.IP_PROTO_TCP
+    ends = {"src": socket.inet_aton(flow["server"]), "dst": socket.inet_aton(flow["client"])}
+    return dpkt.ethernet.Ethernet(data=dpkt.ip.IP(**ends, p=number, len=row["ip_bytes"], data=transport))
+
+
+def read_ours(path: Path, packets: int) -> float:
+    started = time.perf_counter()
+    found = read_with_trafficgen(path)
+    elapsed_s = time.perf_counter() - started
+    _expect(found, packets)
+    return elapsed_s
+
+
+def read_dpkt(path: Path, packets: int) -> float:
+    started = time.perf_counter()
+    with path.open("rb") as stream:
+        found = sum(1 for _, frame in dpkt.pcap.Reader(stream) if dpkt.ethernet.Ethernet(frame).data)
+    elapsed_s = time.perf_counter() - started
+    _expect(found, packets)
+    return elapsed_s
+
+
+def _expect(found: int, packets: int) -> None:
+    if found != packets:
+        raise SystemExit(f"{found} packets read where {packets} were written")
+
+
+ROLES: dict[str, Callable[[Path, int], float | None]] = {
+    "make": make,
+    "write_ours": write_ours,
+    "write_dpkt": write_dpkt,
+    "read_ours": read_ours,
+    "read_dpkt": read_dpkt,
+}
+
+
+if __name__ == "__main__":
+    elapsed = ROLES[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))
+    if elapsed is not None:
+        print(f"elapsed_s={elapsed}")

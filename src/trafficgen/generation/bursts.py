@@ -1,0 +1,131 @@
+"""Times of the packets of a burst process: bursts start one spacing apart, packets follow at the gaps within."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trafficgen.generation.laws import BurstLaws
+from trafficgen.generation.renewal import is_spread, nonnegative, renewal_times
+from trafficgen.units import FloatArray, IntArray
+
+#: Random generator of a quantity, by its name.
+GeneratorOf = Callable[[str], np.random.Generator]
+
+#: Draws at once; small enough that intermediate arrays stay in the processor's cache.
+_BLOCK = 1 << 16
+#: A pause is longer than the threshold by at least the resolution of the packet table.
+_SHORTEST_EXCESS_S = 1e-9
+#: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the threshold.
+_FILLED_SHARE = 0.5
+
+
+def burst_times(
+    laws: BurstLaws, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+) -> tuple[FloatArray, IntArray]:
+    """Return the times of the packets of a phase; those of the last burst may pass its end.
+
+    Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing longer than itself:
+    where chance would have one reach into the next, spacings are dealt anew to all bursts, at random among those that
+    are long enough. So the three laws, and with them the rate, stay as the model has them; only where no spacing is
+    long enough, the next burst waits. Laws that leave no room even on average cannot all be kept: then bursts are
+    squeezed, and spacing, packets and rate stay.
+
+    The rate of a phase is a fact of the session that was fitted, and a few heavy bursts decide it: so spacings and
+    packets are spread evenly over their laws where a phase has few bursts, and the rate hardly varies with the seed.
+
+    Args:
+        laws: Laws of the process.
+        start_s: Start of the phase, s.
+        end_s: End of the phase, s.
+        first_at_start: Whether the first burst begins at the start; else the process is met in equilibrium.
+        generator_of: Source of the draws of each quantity.
+
+    Returns:
+        Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape (m,).
+    """
+    points_s = renewal_times(
+        laws.spacing_s,
+        start_s=start_s,
+        end_s=end_s,
+        first_at_start=first_at_start,
+        generator=generator_of("spacing_s"),
+        spread=True,
+    )
+    spacing_s, starts_s = np.diff(points_s), points_s[:-1]
+    drawn = _burst_packets(laws, starts_s.size, generator=generator_of("burst_packets"))
+    counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
+    first_rows = np.cumsum(counts) - counts
+    offsets_s = _offsets(laws, counts, first_rows, generator=generator_of("gap_within_s"))
+    needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
+    if np.any(needed_s >= spacing_s):
+        spacing_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
+        if _mean_need_s(laws) < laws.spacing_s.mean:
+            spacing_s = np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
+        else:
+            _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
+        starts_s = starts_s[0] + np.cumsum(spacing_s) - spacing_s
+    times_s = np.repeat(starts_s, counts)
+    times_s += offsets_s
+    return times_s, first_rows
+
+
+def _burst_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
+    if is_spread(laws.burst_packets, count):
+        return laws.burst_packets.spread_sample(generator, count)
+    return laws.burst_packets.sample(generator, count)
+
+
+def _mean_need_s(laws: BurstLaws) -> float:
+    """Return the mean length of a burst and the shortest pause after it, s."""
+    gap_s = 0.0 if laws.gap_within_s is None else laws.gap_within_s.mean
+    return (laws.burst_packets.mean - 1) * gap_s + laws.threshold_s
+
+
+def _squeeze(
+    offsets_s: FloatArray, counts: IntArray, needed_s: FloatArray, *, spacing_s: FloatArray, threshold_s: float
+) -> None:
+    """Squeeze in place the bursts that are longer than their spacing, so that they end before the next."""
+    length_s = needed_s - threshold_s
+    available_s = np.maximum(spacing_s - threshold_s, _FILLED_SHARE * spacing_s)
+    offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
+
+
+def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator: np.random.Generator) -> FloatArray:
+    """Return the time of each packet after the start of its burst, s."""
+    total = int(counts.sum())
+    if laws.gap_within_s is None:
+        return np.zeros(total)
+    law = laws.gap_within_s
+    gaps_s = np.empty(total)
+    for row in range(0, total, _BLOCK):
+        gaps_s[row : row + _BLOCK] = nonnegative(law.sample(generator, min(_BLOCK, total - row)), law)
+    gaps_s[first_rows] = 0.0
+    offsets_s = np.cumsum(gaps_s, out=gaps_s)
+    offsets_s -= np.repeat(offsets_s[first_rows], counts)
+    return offsets_s
+
+
+def _dealt(spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator) -> FloatArray:
+    """Return the spacings in an order in which each is longer than what its burst needs, as far as there are such.
+
+    Bursts choose in order of need, the neediest first, each evenly among the spacings left that are long enough. As
+    those that suit a burst also suit all less needy ones, every order that leaves room is equally likely.
+    """
+    largest_first = np.sort(spacing_s)[::-1]
+    neediest_first = np.argsort(-needed_s, kind="stable")
+    suiting = np.searchsorted(-largest_first, -needed_s[neediest_first], side="left")
+    # Where none is long enough, the longest one left is taken.
+    suiting = np.maximum(suiting, np.arange(1, suiting.size + 1))
+    dealt_s = np.empty(spacing_s.size)
+    pool: list[float] = []
+    offered, values = 0, largest_first.tolist()
+    draws = generator.random(spacing_s.size).tolist()
+    for burst, until, draw in zip(neediest_first.tolist(), suiting.tolist(), draws, strict=True):
+        pool += values[offered:until]
+        offered = until
+        chosen = int(draw * len(pool))
+        pool[chosen], pool[-1] = pool[-1], pool[chosen]
+        dealt_s[burst] = pool.pop()
+    return dealt_s

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trafficgen.calibration import calibrate
+from trafficgen.errors import TooFewObservationsError
+from trafficgen.flows import choose_session
+from trafficgen.models import Model, dump_model
+from trafficgen.tables import PacketTable
+
+GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    gaps_s=st.lists(GAPS_S, min_size=1, max_size=40),
+    repeats=st.integers(1, 12),
+    sizes=st.lists(st.integers(29, 65535), min_size=1, max_size=40),
+    flows=st.integers(1, 3),
+    tcp=st.booleans(),
+)
+def test_any_stream_gives_a_valid_model_or_one_clear_error(
+    *,
+    make_table: Callable[..., PacketTable],
+    gaps_s: list[float],
+    repeats: int,
+    sizes: list[int],
+    flows: int,
+    tcp: bool,
+) -> None:
+    time_s = np.cumsum(np.tile(gaps_s, repeats))
+    n = time_s.size
+    table = make_table(
+        time_s,
+        ip_bytes=np.resize(sizes, n),
+        flow=np.arange(n) % flows,
+        flows=[{"flow": number, "protocol": "tcp" if tcp else "udp"} for number in range(flows)],
+        tcp_sequence=np.arange(n) * 100 % (1 << 32) if tcp else [None] * n,
+    )
+    try:
+        result = calibrate(choose_session(table), files=["-"], digests=[])
+    except TooFewObservationsError:
+        assert n < 3 or np.unique(table.time_ns).size <= 2 * flows
+        return
+    json.dumps(result.summary(), allow_nan=False)
+    assert Model.model_validate_json(dump_model(result.model)) == result.model

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration import Calibration, calibrate
+from trafficgen.capture import read_capture
+from trafficgen.errors import TooFewObservationsError
+from trafficgen.flows import choose_session
+from trafficgen.models import BurstProcess, Model, RenewalProcess, dump_model
+from trafficgen.tables import PacketTable
+
+TableMaker = Callable[..., PacketTable]
+CaptureFinder = Callable[[str], Path]
+KEYS = {
+    "packets",
+    "duration_s",
+    "phases",
+    "packet_bytes",
+    "gap_s",
+    "bursts",
+    "levels",
+    "loss",
+    "dependence",
+    "measures",
+    "warnings",
+}
+
+
+def fitted(table: PacketTable, **options: Any) -> Calibration:
+    return calibrate(choose_session(table), files=["folder/a.pcap"], digests=["sha256:0"], **options)
+
+
+def renewal_table(make_table: TableMaker, n: int = 10_000) -> PacketTable:
+    rng = np.random.default_rng(1)
+    sizes = np.where(rng.random(n) < 0.35, 1500, np.clip(np.rint(rng.lognormal(np.log(400), 0.3, n)), 60, 1499))
+    return make_table(np.cumsum(rng.gamma(2.0, 0.002, n)), ip_bytes=sizes.astype(int))
+
+
+def burst_table(make_table: TableMaker) -> PacketTable:
+    rng = np.random.default_rng(2)
+    parts, start_s = [], 0.0
+    while start_s < 100:
+        fast = start_s < 20
+        packets = 1 + rng.poisson(40 if fast else 21)
+        parts.append(start_s + np.cumsum(rng.exponential(0.001, packets)))
+        start_s += 0.3 if fast else 0.5
+    return make_table(np.concatenate(parts))
+
+
+def test_renewal_stream_gives_back_its_laws(make_table: TableMaker) -> None:
+    result = fitted(renewal_table(make_table))
+    process = result.model.streams[0].phases[0].process
+    assert isinstance(process, RenewalProcess)
+    assert process.gap_s.family == "gamma"
+    n = 10_000
+    # standard errors of the gamma law's shape 2: 2 * sqrt(2 / n) / sqrt(2 * trigamma(2) * 2 / 2 - 1) is about 0.027
+    assert process.gap_s.params["a"] == pytest.approx(2.0, abs=3 * 0.027)
+    assert process.gap_s.params["a"] * process.gap_s.params["scale"] == pytest.approx(
+        0.004, abs=3 * 0.0028 / np.sqrt(n)
+    )
+    (atom,) = process.packet_bytes.atoms
+    assert atom.value == 1500
+    assert atom.p == pytest.approx(0.35, abs=3 * np.sqrt(0.35 * 0.65 / n))
+    assert process.packet_bytes.params["s"] == pytest.approx(0.3, abs=3 * 0.3 / np.sqrt(2 * 0.65 * n))
+    assert result.summary()["dependence"]["model"] == "renewal"  # type: ignore[index]
+    assert result.summary()["bursts"] is None
+    assert result.warnings == []
+
+
+def test_bursts_in_two_phases_are_described_as_they_were_sent(make_table: TableMaker) -> None:
+    result = fitted(burst_table(make_table))
+    summary: Any = result.summary()
+    buffering, playout = summary["bursts"]["buffering"], summary["bursts"]["playout"]
+    assert summary["phases"]["buffering"]["end_s"] == pytest.approx(20, abs=0.5)
+    assert summary["phases"]["buffering"]["low"] <= 20 <= summary["phases"]["buffering"]["high"]
+    assert buffering["spacing_s"] == pytest.approx(0.3, rel=0.01)
+    assert playout["spacing_s"] == pytest.approx(0.5, rel=0.01)
+    # Poisson counts: three standard errors, sqrt(40 / 67) and sqrt(21 / 160)
+    assert buffering["packets"] == pytest.approx(41, abs=3 * np.sqrt(40 / 67))
+    assert playout["packets"] == pytest.approx(22, abs=3 * np.sqrt(21 / 160))
+    assert playout["idle_s"] == pytest.approx(0.5 - 0.022, abs=0.005)
+    processes = [phase.process for phase in result.model.streams[0].phases]
+    assert all(isinstance(process, BurstProcess) for process in processes)
+    assert summary["dependence"]["model"] == "bursts"
+
+
+def test_summary_has_the_published_keys_and_is_plain_json(make_table: TableMaker) -> None:
+    summary: Any = fitted(burst_table(make_table)).summary()
+    assert set(summary) == KEYS
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert set(summary["phases"]) == {"silence_s", "buffering", "playout", "buffering_ratio"}
+    assert {"family", "params", "atoms", "low", "high", "ks", "p_value", "alternatives"} <= set(summary["gap_s"])
+    assert set(summary["dependence"]) == {"hurst", "hurst_low", "hurst_high", "gap_acf", "model"}
+    assert set(summary["measures"]) == {
+        "buffering_data_rate_kbps",
+        "steady_playout_rate_kbps",
+        "ratio",
+        "tcp_friendly_kbps",
+    }
+    assert summary["levels"] is None
+
+
+def test_model_is_valid_named_after_its_file_and_the_same_for_the_same_seed(make_table: TableMaker) -> None:
+    table = renewal_table(make_table, 2000)
+    first, second = fitted(table, seed=5), fitted(table, seed=5)
+    assert Model.model_validate_json(dump_model(first.model)) == first.model == second.model
+    assert (first.model.name, first.model.provenance.kind) == ("a", "fitted")
+    assert len(dump_model(first.model)) < 64_000
+
+
+def test_flows_with_little_media_are_left_out_and_named(make_table: TableMaker) -> None:
+    table = make_table(
+        np.concatenate((np.arange(0, 10, 0.01), [5.001, 5.002])),
+        flow=np.concatenate((np.zeros(1000, dtype=int), [1, 1])),
+        ip_bytes=1000,
+    )
+    result = fitted(table)
+    assert [stream.name for stream in result.model.streams] == ["video"]
+    assert result.model.absent["flow 1"].startswith("carries 0.20%")
+
+
+def test_audio_and_video_of_a_session_are_streams_of_their_own(make_table: TableMaker) -> None:
+    audio, video = np.arange(0, 30, 0.02), np.arange(0.5, 30, 0.04)
+    table = make_table(
+        np.concatenate((audio, video)),
+        flow=np.repeat([0, 1], [audio.size, video.size]),
+        ip_bytes=np.repeat([200, 1200], [audio.size, video.size]),
+        flows=[{"flow": 0, "media": "audio"}, {"flow": 1, "media": "video"}],
+    )
+    result = fitted(table)
+    assert [(stream.name, stream.phases[0].start_s) for stream in result.model.streams] == [
+        ("video", 0.5),
+        ("audio", 0),
+    ]
+    assert result.model.playout.rate_bps.value == pytest.approx((10_000 + 30_000) * 8, rel=0.03)
+
+
+def test_super_packets_are_cut_and_counted_unless_asked_otherwise(make_table: TableMaker) -> None:
+    sizes = np.where(np.arange(600) % 3 == 0, 40 + 3 * 1460, 1500)
+    flows = [{"flow": 0, "protocol": "tcp"}]
+    table = make_table(np.arange(600) * 0.01, ip_bytes=sizes, header_bytes=40, flows=flows)
+    cut, whole = fitted(table), fitted(table, resegment=False)
+    assert cut.model.provenance.resegmented_packets == 200  # type: ignore[union-attr]
+    assert "200 packets above the MTU" in cut.warnings[-1]
+    assert [atom.value for atom in cut.session.packet_bytes.law.atoms] == [1500]
+    assert max(atom.value for atom in whole.session.packet_bytes.law.atoms) == 4420
+
+
+@pytest.mark.parametrize("time_s", [[0.0, 1.0], [1.0, 1.0, 1.0]])
+def test_too_little_media_is_refused(make_table: TableMaker, time_s: list[float]) -> None:
+    with pytest.raises(TooFewObservationsError):
+        fitted(make_table(time_s))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "streaming/trex_rtsp_rtp_250k_av.pcap",
+        "streaming/requet_C_baseline_May14_exp_320.pcap",
+        "streaming/requet_A_baseline_Mar19_exp_229.pcap",
+        "streaming/requet_A_movement_Apr20_exp_135.pcap",
+        "streaming/ndpi42_netflix.pcap",
+        "bulk/mlab_ndt7_ipv4.pcap.gz",
+    ],
+)
+def test_real_captures_give_valid_models_and_plain_summaries(shared_capture: CaptureFinder, name: str) -> None:
+    result = fitted(read_capture([shared_capture(name)]).table)
+    json.dumps(result.summary(), allow_nan=False)
+    assert Model.model_validate_json(dump_model(result.model)) == result.model
+    assert len(dump_model(result.model)) < 64_000
+
+
+def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(shared_capture: CaptureFinder) -> None:
+    table = read_capture([shared_capture("conferencing/sipp_rtp_g711a.pcap")]).table
+    summary: Any = fitted(table).summary()
+    assert summary["packet_bytes"]["atoms"] == [{"value": 200.0, "p": 1.0}]
+    assert summary["phases"]["buffering"] is None
+    assert summary["bursts"] is None
+    # 200 bytes each 20 ms
+    assert summary["phases"]["playout"]["rate_kbps"] == pytest.approx(80, rel=0.001)
+    assert summary["measures"]["ratio"] == pytest.approx(1, abs=0.01)
+    assert summary["loss"] == {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "end_s"),
+    [
+        ("streaming/requet_C_baseline_May14_exp_330.pcap", (11.7, 14.3)),  # people see a start-up burst of about 13 s
+        ("lab/http_throttled-dst.pcap", (1.6, 3.5)),  # 500 kB at the line's 2.5 Mbit/s, then the server paces itself
+    ],
+)
+def test_start_up_bursts_of_real_players_are_buffering(
+    shared_capture: CaptureFinder, name: str, end_s: tuple[float, float]
+) -> None:
+    phases = fitted(read_capture([shared_capture(name)]).table).session.phases
+    assert phases.buffering_end_s is not None
+    assert end_s[0] <= phases.buffering_end_s <= end_s[1]
+
+
+def test_a_steady_stream_over_rtsp_has_no_buffering(shared_capture: CaptureFinder) -> None:
+    table = read_capture([shared_capture("streaming/trex_rtsp_rtp_250k_av.pcap")]).table
+    assert fitted(table).session.phases.buffering_end_s is None

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration.empirical import quantile_points
+from trafficgen.distributions import Quantiles
+from trafficgen.units import FloatArray
+
+
+def law_of(sample: FloatArray) -> Quantiles:
+    points = quantile_points(np.sort(sample))
+    assert len(points) <= 64
+    return Quantiles(probabilities=tuple(point.p for point in points), values=tuple(point.value for point in points))
+
+
+@pytest.mark.parametrize("size", [2, 50, 100_000])
+def test_mean_and_distribution_of_a_heavy_tailed_mixture_are_kept(size: int) -> None:
+    rng = np.random.default_rng(0)
+    sample = np.concatenate((rng.lognormal(-8, 1, size), rng.lognormal(-1, 2, size // 20)))
+    law = law_of(sample)
+    assert law.mean == pytest.approx(sample.mean(), rel=0.02 + 1 / sample.size)
+    middle = np.quantile(sample, np.linspace(0.01, 0.99, 99))
+    np.testing.assert_allclose(law.cdf(middle), np.linspace(0.01, 0.99, 99), atol=0.01 + 1 / sample.size)
+
+
+def test_smallest_and_largest_value_are_kept() -> None:
+    sample = np.random.default_rng(0).exponential(1.0, 1000)
+    assert law_of(sample).support == (sample.min(), sample.max())

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration import Phases, find_phases
+from trafficgen.flows import choose_session
+from trafficgen.tables import PacketTable
+from trafficgen.units import FloatArray
+
+TableMaker = Callable[..., PacketTable]
+
+
+def two_rates(seed: int, *, change_s: float, end_s: float, fast_per_s: float, slow_per_s: float) -> FloatArray:
+    """Poisson arrivals at one rate, then at another."""
+    rng = np.random.default_rng(seed)
+    first = np.cumsum(rng.exponential(1 / fast_per_s, int(2 * change_s * fast_per_s)))
+    then = change_s + np.cumsum(rng.exponential(1 / slow_per_s, int(2 * (end_s - change_s) * slow_per_s)))
+    return np.concatenate((first[first < change_s], then[then < end_s]))
+
+
+def bursts(seed: int, *, change_s: float, end_s: float) -> FloatArray:
+    """Bursts of 41 packets each 0.3 s while buffering, then of 22 each 0.5 s: 3.1 times the rate."""
+    rng = np.random.default_rng(seed)
+    starts = [0.0]
+    while starts[-1] < end_s:
+        starts.append(starts[-1] + (0.3 if starts[-1] < change_s else 0.5) * rng.lognormal(0, 0.05))
+    return np.concatenate([start + np.arange(41 if start < change_s else 22) * 0.0009 for start in starts])
+
+
+def on_off(seed: int, *, end_s: float, first_on_s: float = 1.5) -> FloatArray:
+    """ON periods of about 1.5 s (the first one as told) at 300 packets/s, pauses of about 5 s."""
+    rng = np.random.default_rng(seed)
+    parts, start_s, on_s = [], 0.0, first_on_s
+    while start_s < end_s:
+        parts.append(start_s + np.sort(rng.uniform(0, on_s, int(on_s * 300))))
+        start_s += on_s + rng.lognormal(np.log(5), 0.3)
+        on_s = 1.5 * rng.lognormal(0, 0.3)
+    return np.concatenate(parts)
+
+
+def phases_of(table: PacketTable) -> Phases:
+    return find_phases(choose_session(table), tick_s=1e-9, generator=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shift_s", [0.0, 47.0])
+def test_change_of_a_bursty_stream_is_found_within_a_tenth(make_table: TableMaker, seed: int, shift_s: float) -> None:
+    phases = phases_of(make_table(bursts(seed, change_s=10, end_s=60) + shift_s))
+    assert phases.buffering_end_s == pytest.approx(10, rel=0.1)
+    # the playout's rate has a sampling error of about 5% / sqrt(100 bursts); the change may be off by one burst of 33
+    assert phases.ratio == pytest.approx(41 / 0.3 / (22 / 0.5), rel=0.06)
+    assert phases.silence_s == 0
+
+
+def test_silence_is_counted_from_the_first_packet_of_the_session(make_table: TableMaker) -> None:
+    media_s = bursts(0, change_s=10, end_s=60) + 47
+    table = make_table(
+        np.concatenate(([0.0], media_s)), to_client=np.concatenate(([False], np.ones(media_s.size, dtype=bool)))
+    )
+    phases = phases_of(table)
+    assert phases.silence_s == pytest.approx(47)
+    assert phases.buffering_end_s == pytest.approx(10, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_stream_of_one_rate_has_no_buffering(make_table: TableMaker, seed: int) -> None:
+    table = make_table(two_rates(seed, change_s=20, end_s=120, fast_per_s=100, slow_per_s=100))
+    phases = phases_of(table)
+    assert phases.buffering_end_s is phases.buffering_kbps is phases.ratio is None
+    assert phases.playout_start_s == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_first_on_period_of_on_off_traffic_is_not_buffering(make_table: TableMaker, seed: int) -> None:
+    assert phases_of(make_table(on_off(seed, end_s=300))).buffering_end_s is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_long_first_on_period_is_buffering_and_ends_where_the_pause_begins(make_table: TableMaker, seed: int) -> None:
+    phases = phases_of(make_table(on_off(seed, end_s=300, first_on_s=20)))
+    assert phases.buffering_end_s == pytest.approx(20, rel=0.05)
+    assert phases.ratio is not None
+    assert phases.ratio > 3
+
+
+def test_a_slow_start_is_not_buffering(make_table: TableMaker) -> None:
+    slow_then_fast = two_rates(0, change_s=40, end_s=120, fast_per_s=20, slow_per_s=100)
+    assert phases_of(make_table(slow_then_fast)).buffering_end_s is None
+
+
+def test_a_later_fall_of_the_level_does_not_extend_buffering(make_table: TableMaker) -> None:
+    start = two_rates(0, change_s=10, end_s=100, fast_per_s=500, slow_per_s=200)
+    later = 100 + two_rates(1, change_s=1, end_s=200, fast_per_s=50, slow_per_s=50)
+    phases = phases_of(make_table(np.concatenate((start, later))))
+    assert phases.buffering_end_s == pytest.approx(10, rel=0.1)
+
+
+@pytest.mark.parametrize("packets", [3, 10])
+def test_short_streams_are_one_phase(make_table: TableMaker, packets: int) -> None:
+    assert phases_of(make_table(np.arange(packets) * 0.02)).buffering_end_s is None
+
+
+def test_the_interval_of_the_change_covers_it(make_table: TableMaker) -> None:
+    replicates, covered = 60, 0
+    for seed in range(replicates):
+        table = make_table(two_rates(seed, change_s=20, end_s=120, fast_per_s=200, slow_per_s=100))
+        phases = phases_of(table)
+        assert phases.low_s is not None
+        assert phases.high_s is not None
+        covered += phases.low_s <= 20 <= phases.high_s
+    # 95% of 60 less three standard errors of 1.7
+    assert covered >= 52
+
+
+def test_gaps_of_just_a_second_are_no_pauses(make_table: TableMaker) -> None:
+    assert phases_of(make_table(np.arange(0.0, 30.0))).buffering_end_s is None

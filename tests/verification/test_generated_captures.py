@@ -1,0 +1,109 @@
+"""What tshark, and our own reader, say about captures of generated traffic."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trafficgen.capture import read_capture
+from trafficgen.export.pcap import write_pcap
+from trafficgen.flows import choose_session
+from trafficgen.generation import generate_sessions
+from trafficgen.models import (
+    Atom,
+    BurstProcess,
+    Estimate,
+    Law,
+    Model,
+    Phase,
+    Playout,
+    PublishedProvenance,
+    PublishedSource,
+    Startup,
+    Stream,
+)
+from trafficgen.tables import PacketTable
+from trafficgen.validation import compare_tables
+
+SIZES = Law(
+    unit="bytes", family="expon", params={"scale": 500.0}, minimum=90, maximum=1500, integer=True, observations=1
+)
+BURSTS = BurstProcess(
+    threshold_s=0.01,
+    spacing_s=Law(unit="s", family="gamma", params={"a": 100.0, "scale": 0.001}, observations=1),
+    burst_packets=Law(
+        unit="packets", family="expon", params={"scale": 6.0}, minimum=1, maximum=60, integer=True, observations=1
+    ),
+    gap_within_s=Law(unit="s", family="expon", params={"scale": 0.0005}, maximum=0.005, observations=1),
+    packet_bytes=Law(unit="bytes", family="atoms", atoms=(Atom(value=1500, p=1.0),), observations=1),
+    last_packet_bytes=SIZES,
+)
+RTP = {"payload_type": 96, "clock_hz": 90_000, "frame_per_burst": True}
+TRANSPORTS = {
+    "rtp": {"protocol": "udp", "header_bytes": 28, "rtp": RTP},
+    "rtp over IPv6": {"protocol": "udp", "header_bytes": 48, "ip_version": 6, "rtp": RTP},
+    "udp": {"protocol": "udp", "header_bytes": 28},
+    "tcp": {"protocol": "tcp", "header_bytes": 40},
+    "tcp with timestamps": {"protocol": "tcp", "header_bytes": 52},
+    "tcp over IPv6": {"protocol": "tcp", "header_bytes": 72, "ip_version": 6},
+}
+
+
+@pytest.fixture(params=TRANSPORTS)
+def generated(request: pytest.FixtureRequest) -> PacketTable:
+    """Three sessions of 20 s that start one after the other."""
+    stream = {
+        "name": "media",
+        "media": "video",
+        "transport": {"server_port": 5004, "client_port": 40_000, **TRANSPORTS[request.param]},
+        "phases": (Phase(name="playout", start_s=0, duration_s=20, rate_bps=0, process=BURSTS),),
+    }
+    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
+    model = Model(
+        name="by_hand",
+        provenance=PublishedProvenance(citations=(source,)),
+        startup=Startup(silence_s=Estimate(value=1.0, method="by hand")),
+        playout=Playout(duration_s=Estimate(value=20, method="by hand"), rate_bps=Estimate(value=1, method="by hand")),
+        streams=(Stream.model_validate(stream),),
+    )
+    return generate_sessions(model, sessions=3, arrival_rate_per_s=0.5, seed=1)
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_tshark_finds_nothing_wrong_with_generated_captures(generated: PacketTable, tmp_path: Path) -> None:
+    path = tmp_path / "generated.pcap"
+    write_pcap(generated, path)
+    checks = [part for layer in ("ip", "udp", "tcp") for part in ("-o", f"{layer}.check_checksum:TRUE")]
+    wrong = "_ws.malformed || _ws.expert.severity >= 0x800000 || frame.time_delta < 0 || tcp.analysis.flags"
+    command = [
+        "tshark",
+        "-n",
+        "-r",
+        str(path),
+        *checks,
+        "-d",
+        "udp.port==5004,rtp",
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+    ]
+    found = subprocess.run([*command, "-Y", wrong], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+    every = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(every.stdout.split()) == len(generated)
+
+
+def test_generated_capture_reads_back_as_the_same_sessions(generated: PacketTable, tmp_path: Path) -> None:
+    path = tmp_path / "generated.pcap"
+    write_pcap(generated, path)
+    read = read_capture([path]).table
+    assert len(read) == len(generated)
+    assert np.array_equal(np.diff(read.time_ns), np.diff(generated.time_ns))
+    assert len(set(read.flows.column("session").to_pylist())) == 3
+    flat = compare_tables(choose_session(generated), choose_session(read)).flat()
+    assert {value for value in flat.values() if not np.isnan(value)} == {0.0}
