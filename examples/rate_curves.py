@@ -15,7 +15,7 @@ import numpy as np
 
 import trafficgen
 from trafficgen.flows import choose_session, rate_series
-from trafficgen.units import FloatArray, kbps_from_bps
+from trafficgen.units import FloatArray
 
 _PIXELS_PER_INCH = 100
 _MEASURED_COLOUR, _SYNTHETIC_COLOUR = "#1b4f8a", "#c25b1a"
