@@ -14,7 +14,7 @@ from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_h
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.streams import FittedStreams, fit_streams
-from trafficgen.errors import TooFewObservationsError
+from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import (
     Bursts,
     SessionView,
@@ -27,6 +27,7 @@ from trafficgen.flows import (
     segment_bursts,
 )
 from trafficgen.models import (
+    LONGEST_S,
     Buffering,
     CaptureConditions,
     Estimate,
@@ -106,6 +107,11 @@ def fit_session(
     if packets < _FEWEST_PACKETS or view.media_time_ns[0] == view.media_time_ns[-1]:
         raise TooFewObservationsError(
             what="media packets at different times", required=_FEWEST_PACKETS, available=packets
+        )
+    span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
+    if span_s > LONGEST_S:
+        raise CalibrationError(
+            f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
         )
     phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
     streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)

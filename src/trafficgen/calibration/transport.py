@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from trafficgen.errors import CalibrationError
-from trafficgen.models import Estimate, RtpFormat, Transport
+from trafficgen.models import Estimate, RtpFormat, Transport, smallest_header_bytes
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 #: Clocks of RTP payload formats in use (RFC 3551 and the formats after it), Hz.
 _CLOCKS_HZ = np.array([8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 90000])
-_SMALLEST_HEADER_BYTES = 28
 _TIMESTAMPS = 1 << 32
 #: Share of frames whose last packet is marked, and packets per frame, from which on a stream is framed.
 _MARKED_SHARE = 0.8
@@ -33,12 +34,15 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     if row["protocol"] not in ("udp", "tcp"):
         raise CalibrationError(f"flow {flow} is {row['protocol']}; only UDP and TCP can be fitted")
     header_bytes = (table.ip_bytes - table.payload_bytes)[media]
+    protocol: Literal["udp", "tcp"] = row["protocol"]
+    ip_version: Literal[4, 6] = 6 if ":" in row["server"] else 4
+    smallest = smallest_header_bytes(protocol, ip_version=ip_version)
     return Transport(
-        protocol=row["protocol"],
-        ip_version=6 if ":" in row["server"] else 4,
+        protocol=protocol,
+        ip_version=ip_version,
         server_port=row["server_port"],
         client_port=row["client_port"],
-        header_bytes=max(_SMALLEST_HEADER_BYTES, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
+        header_bytes=max(smallest, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
         rtp=_rtp_format(table, media, payload_type=row["payload_type"], clock_hz=row["clock_hz"]),
     )
 

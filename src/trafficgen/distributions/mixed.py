@@ -65,14 +65,14 @@ class MixedLaw:
 
     @cached_property
     def mean(self) -> float:
-        """Expectation; infinite where it diverges."""
-        return self._moment(1)
+        """Expectation; infinite where it diverges or is too large for a number."""
+        return self._finite_moment(1)
 
     @cached_property
     def variance(self) -> float:
-        """Variance; infinite where it diverges."""
-        second = self._moment(2)
-        return math.inf if math.isinf(second) else max(0.0, second - self.mean**2)
+        """Variance; infinite where it diverges or is too large for a number."""
+        second = self._finite_moment(2)
+        return math.inf if math.isinf(second) else max(0.0, second - self.mean * self.mean)
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value), jumps at the atoms (and at whole numbers) included."""
@@ -147,6 +147,12 @@ class MixedLaw:
             np.rint(draws, out=draws)
             np.clip(draws, *self._bounds, out=draws)
         return draws
+
+    def _finite_moment(self, order: int) -> float:
+        try:
+            return self._moment(order)
+        except OverflowError:  # powers of Python's floats raise where products become infinite
+            return math.inf
 
     def _moment(self, order: int) -> float:
         atoms = math.fsum(p * value**order for p, value in zip(self.probabilities, self.values, strict=True))

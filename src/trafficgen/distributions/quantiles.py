@@ -11,6 +11,9 @@ import numpy.typing as npt
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
+#: Squares of values, which the variance needs, stay finite.
+_LARGEST = 1e150
+
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles(Distribution):
@@ -34,6 +37,8 @@ class Quantiles(Distribution):
             raise ValueError(f"quantiles must reach from probability 0 to 1, got {p[0]} to {p[-1]}")
         if np.any(np.diff(p) <= 0) or np.any(np.diff(x) < 0) or not np.all(np.isfinite(x)):
             raise ValueError("quantiles must be finite, with ascending probabilities and values that do not fall")
+        if np.max(np.abs(x)) > _LARGEST:
+            raise ValueError(f"quantiles must lie within {_LARGEST:g}, got up to {np.max(np.abs(x)):g}")
         object.__setattr__(self, "_p", p)
         object.__setattr__(self, "_x", x)
 

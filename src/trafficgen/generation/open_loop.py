@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import PlacedColumns, tables_of
+from trafficgen.generation.extent import check_extent
 from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
@@ -52,7 +53,8 @@ def generate_sessions(
         origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
 
     Raises:
-        GenerationError: If there is nothing to play, or the model cannot be played for so short a time.
+        GenerationError: If there is nothing to play, or the model cannot be played for so short or so long a time,
+            or the packets do not fit in this machine's memory.
         ValueError: If the seed is negative, or a rate or a number of workers is not positive.
     """
     if sessions < 1:
@@ -62,6 +64,7 @@ def generate_sessions(
     if arrival_rate_per_s is not None and not (arrival_rate_per_s > 0 and math.isfinite(arrival_rate_per_s)):
         raise ValueError(f"arrival_rate_per_s must be positive and finite, got {arrival_rate_per_s}")
     timeline = session_timeline(model, duration_s=duration_s)
+    check_extent(timeline, sessions=sessions)
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []

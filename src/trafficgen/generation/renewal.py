@@ -12,7 +12,6 @@ from trafficgen.units import FloatArray
 
 #: Draws at once; small enough that intermediate arrays stay in the processor's cache.
 _BLOCK = 1 << 16
-_LARGEST_COUNT = 1_000_000_000
 _RESIDUAL_DRAWS = 512
 #: Draws are spread evenly over a law where chance would move their sum by more than this share, and they are not more.
 _MOVED_SHARE = 0.01
@@ -51,20 +50,19 @@ def renewal_times(
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
 
     Raises:
-        GenerationError: If the gaps are so short that more than a thousand million points would come.
+        GenerationError: If the gaps are not positive on average.
     """
     mean_s = law.mean
-    if not mean_s > 0 or (end_s - start_s) / mean_s > _LARGEST_COUNT:
+    if not mean_s > 0:
         raise GenerationError(
-            f"gaps of {mean_s:g} s on average would give more than {_LARGEST_COUNT} packets in {end_s - start_s:g} s;"
-            " correct gap_s or spacing_s of the model"
+            f"gaps of {mean_s:g} s on average do not move on; correct gap_s or spacing_s of the model to be above 0"
         )
-    clustered = law.variance > mean_s**2
+    clustered = law.variance > mean_s * mean_s
     residual_s = 0.0 if first_at_start and not clustered else _residual(law, generator)
     now_s = start_s + residual_s
     blocks = [np.array([start_s, now_s] if first_at_start and clustered else [now_s])]
     expected = round((end_s - now_s) / mean_s)
-    heavy = law.variance > _HEAVY_VARIATION**2 * mean_s**2
+    heavy = law.variance > _HEAVY_VARIATION**2 * mean_s * mean_s
     if (spread or heavy) and law.support[0] >= 0 and is_spread(law, expected):
         blocks.append(now_s + np.cumsum(law.spread_sample(generator, expected)))
         now_s = float(blocks[-1][-1])
@@ -80,7 +78,8 @@ def renewal_times(
 
 def is_spread(law: MixedLaw, count: int) -> bool:
     """Return whether chance would move the sum of so many draws so much that they are spread evenly over the law."""
-    moved = not law.variance <= (_MOVED_SHARE * law.mean) ** 2 * count
+    smallest = _MOVED_SHARE * law.mean
+    moved = not law.variance <= smallest * smallest * count
     return moved and 1 < count <= _LARGEST_SPREAD
 
 

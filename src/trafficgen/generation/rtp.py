@@ -11,6 +11,8 @@ from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: Sampling instants are kept apart as long as there are hardly more frames than instants.
 _CROWDED = 1.1
+#: Timestamps count modulo 2**32; a larger step cannot be told from one backwards.
+_LARGEST_STEP = (1 << 31) - 1
 
 
 def rtp_headers(
@@ -45,7 +47,7 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> IntArray:
     frames = media.burst_starts if rtp.frame_per_burst else None
     time_ns = media.time_ns if frames is None else media.time_ns[frames]
     time_s = s_from_ns(time_ns - time_ns[0])
-    step = 1 if rtp.timestamp_step is None else max(1, round(rtp.timestamp_step.value))
+    step = 1 if rtp.timestamp_step is None else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
     ticks = _instants(time_s * (rtp.clock_hz / step), apart=rtp.frame_per_burst or step > 1) * step
     if frames is None:
         return ticks

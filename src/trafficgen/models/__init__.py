@@ -5,6 +5,7 @@ from trafficgen.models.io import dump_model, load_model, model_json_schema, save
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
 from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
+    LONGEST_S,
     SCHEMA_VERSION,
     Buffering,
     CaptureConditions,
@@ -20,9 +21,11 @@ from trafficgen.models.schema import (
     Startup,
     Stream,
     Transport,
+    smallest_header_bytes,
 )
 
 __all__ = [
+    "LONGEST_S",
     "SCHEMA_VERSION",
     "Alternative",
     "Atom",
@@ -53,4 +56,5 @@ __all__ = [
     "load_model",
     "model_json_schema",
     "save_model",
+    "smallest_header_bytes",
 ]

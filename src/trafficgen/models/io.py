@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from trafficgen.errors import ModelFileError
-from trafficgen.models.schema import Model
+from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.output_files import whole_files
 
 
@@ -20,20 +21,43 @@ def load_model(path: str | Path) -> Model:
     """
     name = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise ModelFileError(
             file=name, problem=f"cannot be read ({reason})", remedy="give a model file made by `trafficgen fit`"
         ) from error
     try:
-        return Model.model_validate_json(text)
+        return Model.model_validate_json(text, strict=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        version = _newer_version(text)
+        if version is not None:
+            problem = f"it has schema version {version}, this trafficgen reads {SCHEMA_VERSION}"
+            remedy = "use the trafficgen that wrote it, or a newer one"
+            raise ModelFileError(file=name, problem=problem, remedy=remedy) from error
         remedy = "see `trafficgen models schema` for what a model file may hold"
-        raise ModelFileError(file=name, problem=f"{place}: {first['msg']}{more}", remedy=remedy) from error
+        raise ModelFileError(file=name, problem=_first_problem(error), remedy=remedy) from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    # A list whose items are wrong is reported as too short as well.
+    problems = [found for found in error.errors() if found["type"] != "too_short"] or error.errors()
+    first = problems[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
+
+
+def _newer_version(text: str) -> str | None:
+    """Return the schema version of a model file when it is not ours, None where it is ours or cannot be told."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    if not isinstance(version, str) or not re.fullmatch(r"\d{1,4}\.\d{1,4}", version):
+        return None
+    return version if version != SCHEMA_VERSION else None
 
 
 def dump_model(model: Model) -> str:

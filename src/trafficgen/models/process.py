@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.law import Law
+
+
+def _in(unit: str) -> Callable[[Law], Law]:
+    def checked(law: Law) -> Law:
+        if law.unit != unit:
+            raise ValueError(f"the unit must be {unit!r}, not {law.unit!r}")
+        return law
+
+    return checked
+
+
+LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
+LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
+LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]
 
 
 class RenewalProcess(ModelPart):
     """Independent gaps between packets (a renewal process), sizes drawn apart."""
 
     kind: Literal["renewal"] = "renewal"
-    gap_s: Law = Field(description="Gap between successive packets, s.")
-    packet_bytes: Law = Field(description="IP total length of a packet, bytes.")
+    gap_s: LawOfTime = Field(description="Gap between successive packets, s.")
+    packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
 
 
 class BurstProcess(ModelPart):
@@ -26,13 +41,13 @@ class BurstProcess(ModelPart):
 
     kind: Literal["bursts"] = "bursts"
     threshold_s: float = Field(gt=0, description="Largest gap within a burst, s.")
-    spacing_s: Law = Field(description="Start of one burst to the start of the next, s.")
-    burst_packets: Law = Field(description="Packets of a burst.")
-    gap_within_s: Law | None = Field(
+    spacing_s: LawOfTime = Field(description="Start of one burst to the start of the next, s.")
+    burst_packets: LawOfPackets = Field(description="Packets of a burst.")
+    gap_within_s: LawOfTime | None = Field(
         description="Gap between packets of a burst, s; null when bursts are single packets."
     )
-    packet_bytes: Law = Field(description="IP total length of packets but the last of a burst, bytes.")
-    last_packet_bytes: Law = Field(description="IP total length of the last packet of a burst, bytes.")
+    packet_bytes: LawOfBytes = Field(description="IP total length of packets but the last of a burst, bytes.")
+    last_packet_bytes: LawOfBytes = Field(description="IP total length of the last packet of a burst, bytes.")
 
 
 PacketProcess = Annotated[RenewalProcess | BurstProcess, Field(discriminator="kind")]

@@ -10,6 +10,8 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.process import PacketProcess
 
 SCHEMA_VERSION = "1.0"
+#: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
+LONGEST_S = 1e9
 
 PhaseName = Literal["buffering", "playout"]
 
@@ -72,13 +74,18 @@ class RtpFormat(ModelPart):
     """RTP header fields of a stream (RFC 3550)."""
 
     payload_type: int = Field(ge=0, le=127, description="Payload type.")
-    clock_hz: int = Field(gt=0, description="RTP timestamp clock, Hz.")
+    clock_hz: int = Field(gt=0, lt=1 << 32, description="RTP timestamp clock, Hz.")
     timestamp_step: Estimate | None = Field(
         default=None, description="Mode of the timestamp step between frames, clock ticks."
     )
     frame_per_burst: bool = Field(
         description="Whether packets of one burst share a timestamp, the last one marked (video)."
     )
+
+
+def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
+    """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
+    return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
 
 
 class Transport(ModelPart):
@@ -89,17 +96,28 @@ class Transport(ModelPart):
     server_port: int = Field(ge=0, le=65535, description="Port of the server.")
     client_port: int = Field(ge=0, le=65535, description="Port of the client.")
     header_bytes: int = Field(
-        ge=28, description="IP and transport header of a media packet, bytes: its payload is ip_bytes less these."
+        ge=28,
+        lt=65_535,
+        description="IP and transport header of a media packet, bytes: its payload is ip_bytes less these.",
     )
     rtp: RtpFormat | None = Field(default=None, description="RTP fields; null where the stream is not RTP.")
+
+    @model_validator(mode="after")
+    def _headers_fit(self) -> Self:
+        smallest = smallest_header_bytes(self.protocol, ip_version=self.ip_version)
+        if self.header_bytes < smallest:
+            raise ValueError(
+                f"header_bytes is {self.header_bytes}, {self.protocol} over IPv{self.ip_version} needs {smallest}"
+            )
+        return self
 
 
 class Phase(ModelPart):
     """One phase of a stream."""
 
     name: PhaseName = Field(description="buffering: faster than it plays; playout: as it plays.")
-    start_s: float = Field(ge=0, description="Start after the session's first media packet, s.")
-    duration_s: float = Field(gt=0, description="Length, s.")
+    start_s: float = Field(ge=0, le=LONGEST_S, description="Start after the session's first media packet, s.")
+    duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
     rate_bps: float = Field(ge=0, description="Mean IP rate to the client over the phase, bit/s.")
     process: PacketProcess = Field(description="How packets are placed and sized.")
 
