@@ -18,7 +18,7 @@ from trafficgen.flows import (
 )
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_from_s, s_from_ns
-from trafficgen.validation.time_scales import autocorrelation, span_s, successive_ratios
+from trafficgen.validation.time_scales import MOST_BINS, autocorrelation, span_s, successive_ratios
 
 #: Bins of the rate series that are compared, s, by their name in the output.
 RATE_BINS_S = {"0.1": 0.1, "0.5": 0.5, "1": 1.0, "10": 10.0}
@@ -60,7 +60,7 @@ def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) ->
         seed: Seed of what the search for phases draws; the same on both sides.
     """
     time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
-    rates = {name: rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_kbps for name, bin_s in RATE_BINS_S.items()}
+    rates = {name: _rate_kbps(view, bin_s=bin_s) for name, bin_s in RATE_BINS_S.items()}
     burst_packets, burst_spacing_s = _bursts(view, burst_threshold_s)
     samples = {
         "packet_bytes": ip_bytes.astype(np.float64),
@@ -87,6 +87,13 @@ def burst_threshold_s(view: SessionView) -> float | None:
     return find_burst_threshold_s(gap_s, tick_s=_tick_s(view))
 
 
+def _rate_kbps(view: SessionView, *, bin_s: float) -> FloatArray:
+    """Return the rate series, kbit/s; without a value where it would have more bins than memory is worth."""
+    if span_s(view.media_time_ns) > MOST_BINS * bin_s:
+        return np.zeros(0)
+    return rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s).rate_kbps
+
+
 def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, FloatArray]:
     """Return packets and spacings of the bursts of each flow, pooled."""
     if threshold_s is None:
@@ -102,6 +109,8 @@ def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, F
 
 def _playout_hurst(view: SessionView, phases: Phases) -> Hurst | None:
     """Return the Hurst parameter of the playout, in bins that start where it starts."""
+    if span_s(view.media_time_ns) > MOST_BINS * _HURST_BIN_S:
+        return None
     playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
     series = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=_HURST_BIN_S, start_ns=playout_ns)
     return estimate_hurst(series.size_bytes)

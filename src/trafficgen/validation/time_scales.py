@@ -13,6 +13,8 @@ from trafficgen.units import FloatArray, IntArray, s_from_ns
 _SHORTEST_BIN_S = 0.1
 #: The longest bins fit this often into the shorter side.
 _FEWEST_BINS = 10
+#: Ten days of the shortest bins: a clock that jumps by years must not fill the memory with empty bins.
+MOST_BINS = 8_640_000
 #: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_975 = 1.96
 _NORMAL_LARGEST_OF_20 = 3.02
@@ -58,6 +60,8 @@ def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[floa
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
     """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,)."""
+    if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
+        return np.full(len(bins_s), math.nan)
     return np.array([np.var(rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps) for bin_s in bins_s])
 
 
