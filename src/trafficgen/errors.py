@@ -22,9 +22,16 @@ A wrong argument to a function is a plain ``ValueError``.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class TrafficgenError(Exception):
     """Base of all errors that the user can put right."""
+
+    def at(self, place: str) -> Self:
+        """Return the same error with a place before its message, such as the name of the input it came from."""
+        self.args = (f"{place}: {self}",)
+        return self
 
 
 class InputFileError(TrafficgenError):

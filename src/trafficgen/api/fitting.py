@@ -8,6 +8,7 @@ from pathlib import Path
 from trafficgen.api.reading import STANDARD_INPUT, Paths, as_paths, open_session
 from trafficgen.calibration import Calibration, calibrate
 from trafficgen.capture import Progress
+from trafficgen.errors import CalibrationError
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
 
@@ -74,10 +75,18 @@ def fit(
         progress=progress,
     )
     digests = [] if STANDARD_INPUT in names else [file_digest(Path(name)) for name in names]
-    files = [Path(name).name for name in names]
-    calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
+    files = [_text(Path(name).name) for name in names]
+    try:
+        calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
+    except CalibrationError as error:
+        raise error.at(", ".join(names)) from None
     return Fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
     )
+
+
+def _text(name: str) -> str:
+    """Return a file's name as text: JSON has no place for bytes that are not UTF-8."""
+    return name.encode(errors="replace").decode()

@@ -10,6 +10,7 @@ from trafficgen.errors import ExportError, OutputFileError, SelectionError
 from trafficgen.export import TARGETS, ProjectionReport, Target, View, target_for
 from trafficgen.generation import DEFAULT_ORIGIN_NS, generate_sessions
 from trafficgen.models import Model, load_model
+from trafficgen.output_files import whole_files
 from trafficgen.tables import PacketTable
 
 
@@ -105,7 +106,8 @@ def export(
             file=str(folder), problem=problem, remedy="choose a folder that can be written"
         ) from error
     report = write_to(packets, target, folder / f"{stem}{target.suffix}", at=at, snaplen_bytes=snaplen_bytes)
-    (folder / "README.md").write_text(_readme(report), encoding="utf-8")
+    with whole_files([folder / "README.md"]) as [part]:
+        part.write_text(_readme(report), encoding="utf-8", errors="replace")
     return report
 
 
@@ -113,6 +115,9 @@ def write_to(
     table: PacketTable, target: Target, path: Path, *, at: View, snaplen_bytes: int | None
 ) -> ProjectionReport:
     """Write a table with the options that the target takes.
+
+    Packets too small for their headers, such as later IP fragments that a capture counts for the flow of the first, are
+    made just large enough where the target builds headers; the report counts them.
 
     Raises:
         ExportError: If an option was given that the target does not take.
@@ -126,6 +131,8 @@ def write_to(
         if not target.takes_snaplen:
             raise ExportError(f"{target.name} has no snapshot length; leave --snaplen out")
         options["snaplen_bytes"] = snaplen_bytes
+    if target.takes_raise_small:
+        options["raise_small"] = True
     return target.write(table, path, **options)
 
 

@@ -139,6 +139,30 @@ def open_session(
         SelectionError: If there is no such flow or session, or nothing that carries payload to a client.
     """
     names = as_paths(paths)
+    try:
+        return _opened_session(
+            names,
+            flow=flow,
+            session=session,
+            every=every,
+            decapsulate=decapsulate,
+            idle_timeout_s=idle_timeout_s,
+            progress=progress,
+        )
+    except SelectionError as error:
+        raise error.at(", ".join(names)) from None
+
+
+def _opened_session(
+    names: list[str],
+    *,
+    flow: int | None,
+    session: int | None,
+    every: bool,
+    decapsulate: bool,
+    idle_timeout_s: float | None,
+    progress: Progress | None,
+) -> OpenedSession:
     table = read_table_file(names)
     if table is not None:
         inspection, table = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
@@ -216,7 +240,8 @@ def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | No
         if session is None:
             raise SelectionError(
                 what="media packet",
-                available=f"none of the {inspection.ip_packets} IP packets carries payload to a client",
+                available=f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
+                "give a capture of what a server sends to a client",
             )
     return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
 

@@ -38,7 +38,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     """
     name = str(path)
     try:
-        with pq.ParquetFile(path) as file:
+        with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
             schema = file.schema_arrow
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
@@ -101,7 +101,8 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
         column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
     )
     try:
-        return csv.read_csv(path, convert_options=options)
+        with path.open("rb") as stream:
+            return csv.read_csv(stream, convert_options=options)
     except (OSError, pa.ArrowException) as error:
         raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
 

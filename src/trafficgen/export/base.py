@@ -73,6 +73,7 @@ class Target:
         write: The writer.
         takes_view: Whether ``write`` has the option ``view``.
         takes_snaplen: Whether ``write`` has the option ``snaplen_bytes``.
+        takes_raise_small: Whether ``write`` has the option ``raise_small``.
     """
 
     name: str
@@ -80,3 +81,4 @@ class Target:
     write: Writer
     takes_view: bool = False
     takes_snaplen: bool = False
+    takes_raise_small: bool = False

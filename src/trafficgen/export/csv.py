@@ -33,7 +33,8 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
     origin_ns = pa.array([table.origin_ns] * table.flows.num_rows, type=pa.int64())
     with whole_files([path, flows_path]) as [packets_part, flows_part]:
         _write_packets(table, packets_part)
-        csv.write_csv(table.flows.append_column("origin_ns", origin_ns), flows_part)
+        with flows_part.open("wb") as stream:
+            csv.write_csv(table.flows.append_column("origin_ns", origin_ns), stream)
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(
         target="csv",
@@ -49,7 +50,7 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
 def _write_packets(table: PacketTable, path: Path) -> None:
     names = [n for n in PACKET_SCHEMA.names if not PACKET_SCHEMA.field(n).nullable or table.known(n).any()]
     schema = pa.schema([_text_field(PACKET_SCHEMA.field(name)) for name in names])
-    with csv.CSVWriter(path, schema) as writer:
+    with path.open("wb") as stream, csv.CSVWriter(stream, schema) as writer:
         for start in range(0, len(table), _BATCH_ROWS):
             writer.write_table(table.packets.select(names).slice(start, _BATCH_ROWS).cast(schema))
 

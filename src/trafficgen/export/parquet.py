@@ -30,7 +30,8 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     metadata = {METADATA_KEY: json.dumps(table_metadata(table)).encode()}
     with (
         whole_files([path]) as [part],
-        pq.ParquetWriter(part, PACKET_SCHEMA.with_metadata(metadata), compression="zstd") as writer,
+        part.open("wb") as stream,
+        pq.ParquetWriter(stream, PACKET_SCHEMA.with_metadata(metadata), compression="zstd") as writer,
     ):
         for start in range(0, len(table), _ROWS_IN_GROUP):
             writer.write_table(_all_columns(table, start), row_group_size=_ROWS_IN_GROUP)

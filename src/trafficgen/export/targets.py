@@ -11,8 +11,17 @@ from trafficgen.export.pcap import write_pcap, write_pcapng
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        Target(name="pcap", suffix=".pcap", write=write_pcap, takes_view=True, takes_snaplen=True),
-        Target(name="pcapng", suffix=".pcapng", write=write_pcapng, takes_view=True, takes_snaplen=True),
+        Target(
+            name="pcap", suffix=".pcap", write=write_pcap, takes_view=True, takes_snaplen=True, takes_raise_small=True
+        ),
+        Target(
+            name="pcapng",
+            suffix=".pcapng",
+            write=write_pcapng,
+            takes_view=True,
+            takes_snaplen=True,
+            takes_raise_small=True,
+        ),
         Target(name="csv", suffix=".csv", write=write_csv, takes_view=True),
         Target(name="parquet", suffix=".parquet", write=write_parquet),
     )

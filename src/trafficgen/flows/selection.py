@@ -15,6 +15,7 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
+_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or mark its packets as going to the client"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def all_sessions(table: PacketTable) -> SessionView:
     media_flows = np.flatnonzero(weight)
     if media_flows.size == 0:
         raise SelectionError(
-            what="media packet", available=f"none of the {len(table)} packets carries payload to a client"
+            what="media packet",
+            available=f"none of the {len(table)} packets carries payload to a client; {_NO_MEDIA_REMEDY}",
         )
     heaviest_first = media_flows[np.argsort(-weight[media_flows], kind="stable")]
     return SessionView(
@@ -165,7 +167,7 @@ def _heaviest_session(table: PacketTable, session_of: dict[int, int], media_byte
     if not candidates:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {len(table)} packets carries payload to a client",
+            available=f"none of the {len(table)} packets carries payload to a client; {_NO_MEDIA_REMEDY}",
         )
     weight = dict.fromkeys(candidates, 0.0)
     for number, its_session in session_of.items():
