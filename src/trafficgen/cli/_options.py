@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trafficgen.cli._output import Messages
+from trafficgen.errors import TrafficgenWarning
+from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 
 Captures = Annotated[
     list[str],
@@ -35,24 +39,33 @@ IdleTimeout = Annotated[
 ]
 At = Annotated[str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")]
 Snaplen = Annotated[
-    int | None, typer.Option("--snaplen", min=1, metavar="BYTES", help="Bytes kept of a frame in a pcap; default: all.")
+    int | None,
+    typer.Option(
+        "--snaplen",
+        min=1,
+        max=WHOLE_FRAME_BYTES,
+        metavar="BYTES",
+        help="Bytes kept of a frame in a pcap; default: all.",
+    ),
 ]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
 
 
 def messages_of(*, quiet: bool, verbose: bool) -> Messages:
-    """Return where a command's messages go."""
+    """Return where a command's messages go; a quiet one does not warn either."""
+    if quiet:
+        warnings.simplefilter("ignore", TrafficgenWarning)
     return Messages(quiet=quiet, verbose=verbose)
 
 
 def positive(value: float | None, *, option: str) -> float | None:
-    """Return an option's value, checked to be above 0.
+    """Return an option's value, checked to be above 0 and finite.
 
     Raises:
         typer.BadParameter: If it is not.
     """
-    if value is not None and not value > 0:
-        raise typer.BadParameter(f"{value} is not above 0", param_hint=option)
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value} is not a number above 0", param_hint=option)
     return value
 
 

@@ -74,8 +74,15 @@ def print_json(value: object) -> None:
     print(json.dumps(finite(value), indent=1, ensure_ascii=False, allow_nan=False))
 
 
+def printable(text: str) -> str:
+    """Return a text that can be printed: bytes of a file's name that are not UTF-8 become question marks."""
+    return text.encode(errors="replace").decode()
+
+
 def finite(value: object) -> object:
-    """Return a value with NaN and infinity replaced by None, at any depth."""
+    """Return a value with NaN and infinity replaced by None and texts made printable, at any depth."""
+    if isinstance(value, str):
+        return printable(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -22,7 +22,6 @@ INTERRUPTED = 130
 
 app = typer.Typer(
     name="trafficgen",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,13 +40,17 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _common(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Fit captures, generate workloads, feed simulators and load testers, check that the result is like the input."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.BadParameter("give a command", ctx=context)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -62,6 +65,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except TrafficgenError as error:
         print(f"trafficgen: {_one_line(str(error))}", file=sys.stderr)
+        return USAGE_ERROR
+    except MemoryError:
+        print("trafficgen: this machine has too little memory for it; choose fewer flows or packets", file=sys.stderr)
         return USAGE_ERROR
     except (KeyboardInterrupt, typer.Abort):
         print("trafficgen: interrupted", file=sys.stderr)

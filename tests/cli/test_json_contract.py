@@ -1,0 +1,103 @@
+"""What `--json` prints has exactly the published keys, nested ones too, and nothing else is on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., Any]
+
+FLOW = {
+    *("flow", "session", "protocol", "server", "server_port", "client", "client_port", "media", "packets"),
+    *("frame_bytes", "start_s", "duration_s", "to_client", "to_server", "rtp"),
+}
+RTP = {"ssrc", "payload_type", "clock_hz", "expected", "lost", "reordered", "jitter_s"}
+DIRECTION = {"packets", "frame_bytes"}
+INSPECT = {
+    *("files", "packets", "ip_packets", "frame_bytes", "start_time_ns", "duration_s"),
+    *("warnings", "sessions", "flows"),
+}
+FIT = {
+    *("flow", "packets", "duration_s", "phases", "packet_bytes", "gap_s", "bursts", "levels", "loss"),
+    *("dependence", "measures", "warnings"),
+}
+LAW = {"family", "params", "atoms", "low", "high", "ks", "p_value"}
+MEASURES = {"buffering_data_rate_kbps", "steady_playout_rate_kbps", "ratio", "tcp_friendly_kbps"}
+DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model"}
+METRICS = {
+    *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s", "rate_acf"),
+    *("variance_time", "hurst", "phases"),
+}
+REPORT = {
+    *("target", "files", "packets", "packets_changed", "bytes_before", "bytes_after"),
+    *("timing_error_s", "cannot_express"),
+}
+
+
+def test_inspect_prints_the_published_keys(command: Command, rtp_model_file: Path) -> None:
+    command("generate", str(rtp_model_file), "-o", "a.pcap")
+    result = command("inspect", "a.pcap", "--json")
+    assert result.code == 0
+    found = result.json
+    assert set(found) >= INSPECT
+    assert {"session", "kind", "flows"} <= set(found["sessions"][0])
+    (flow,) = found["flows"]
+    assert set(flow) == FLOW
+    assert set(flow["to_client"]) == set(flow["to_server"]) == DIRECTION
+    assert set(flow["rtp"]) >= RTP
+
+
+def test_fit_prints_the_published_keys(command: Command, rtp_model_file: Path) -> None:
+    command("generate", str(rtp_model_file), "-o", "a.pcap")
+    result = command("fit", "a.pcap", "--json", "-q")
+    assert (result.code, result.err) == (0, "")
+    found = result.json
+    assert set(found) == FIT
+    assert set(found["flow"]) == FLOW
+    assert set(found["phases"]) == {"silence_s", "buffering", "playout", "buffering_ratio"}
+    assert set(found["phases"]["playout"]) == {"start_s", "end_s", "rate_kbps"}
+    for law in (found["packet_bytes"], found["gap_s"]):
+        assert set(law) == LAW | {"alternatives"}
+        assert all(set(atom) == {"value", "p"} for atom in law["atoms"])
+        assert all(set(other) == {"family", "delta_bic"} for other in law["alternatives"])
+    assert set(found["bursts"]) == {"threshold_s", "buffering", "playout"}
+    assert set(found["bursts"]["playout"]) == {"spacing_s", "packets", "idle_s"}
+    assert set(found["loss"]) == {"rate", "mean_burst_packets", "source"}
+    assert set(found["dependence"]) == DEPENDENCE
+    assert set(found["measures"]) == MEASURES
+
+
+def test_compare_prints_the_published_keys(command: Command, table_file: Path) -> None:
+    result = command("compare", str(table_file), str(table_file), "--json")
+    assert (result.code, result.err) == (0, "")
+    found = result.json
+    assert {"metrics", "baselines", "wins", "ties"} <= set(found)
+    assert set(found["baselines"]) == {"cbr", "poisson", "renewal"}
+    for metrics in (found["metrics"], *found["baselines"].values()):
+        assert set(metrics) == METRICS
+        assert set(metrics["packet_bytes"]) == set(metrics["gap_s"]) == {"ks", "wasserstein"}
+        assert set(metrics["rate"]) == {"0.1", "0.5", "1", "10"}
+        assert all(set(rate) == {"ks", "wasserstein"} for rate in metrics["rate"].values())
+        assert all(set(metrics[name]) == {"ks"} for name in ("smoothness", "burst_packets", "burst_spacing_s"))
+        assert set(metrics["rate_acf"]) == {"max_abs_difference"}
+        assert set(metrics["variance_time"]) == {"max_abs_log10_ratio"}
+        assert set(metrics["hurst"]) == {"reference", "candidate"}
+        assert set(metrics["phases"]) == {"buffering_end_s", "buffering_ratio"}
+
+
+def test_a_table_is_at_no_distance_from_itself(command: Command, table_file: Path) -> None:
+    metrics = command("compare", str(table_file), str(table_file), "--json").json["metrics"]
+    assert metrics["packet_bytes"] == metrics["gap_s"] == {"ks": 0, "wasserstein": 0}
+    assert metrics["variance_time"]["max_abs_log10_ratio"] == 0
+
+
+def test_export_prints_the_published_keys(command: Command, table_file: Path) -> None:
+    for target in ("pcap", "pcapng", "csv", "parquet"):
+        result = command("export", str(table_file), "--to", target, "-o", target, "--json")
+        assert (result.code, result.err) == (0, "")
+        found = result.json
+        assert set(found) == REPORT
+        assert set(found["timing_error_s"]) == {"max", "mean"}
+        assert found["packets"] == 1000
+        assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}
