@@ -20,9 +20,13 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Pages with commands, from the root of the repository.
 PAGES = (
     "README.md",
-    *sorted(str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (ROOT / "docs" / kind).glob("*.md")),
+    *sorted(
+        str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (ROOT / "docs" / kind).glob("*.md")
+    ),
 )
-_BLOCK = re.compile(r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL
+)
 _NUMBER = re.compile(r"\d[\d.,]*(e[+-]?\d+)?")
 _TIMEOUT_S = 120
 

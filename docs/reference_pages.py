@@ -105,7 +105,9 @@ def model_file_page() -> str:
     schema = cast("dict[str, Any]", trafficgen.model_json_schema())
     parts = {"Model": schema, **schema["$defs"]}
     sections = [section for name, part in parts.items() for section in _part_sections(name, part)]
-    return page("Model file", _MODEL_INTRODUCTION.format(version=schema["properties"]["schema_version"]["default"]), *sections)
+    return page(
+        "Model file", _MODEL_INTRODUCTION.format(version=schema["properties"]["schema_version"]["default"]), *sections
+    )
 
 
 _MODEL_INTRODUCTION = """A model file is one JSON object, the part *Model* below, in schema version {version}. Unknown keys are refused;
@@ -154,7 +156,12 @@ def _type_name(value: Mapping[str, Any]) -> str:
     return _JSON_NAMES[value["type"]] + _bounds(value)
 
 
-_BOUNDS = (("exclusiveMinimum", "above"), ("minimum", "at least"), ("maximum", "at most"), ("exclusiveMaximum", "below"))
+_BOUNDS = (
+    ("exclusiveMinimum", "above"),
+    ("minimum", "at least"),
+    ("maximum", "at most"),
+    ("exclusiveMaximum", "below"),
+)
 
 
 def _bounds(value: Mapping[str, Any]) -> str:
@@ -253,10 +260,10 @@ def targets_page() -> str:
 
 def python_page() -> str:
     """Return the page of the public Python names."""
-    sections = [
-        part for name in trafficgen.__all__ if not name.startswith("__") for part in _python_parts(name)
-    ]
-    return page("Python", "Everything below is imported from `trafficgen`. The rest may change without notice.", *sections)
+    sections = [part for name in trafficgen.__all__ if not name.startswith("__") for part in _python_parts(name)]
+    return page(
+        "Python", "Everything below is imported from `trafficgen`. The rest may change without notice.", *sections
+    )
 
 
 def _python_parts(name: str) -> Iterator[str]:

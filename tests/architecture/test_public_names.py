@@ -26,8 +26,9 @@ def test_public_name_can_be_imported(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in trafficgen.__all__ if not name.startswith("__")])
 def test_public_name_has_a_docstring_of_its_own(name: str) -> None:
     thing = getattr(trafficgen, name)
-    assert thing.__dict__.get("__doc__"), f"{name} has no docstring"
-    assert not thing.__doc__.startswith(f"{name}("), f"{name} has only the docstring that dataclass makes"
+    docstring = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
+    assert docstring, f"{name} has no docstring"
+    assert not docstring.startswith(f"{name}("), f"{name} has only the docstring that dataclass makes"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
