@@ -1,4 +1,4 @@
-"""The documentation says what the code does: generated pages are current, documented commands run, nothing is left out."""
+"""The documentation says what the code does: pages are current, documented commands run, nothing is left out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGES_THAT_RUN = [
 ]
 WRITTEN = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"])
 
-COMMANDS = {command.name: command for command in app.registered_commands}
+COMMANDS = {str(command.name): command for command in app.registered_commands}
 
 
 def _check(*pages: str) -> None:
