@@ -1,8 +1,8 @@
 //! Columns of the packet table and counts of flows as numpy arrays.
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use trafficgen_core::flow::{Columns, FlowCounts, RtpSummary, CLOCK_CANDIDATES_HZ};
 
 /// A dictionary of arrays, one a column; `*_bits` are packed as Arrow packs booleans and validity.
@@ -32,23 +32,44 @@ pub fn columns_to_python<'py>(py: Python<'py>, columns: Columns) -> PyResult<Bou
     Ok(result)
 }
 
-/// Counts of all flows: a dictionary of lists, one entry a flow; pairs are (from the initiator, to it).
+/// Counts of all flows: a dictionary of arrays, one entry a flow; pairs (n, 2) are (from the initiator, to it). RTP
+/// streams are listed with the index of their flow: most flows have none.
 pub fn counts_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    let pairs = |of: fn(&FlowCounts) -> [u64; 2]| PyList::new(py, flows.iter().map(of));
-    result.set_item("first_ns", PyList::new(py, flows.iter().map(|flow| flow.first_ns))?)?;
-    result.set_item("last_ns", PyList::new(py, flows.iter().map(|flow| flow.last_ns))?)?;
-    result.set_item("packets", pairs(|flow| flow.packets)?)?;
-    result.set_item("frame_bytes", pairs(|flow| flow.frame_bytes)?)?;
-    result.set_item("payload_bytes", pairs(|flow| flow.payload_bytes)?)?;
-    result.set_item("is_rtcp", PyList::new(py, flows.iter().map(FlowCounts::is_rtcp))?)?;
+    let times = |of: fn(&FlowCounts) -> i64| flows.iter().map(of).collect::<Vec<i64>>().into_pyarray(py);
+    result.set_item("first_ns", times(|flow| flow.first_ns))?;
+    result.set_item("last_ns", times(|flow| flow.last_ns))?;
+    result.set_item("packets", pairs(py, flows, |flow| flow.packets)?)?;
+    result.set_item("frame_bytes", pairs(py, flows, |flow| flow.frame_bytes)?)?;
+    result.set_item("payload_bytes", pairs(py, flows, |flow| flow.payload_bytes)?)?;
+    result.set_item("is_rtcp", flows.iter().map(FlowCounts::is_rtcp).collect::<Vec<bool>>().into_pyarray(py))?;
     let streams = PyList::empty(py);
-    for flow in flows {
-        let summaries = flow.rtp_streams().into_iter().map(|stream| summary_to_python(py, &stream.summary()));
-        streams.append(PyList::new(py, summaries.collect::<PyResult<Vec<_>>>()?)?)?;
+    for (index, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.has_rtp()) {
+        for stream in flow.rtp_streams() {
+            streams.append((index, summary_to_python(py, &stream.summary())?))?;
+        }
     }
     result.set_item("rtp_streams", streams)?;
     Ok(result)
+}
+
+fn pairs<'py>(
+    py: Python<'py>,
+    flows: &[FlowCounts],
+    of: fn(&FlowCounts) -> [u64; 2],
+) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    let numbers: Vec<u64> = flows.iter().flat_map(of).collect();
+    numbers.into_pyarray(py).reshape([flows.len(), 2])
+}
+
+/// Texts as Arrow has them: the bytes of all, and where each begins (and the last one ends).
+pub fn texts_to_python<'py>(py: Python<'py>, texts: impl Iterator<Item = String>) -> PyResult<Bound<'py, PyTuple>> {
+    let (mut offsets, mut bytes) = (vec![0_i64], Vec::new());
+    for text in texts {
+        bytes.extend_from_slice(text.as_bytes());
+        offsets.push(bytes.len() as i64);
+    }
+    (offsets.into_pyarray(py), bytes.into_pyarray(py)).into_pyobject(py)
 }
 
 /// One RTP stream as a dictionary.

@@ -2,17 +2,19 @@
 
 use std::path::PathBuf;
 
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trafficgen_core::capture::{CaptureError, MergedReader};
-use trafficgen_core::flow::{initiators_are_clients, FlowPlan, Ingest, IngestOptions};
+use trafficgen_core::flow::{initiators_are_clients, FlowCounts, FlowPlan, Ingest, IngestOptions};
 
-use crate::columns::{columns_to_python, counts_to_python, summary_to_python};
+use crate::columns::{columns_to_python, counts_to_python, summary_to_python, texts_to_python};
 
 #[pyclass(module = "trafficgen._core._rust")]
 pub struct CaptureReader {
     ingest: Ingest,
+    plan: Option<FlowPlan>,
 }
 
 fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
@@ -40,6 +42,12 @@ impl CaptureReader {
     fn initiators(&self) -> Vec<bool> {
         initiators_are_clients(self.ingest.keys(), self.ingest.meter().flows())
     }
+
+    fn plan(&self, number: Vec<u32>) -> FlowPlan {
+        let sources = |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
+        let rtp_sources = self.ingest.meter().flows().iter().map(sources).collect();
+        FlowPlan { number, initiator_is_client: self.initiators(), rtp_sources }
+    }
 }
 
 #[pymethods]
@@ -60,7 +68,7 @@ impl CaptureReader {
         let opened = py.detach(|| MergedReader::open(&paths));
         let reader = opened.map_err(|(index, error)| capture_error(py, &paths[index].display().to_string(), &error))?;
         let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows };
-        Ok(Self { ingest: Ingest::new(reader, options) })
+        Ok(Self { ingest: Ingest::new(reader, options), plan: None })
     }
 
     /// Reads up to `packets` packets; false when all is read.
@@ -108,18 +116,19 @@ impl CaptureReader {
         self.ingest.damages()
     }
 
-    /// Counts of the flows with their ends: a dictionary of lists, one entry a flow.
+    /// Counts of the flows with their ends: a dictionary of arrays, one entry a flow; addresses as Arrow has texts.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let keys = self.ingest.keys();
         let flows = self.ingest.meter().flows();
         let result = counts_to_python(py, flows)?;
-        let ends = |of: fn(&trafficgen_core::flow::FlowKey) -> (String, u16)| {
-            PyList::new(py, flows.iter().map(|flow| of(&keys[flow.key as usize])))
-        };
-        result.set_item("initiator", ends(|key| (key.initiator.address.to_string(), key.initiator.port))?)?;
-        result.set_item("responder", ends(|key| (key.responder.address.to_string(), key.responder.port))?)?;
-        result.set_item("protocol", PyList::new(py, flows.iter().map(|flow| keys[flow.key as usize].protocol))?)?;
-        result.set_item("initiator_is_client", self.initiators())?;
+        let keys = || flows.iter().map(|flow| &self.ingest.keys()[flow.key as usize]);
+        result.set_item("initiator", texts_to_python(py, keys().map(|key| key.initiator.address.to_string()))?)?;
+        result.set_item("responder", texts_to_python(py, keys().map(|key| key.responder.address.to_string()))?)?;
+        result
+            .set_item("initiator_port", keys().map(|key| key.initiator.port).collect::<Vec<u16>>().into_pyarray(py))?;
+        result
+            .set_item("responder_port", keys().map(|key| key.responder.port).collect::<Vec<u16>>().into_pyarray(py))?;
+        result.set_item("protocol", keys().map(|key| key.protocol).collect::<Vec<u8>>().into_pyarray(py))?;
+        result.set_item("initiator_is_client", self.initiators().into_pyarray(py))?;
         Ok(result)
     }
 
@@ -148,22 +157,21 @@ impl CaptureReader {
     fn take_columns<'py>(
         &mut self,
         py: Python<'py>,
-        numbers: Vec<u32>,
+        numbers: PyReadonlyArray1<'_, u32>,
         origin_ns: i64,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let flows = self.ingest.meter().flows();
-        if numbers.len() != flows.len() {
-            return Err(PyValueError::new_err(format!("{} numbers for {} flows", numbers.len(), flows.len())));
+        let (count, numbers) = (self.ingest.meter().flows().len(), numbers.as_slice()?);
+        if numbers.len() != count {
+            return Err(PyValueError::new_err(format!("{} numbers for {count} flows", numbers.len())));
         }
-        let plan = FlowPlan {
-            number: numbers,
-            initiator_is_client: self.initiators(),
-            rtp_sources: flows
-                .iter()
-                .map(|flow| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect())
-                .collect(),
+        let number = numbers.to_vec();
+        // Who is the client and what is RTP is decided once, for all chunks.
+        let plan = match self.plan.take() {
+            Some(plan) => FlowPlan { number, ..plan },
+            None => self.plan(number),
         };
         let columns = py.detach(|| self.ingest.take_columns(&plan, origin_ns));
+        self.plan = Some(plan);
         columns.map(|columns| columns_to_python(py, columns)).transpose()
     }
 }

@@ -30,7 +30,9 @@ class CaptureReader:
     def signalling(
         self,
     ) -> tuple[list[tuple[int, int, bool, bytes]], list[tuple[int, int, RtpStreamDict]]]: ...
-    def take_columns(self, numbers: list[int], origin_ns: int) -> dict[str, npt.NDArray[np.generic]] | None: ...
+    def take_columns(
+        self, numbers: npt.NDArray[np.uint32], origin_ns: int
+    ) -> dict[str, npt.NDArray[np.generic]] | None: ...
 
 @final
 class FlowMeter:

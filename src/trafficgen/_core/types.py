@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+import numpy as np
+import numpy.typing as npt
+
 
 class RtpStreamDict(TypedDict):
     """One RTP stream of a flow; jitter for each candidate clock."""
@@ -21,24 +24,30 @@ class RtpStreamDict(TypedDict):
 
 
 class FlowCountsDict(TypedDict):
-    """Counts of flows: one entry a flow, pairs are (from the initiator, to it)."""
+    """Counts of flows: one entry a flow, pairs of shape (n, 2) are (from the initiator, to it)."""
 
-    first_ns: list[int]
-    last_ns: list[int]
-    packets: list[list[int]]
-    frame_bytes: list[list[int]]
-    payload_bytes: list[list[int]]
-    is_rtcp: list[bool]
-    rtp_streams: list[list[RtpStreamDict]]
+    first_ns: npt.NDArray[np.int64]
+    last_ns: npt.NDArray[np.int64]
+    packets: npt.NDArray[np.uint64]
+    frame_bytes: npt.NDArray[np.uint64]
+    payload_bytes: npt.NDArray[np.uint64]
+    is_rtcp: npt.NDArray[np.bool_]
+    rtp_streams: list[tuple[int, RtpStreamDict]]
+
+
+#: Texts as Arrow has them: where each begins and ends in the bytes of all, shape (n + 1,).
+Texts = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 
 
 class CapturedFlowsDict(FlowCountsDict):
     """Counts of captured flows, with who they are."""
 
-    initiator: list[tuple[str, int]]
-    responder: list[tuple[str, int]]
-    protocol: list[int]
-    initiator_is_client: list[bool]
+    initiator: Texts
+    initiator_port: npt.NDArray[np.uint16]
+    responder: Texts
+    responder_port: npt.NDArray[np.uint16]
+    protocol: npt.NDArray[np.uint8]
+    initiator_is_client: npt.NDArray[np.bool_]
 
 
 class CountsDict(TypedDict):

@@ -63,7 +63,7 @@ def read_capture(
     """
     if flows is not None and scan is None:
         raise ValueError("flows are numbered by a scan; give the scan as well")
-    keep = [number in set(flows) for number in scan.numbers] if flows is not None and scan is not None else None
+    keep = np.isin(scan.numbers, list(flows)).tolist() if flows is not None and scan is not None else None
     reader = open_reader(
         paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
     )
@@ -83,7 +83,7 @@ def read_capture(
 
 def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
     batches = []
-    while (columns := reader.take_columns(list(scan.numbers), scan.start_time_ns)) is not None:
+    while (columns := reader.take_columns(scan.numbers, scan.start_time_ns)) is not None:
         batches.append(_record_batch(columns))
     return pa.Table.from_batches(batches, schema=_SCHEMA)
 

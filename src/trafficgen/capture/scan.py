@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen._core import CaptureReader
-from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict
+from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
@@ -55,7 +57,7 @@ class CaptureScan:
     rtcp_flows: frozenset[int]
     out_of_order: bool
     warnings: tuple[str, ...]
-    numbers: tuple[int, ...]
+    numbers: npt.NDArray[np.uint32]
 
 
 def scan_capture(
@@ -130,20 +132,20 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         flows=_flow_table(found, numbers, streams, start_ns),
         rtp_streams=streams,
         signalling=_signalling_table(rows, found, numbers, start_ns),
-        rtcp_flows=frozenset(numbers[old] for old, is_rtcp in enumerate(found["is_rtcp"]) if is_rtcp),
+        rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
         out_of_order=counts["steps_back"] > 0,
         warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
-        numbers=tuple(numbers),
+        numbers=numbers,
     )
 
 
-def _rank(found: CapturedFlowsDict) -> list[int]:
+def _rank(found: CapturedFlowsDict) -> npt.NDArray[np.uint32]:
     """Return each flow's number: most frame bytes first, of equal ones the earlier first."""
-    total = np.asarray(found["frame_bytes"], dtype=np.int64).reshape(-1, 2).sum(axis=1)
-    order = np.lexsort((np.asarray(found["first_ns"], dtype=np.int64), -total))
-    numbers = np.empty(len(order), dtype=np.int64)
+    total = found["frame_bytes"].sum(axis=1).astype(np.int64)
+    order = np.lexsort((found["first_ns"], -total))
+    numbers = np.empty(len(order), dtype=np.uint32)
     numbers[order] = np.arange(len(order))
-    return [int(number) for number in numbers]
+    return numbers
 
 
 def _clock_hz(stream: RtpStreamDict, clocks: list[MediaClock]) -> int | None:
@@ -161,19 +163,19 @@ def _jitter_s(stream: RtpStreamDict, clock_hz: int | None) -> float | None:
 
 def _streams(
     found: CapturedFlowsDict,
-    numbers: list[int],
+    numbers: npt.NDArray[np.uint32],
     interleaved: list[tuple[int, int, RtpStreamDict]],
     clocks: list[MediaClock],
 ) -> tuple[RtpStreamCount, ...]:
-    in_udp = [(old, None, stream) for old, streams in enumerate(found["rtp_streams"]) for stream in streams]
+    in_udp = [(old, None, stream) for old, stream in found["rtp_streams"]]
     in_tcp: list[tuple[int, int | None, RtpStreamDict]] = [*interleaved]
     counts = []
     for old, channel, stream in [*in_udp, *in_tcp]:
         clock_hz = _clock_hz(stream, clocks)
         counts.append(
             RtpStreamCount(
-                flow=numbers[old],
-                to_client=stream["from_initiator"] != found["initiator_is_client"][old],
+                flow=int(numbers[old]),
+                to_client=stream["from_initiator"] != bool(found["initiator_is_client"][old]),
                 ssrc=stream["ssrc"],
                 payload_type=stream["payload_type"],
                 clock_hz=clock_hz,
@@ -190,55 +192,81 @@ def _streams(
 
 
 def _flow_table(
-    found: CapturedFlowsDict, numbers: list[int], streams: tuple[RtpStreamCount, ...], start_ns: int
+    found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...], start_ns: int
 ) -> pa.Table:
+    """Return the flow table, made column by column: captures of whole networks have millions of flows."""
+    count = len(numbers)
+    client_first = pa.array(found["initiator_is_client"])
+    ends = [_texts(found["initiator"]), _texts(found["responder"])]
+    ports = [pa.array(found["initiator_port"]), pa.array(found["responder_port"])]
+    columns: dict[str, pa.Array] = {
+        "flow": pa.array(numbers),
+        "session": pa.array(numbers),
+        "protocol": _protocols(found["protocol"]),
+        "server": pc.if_else(client_first, ends[1], ends[0]),
+        "server_port": pc.if_else(client_first, ports[1], ports[0]),
+        "client": pc.if_else(client_first, ends[0], ends[1]),
+        "client_port": pc.if_else(client_first, ports[0], ports[1]),
+        "media": pa.repeat(pa.scalar("unknown"), count),
+        "first_time_ns": pa.array(found["first_ns"] - start_ns),
+        "last_time_ns": pa.array(found["last_ns"] - start_ns),
+        **_main_streams(numbers, streams),
+    }
+    rows = np.arange(count)
+    # Pairs are (from the initiator, to it): the client's own packets go to the server.
+    to_client = found["initiator_is_client"].astype(np.intp)
+    for what, pairs in (
+        ("packets", found["packets"]),
+        ("frame_bytes", found["frame_bytes"]),
+        ("payload_bytes", found["payload_bytes"]),
+    ):
+        columns[f"{what}_to_client"] = pa.array(pairs[rows, to_client])
+        columns[f"{what}_to_server"] = pa.array(pairs[rows, 1 - to_client])
+    table = pa.table([columns[name] for name in FLOW_SCHEMA.names], schema=FLOW_SCHEMA)
+    return table.take(pa.array(np.argsort(numbers)))
+
+
+def _texts(texts: Texts) -> pa.Array:
+    offsets, data = texts
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers).cast(pa.string())
+
+
+def _protocols(numbers: npt.NDArray[np.uint8]) -> pa.Array:
+    names = pa.array([protocol_name(number) for number in range(256)])
+    return names.take(pa.array(numbers))
+
+
+def _main_streams(numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...]) -> dict[str, pa.Array]:
+    """Return what the flow table says of each flow's main RTP stream: to the client if there is one, most packets."""
     main: dict[int, RtpStreamCount] = {}
     for stream in streams:
         known = main.get(stream.flow)
         if known is None or (stream.to_client, stream.packets) > (known.to_client, known.packets):
             main[stream.flow] = stream
-    order = np.argsort(np.asarray(numbers, dtype=np.int64))
-    rows = [_flow_row(found, int(old), new, main.get(new), start_ns) for new, old in enumerate(order)]
-    return pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-
-
-def _flow_row(
-    found: CapturedFlowsDict, old: int, new: int, stream: RtpStreamCount | None, start_ns: int
-) -> dict[str, object]:
-    ends = (found["initiator"][old], found["responder"][old])
-    client_first = found["initiator_is_client"][old]
-    client, server = ends if client_first else ends[::-1]
-    # Pairs are (from the initiator, to it): the client's own packets go to the server.
-    to_server, to_client = (0, 1) if client_first else (1, 0)
-    row: dict[str, object] = {
-        "flow": new,
-        "session": new,
-        "protocol": protocol_name(found["protocol"][old]),
-        "server": server[0],
-        "server_port": server[1],
-        "client": client[0],
-        "client_port": client[1],
-        "media": "unknown",
-        "ssrc": stream.ssrc if stream else None,
-        "payload_type": stream.payload_type if stream else None,
-        "clock_hz": stream.clock_hz if stream else None,
-        "first_time_ns": found["first_ns"][old] - start_ns,
-        "last_time_ns": found["last_ns"][old] - start_ns,
+    names = ("ssrc", "payload_type", "clock_hz")
+    if not main:
+        return {name: pa.nulls(len(numbers), FLOW_SCHEMA.field(name).type) for name in names}
+    mains = [main.get(number) for number in numbers.tolist()]
+    return {
+        name: pa.array(
+            [None if stream is None else getattr(stream, name) for stream in mains], FLOW_SCHEMA.field(name).type
+        )
+        for name in names
     }
-    for what in ("packets", "frame_bytes", "payload_bytes"):
-        pair = found[what][old]
-        row[f"{what}_to_client"], row[f"{what}_to_server"] = pair[to_client], pair[to_server]
-    return row
 
 
 def _signalling_table(
-    rows: list[tuple[int, int, bool, RtspMessage]], found: CapturedFlowsDict, numbers: list[int], start_ns: int
+    rows: list[tuple[int, int, bool, RtspMessage]],
+    found: CapturedFlowsDict,
+    numbers: npt.NDArray[np.uint32],
+    start_ns: int,
 ) -> pa.Table:
     columns = [
         {
             "time_ns": time_ns - start_ns,
-            "flow": numbers[old],
-            "to_client": forward != found["initiator_is_client"][old],
+            "flow": int(numbers[old]),
+            "to_client": forward != bool(found["initiator_is_client"][old]),
             "method": message.method,
             "status": message.status,
             "sequence": message.sequence,

@@ -46,9 +46,9 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
         f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP), {found.frame_bytes:,} bytes, "
         f"{found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
-    described: list[dict[str, Any]] = found.describe_flows()
-    kinds = {session.session: session.kind for session in found.sessions}
-    rows = [_row(flow, kinds) for flow in (described[:shown] if shown else described)]
+    described: list[dict[str, Any]] = found.describe_flows(shown or None)
+    kinds = found.session_kinds({flow["session"] for flow in described})
+    rows = [_row(flow, kinds) for flow in described]
     header = (
         "flow",
         "session",
@@ -63,8 +63,11 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
         "RTP",
     )
     print_table(header, rows, right=(0, 6, 7, 8, 9))
-    if len(rows) < len(described):
-        print(f"... and {len(described) - len(rows):,} more flows (--flows 0 shows all)")
+    for session in found.sessions if found.signalling.num_rows else ():
+        if (play_s := found.play_s(session)) is not None:
+            print(f"session {session.session}: PLAY at {play_s:.3f} s")
+    if len(rows) < found.flows.num_rows:
+        print(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
 
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
@@ -53,13 +55,24 @@ class Inspection:
         """Sessions, by number."""
         return list_sessions(self.flows, self.signalling)
 
-    def describe_flows(self) -> list[dict[str, object]]:
-        """Return the flows as JSON has them, most frame bytes first."""
-        rows = self.flows.to_pylist()
+    def session_kinds(self, sessions: Collection[int]) -> dict[int, str]:
+        """Return the kinds of some sessions: those of a network's millions would take long."""
+        wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
+        members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
+        return {session.session: session.kind for session in list_sessions(members, self.signalling)}
+
+    def describe_flows(self, largest: int | None = None) -> list[dict[str, object]]:
+        """Return the flows as JSON has them, most frame bytes first.
+
+        Args:
+            largest: How many; None describes all.
+        """
+        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
+        order = np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))[:largest]
         offset_ns = self.origin_ns - self.start_time_ns
         streams = _streams_by_flow(self.rtp_streams)
-        described = [describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])) for row in rows]
-        return sorted(described, key=lambda flow: (-int(str(flow["frame_bytes"])), int(str(flow["flow"]))))
+        rows = self.flows.take(pa.array(order)).to_pylist()
+        return [describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])) for row in rows]
 
     def describe_flow(self, number: int) -> dict[str, object]:
         """Return one flow as JSON has it.
@@ -67,11 +80,25 @@ class Inspection:
         Raises:
             KeyError: If there is no such flow.
         """
-        for row in self.flows.to_pylist():
-            if row["flow"] == number:
-                streams = _streams_by_flow(self.rtp_streams).get(number, [])
-                return describe_flow(row, offset_ns=self.origin_ns - self.start_time_ns, streams=streams)
-        raise KeyError(number)
+        rows = self.flows.filter(pc.equal(self.flows.column("flow"), number)).to_pylist()
+        if not rows:
+            raise KeyError(number)
+        streams = _streams_by_flow(self.rtp_streams).get(number, [])
+        return describe_flow(rows[0], offset_ns=self.origin_ns - self.start_time_ns, streams=streams)
+
+    def play_s(self, session: Session) -> float | None:
+        """Return the time of a session's first RTSP PLAY after the first packet, s; None where none was seen."""
+        if session.play_time_ns is None:
+            return None
+        return s_from_ns(session.play_time_ns + self.origin_ns - self.start_time_ns)
+
+    def _describe_session(self, session: Session) -> dict[str, object]:
+        return {
+            "session": session.session,
+            "kind": session.kind,
+            "flows": list(session.flows),
+            "play_s": self.play_s(session),
+        }
 
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
@@ -83,7 +110,7 @@ class Inspection:
             "start_time_ns": self.start_time_ns,
             "duration_s": self.duration_s,
             "warnings": list(self.warnings),
-            "sessions": [{"session": s.session, "kind": s.kind, "flows": list(s.flows)} for s in self.sessions],
+            "sessions": [self._describe_session(session) for session in self.sessions],
             "flows": self.describe_flows(),
         }
 
@@ -209,7 +236,7 @@ def _with_measured_flows(
     original = [int(table.flow[index]) for index in first_packet]
     order = list(range(len(original))) if renumber else original
     rows_of = {row["flow"]: row for row in table.flows.to_pylist()}
-    pairs: dict[str, list[list[int]]] = {
+    pairs = {
         "packets": counts["packets"],
         "frame_bytes": counts["frame_bytes"],
         "payload_bytes": counts["payload_bytes"],
@@ -217,10 +244,11 @@ def _with_measured_flows(
     rows = []
     for measured, number in enumerate(order):
         row = dict(rows_of[original[measured]])
-        row.update(flow=number, first_time_ns=counts["first_ns"][measured], last_time_ns=counts["last_ns"][measured])
+        row.update(flow=number, first_time_ns=int(counts["first_ns"][measured]))
+        row.update(last_time_ns=int(counts["last_ns"][measured]))
         for what, pair in pairs.items():
             # The client is the meter's initiator: what it sends goes to the server.
-            row[f"{what}_to_server"], row[f"{what}_to_client"] = pair[measured]
+            row[f"{what}_to_server"], row[f"{what}_to_client"] = (int(number) for number in pair[measured])
         rows.append(row)
     rows.extend(row for number, row in rows_of.items() if number not in set(original) and not renumber)
     flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
@@ -236,9 +264,9 @@ def _with_measured_flows(
 def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:
     facts = {row["flow"]: row for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()}
     found: list[RtpStreamCount] = []
-    for measured, streams in enumerate(counts["rtp_streams"]):
+    for measured, stream in counts["rtp_streams"]:
         number = order[measured]
-        found.extend(_rtp_stream(stream, number, facts[number]) for stream in streams)
+        found.append(_rtp_stream(stream, number, facts[number]))
     return tuple(sorted(found, key=lambda stream: (stream.flow, -stream.packets)))
 
 

@@ -8,13 +8,16 @@ port and the same network of servers) without a long pause between them.
 
 from __future__ import annotations
 
-import ipaddress
 import itertools
+import socket
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.tables import RtpStreamCount
 from trafficgen.units import ns_from_s
@@ -32,7 +35,7 @@ _MPEG_AUDIO = 14
 _MPEG_TRANSPORT_STREAM = 33
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Session:
     """Flows of one playout.
 
@@ -40,11 +43,13 @@ class Session:
         session: Number; session 0 has the heaviest flow.
         kind: ``rtsp``, ``rtp``, ``quic``, ``http``, or the protocol of its heaviest flow.
         flows: Numbers of its flows, ascending.
+        play_time_ns: Time of the first RTSP PLAY request, ns from the table's origin; None where none was seen.
     """
 
     session: int
     kind: str
     flows: tuple[int, ...]
+    play_time_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -91,21 +96,30 @@ def group_sessions(
         rtp_streams: RTP streams, of which those within RTSP connections tell what these carry.
         rtcp_flows: Numbers of the flows that are RTCP.
     """
-    rows = [_Flow(**{name: row[name] for name in _Flow.__dataclass_fields__}) for row in flows.to_pylist()]
-    union = _Union(len(rows))
+    union = _Union(flows.num_rows)
+    control = set(signalling.column("flow").to_pylist())
+    rows = _some_flows(flows, rtcp_flows=rtcp_flows, control=control)
     by_hosts: dict[frozenset[str], list[_Flow]] = defaultdict(list)
-    interesting = {row.flow for row in rows if row.protocol == "udp" and (row.ssrc is not None)} | set(rtcp_flows)
-    for row in rows:
-        if row.flow in interesting:
+    for row in rows.values():
+        if row.flow not in control:
             by_hosts[row.hosts].append(row)
     _join_rtsp(rows, by_hosts, signalling, union)
     for together in by_hosts.values():
         _join_rtp(together, set(rtcp_flows), union)
-    _join_web(rows, union)
+    _join_web(flows, union)
     media = pa.array(_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
     flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), media)
     sessions = pa.array(union.numbers(), pa.uint32())
     return flows.set_column(flows.schema.get_field_index("session"), flows.schema.field("session"), sessions)
+
+
+def _some_flows(flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]) -> dict[int, _Flow]:
+    """Return RTP and RTCP over UDP and the RTSP connections, by number; most flows of a network are none of these."""
+    is_rtp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_valid(flows.column("ssrc")))
+    others = pa.array([*rtcp_flows, *control], flows.schema.field("flow").type)
+    wanted = pc.or_(is_rtp, pc.is_in(flows.column("flow"), others))
+    rows = flows.filter(wanted).select(list(_Flow.__dataclass_fields__)).to_pylist()
+    return {row["flow"]: _Flow(**row) for row in rows}
 
 
 def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
@@ -116,6 +130,10 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
         members[session].append(number)
     place = {number: index for index, number in enumerate(columns["flow"])}
     rtsp = set(signalling.column("flow").to_pylist())
+    plays: dict[int, int] = {}
+    for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
+        session = columns["session"][place[message["flow"]]]
+        plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
 
     def kind(numbers: list[int]) -> str:
         if rtsp.intersection(numbers):
@@ -126,7 +144,10 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
         protocol, port = str(columns["protocol"][main]), columns["server_port"][main]
         return _WEB_KINDS.get(protocol, protocol) if port in WEB_PORTS else protocol
 
-    return tuple(Session(number, kind(flows), tuple(sorted(flows))) for number, flows in sorted(members.items()))
+    return tuple(
+        Session(number, kind(flows), tuple(sorted(flows)), plays.get(number))
+        for number, flows in sorted(members.items())
+    )
 
 
 _WEB_KINDS = {"udp": "quic", "tcp": "http"}
@@ -155,7 +176,7 @@ class _Union:
 
 
 def _join_rtsp(
-    rows: list[_Flow], by_hosts: dict[frozenset[str], list[_Flow]], signalling: pa.Table, union: _Union
+    rows: dict[int, _Flow], by_hosts: dict[frozenset[str], list[_Flow]], signalling: pa.Table, union: _Union
 ) -> None:
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
@@ -182,24 +203,49 @@ def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> Non
             union.join(before.flow, after.flow)
 
 
-def _join_web(rows: list[_Flow], union: _Union) -> None:
-    groups: dict[tuple[str, str, int], list[_Flow]] = defaultdict(list)
-    for row in rows:
-        if row.server_port in WEB_PORTS and row.protocol in _WEB_KINDS:
-            groups[(row.client, _network(row.server), row.server_port)].append(row)
-    for group in groups.values():
-        group.sort(key=lambda row: row.first_time_ns)
-        last_ns = group[0].last_time_ns
-        for before, after in itertools.pairwise(group):
-            if after.first_time_ns <= last_ns + ns_from_s(WEB_PAUSE_S):
-                union.join(before.flow, after.flow)
-            last_ns = max(last_ns, after.last_time_ns)
+def _join_web(flows: pa.Table, union: _Union) -> None:
+    ports = pa.array(sorted(WEB_PORTS), flows.schema.field("server_port").type)
+    kinds = pa.array(sorted(_WEB_KINDS))
+    wanted = pc.and_(pc.is_in(flows.column("server_port"), ports), pc.is_in(flows.column("protocol"), kinds))
+    web = flows.filter(wanted)
+    if web.num_rows == 0:
+        return
+    groups = (_codes(web.column("client")), _network_codes(web.column("server")), web.column("server_port").to_numpy())
+    first_ns, last_ns = (web.column(f"{which}_time_ns").to_numpy() for which in ("first", "last"))
+    order = np.lexsort((first_ns, *groups))
+    # Where the next connection in order is of another client, network of servers or port.
+    breaks = np.any([np.diff(group[order]) != 0 for group in groups], axis=0).tolist()
+    pause_ns = ns_from_s(WEB_PAUSE_S)
+    numbers, firsts, lasts = (column[order].tolist() for column in (web.column("flow").to_numpy(), first_ns, last_ns))
+    latest_ns = lasts[0]
+    for before, is_break in enumerate(breaks):
+        after = before + 1
+        if is_break:
+            latest_ns = lasts[after]
+            continue
+        if firsts[after] <= latest_ns + pause_ns:
+            union.join(numbers[before], numbers[after])
+        latest_ns = max(latest_ns, lasts[after])
 
 
-def _network(address: str) -> str:
-    """Return the network of a server: content networks spread one player's connections over neighbours."""
-    bits = _IPV6_NETWORK_BITS if ":" in address else _IPV4_NETWORK_BITS
-    return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
+def _codes(texts: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return a number for each text, the same for the same text."""
+    return np.asarray(texts.combine_chunks().dictionary_encode().indices.to_numpy(), dtype=np.int64)
+
+
+def _network_codes(servers: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return a number for the network of each server, as content networks spread one player over neighbours."""
+    encoded = servers.combine_chunks().dictionary_encode()
+    networks = pa.array([_network(address) for address in encoded.dictionary.to_pylist()], pa.binary())
+    by_server = np.asarray(networks.dictionary_encode().indices.to_numpy(), dtype=np.int64)
+    return np.asarray(by_server[encoded.indices.to_numpy()])
+
+
+def _network(address: str) -> bytes:
+    """Return the network of a server, as the first bytes of its address."""
+    if ":" in address:
+        return socket.inet_pton(socket.AF_INET6, address)[: _IPV6_NETWORK_BITS // 8]
+    return socket.inet_pton(socket.AF_INET, address)[: _IPV4_NETWORK_BITS // 8]
 
 
 def _media(
@@ -215,18 +261,17 @@ def _media(
         if stream.channel is not None:
             inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, said))
     control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
-    columns = flows.select(["flow", "media", "ssrc", "payload_type", "clock_hz"]).to_pydict()
-    media = []
-    for index, number in enumerate(columns["flow"]):
-        if number in inside:
-            kinds = inside[number]
-            media.append(kinds.pop() if len(kinds) == 1 else "mixed")
-        elif number in control:
-            media.append("control")
-        elif columns["ssrc"][index] is not None:
-            media.append(_medium(columns["payload_type"][index], columns["clock_hz"][index], said))
-        else:
-            media.append(columns["media"][index])
+    told: dict[int, str] = dict.fromkeys(control, "control")
+    told |= {number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()}
+    columns = flows.select(["flow", "payload_type", "clock_hz"]).filter(pc.is_valid(flows.column("ssrc"))).to_pydict()
+    for number, payload_type, clock_hz in zip(*columns.values(), strict=True):
+        told.setdefault(number, _medium(payload_type, clock_hz, said))
+    media: list[str] = flows.column("media").to_pylist()
+    places = pc.index_in(
+        pa.array(list(told), flows.schema.field("flow").type), flows.column("flow").combine_chunks()
+    ).to_pylist()
+    for place, medium in zip(places, told.values(), strict=True):
+        media[place] = medium
     return media
 
 
