@@ -63,6 +63,9 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
         "RTP",
     )
     print_table(header, rows, right=(0, 6, 7, 8, 9))
+    for session in found.sessions if found.signalling.num_rows else ():
+        if (play_s := found.play_s(session)) is not None:
+            print(f"session {session.session}: PLAY at {play_s:.3f} s")
     if len(rows) < found.flows.num_rows:
         print(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from trafficgen.errors import OutputFileError
 from trafficgen.tables import PacketTable
 
 #: Whose capture an output stands for; see :func:`trafficgen.export.view.seen_by`.
@@ -83,26 +80,3 @@ class Target:
     write: Writer
     takes_view: bool = False
     takes_snaplen: bool = False
-
-
-@contextmanager
-def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Give temporary names beside ``paths``; rename them at the end, or remove them when anything fails.
-
-    Raises:
-        OutputFileError: If a file cannot be written.
-    """
-    parts = [path.with_name(f".{path.name}.part") for path in paths]
-    try:
-        yield parts
-        for part, path in zip(parts, paths, strict=True):
-            part.replace(path)
-    except OSError as error:
-        raise OutputFileError(
-            file=", ".join(str(path) for path in paths),
-            problem=f"cannot be written ({error.strerror or error})",
-            remedy="choose a folder that exists, is writable and has room",
-        ) from error
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)

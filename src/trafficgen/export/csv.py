@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.export.base import ProjectionReport, View, whole_files
+from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.view import seen_by
+from trafficgen.output_files import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 
 _BATCH_ROWS = 1 << 18

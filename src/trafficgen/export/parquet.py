@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from trafficgen.export.base import ProjectionReport, whole_files
+from trafficgen.export.base import ProjectionReport
+from trafficgen.output_files import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
-from trafficgen.export.base import ProjectionReport, View, whole_files
+from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.export.view import seen_by
+from trafficgen.output_files import whole_files
 from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, BoolArray
 

@@ -87,6 +87,20 @@ class Inspection:
         streams = _streams_by_flow(self.rtp_streams).get(number, [])
         return describe_flow(rows[0], offset_ns=self.origin_ns - self.start_time_ns, streams=streams)
 
+    def play_s(self, session: Session) -> float | None:
+        """Return the time of a session's first RTSP PLAY after the first packet, s; None where none was seen."""
+        if session.play_time_ns is None:
+            return None
+        return s_from_ns(session.play_time_ns + self.origin_ns - self.start_time_ns)
+
+    def _describe_session(self, session: Session) -> dict[str, object]:
+        return {
+            "session": session.session,
+            "kind": session.kind,
+            "flows": list(session.flows),
+            "play_s": self.play_s(session),
+        }
+
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
         return {
@@ -97,7 +111,7 @@ class Inspection:
             "start_time_ns": self.start_time_ns,
             "duration_s": self.duration_s,
             "warnings": list(self.warnings),
-            "sessions": [{"session": s.session, "kind": s.kind, "flows": list(s.flows)} for s in self.sessions],
+            "sessions": [self._describe_session(session) for session in self.sessions],
             "flows": self.describe_flows(),
         }
 

@@ -43,11 +43,13 @@ class Session:
         session: Number; session 0 has the heaviest flow.
         kind: ``rtsp``, ``rtp``, ``quic``, ``http``, or the protocol of its heaviest flow.
         flows: Numbers of its flows, ascending.
+        play_time_ns: Time of the first RTSP PLAY request, ns from the table's origin; None where none was seen.
     """
 
     session: int
     kind: str
     flows: tuple[int, ...]
+    play_time_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
         members[session].append(number)
     place = {number: index for index, number in enumerate(columns["flow"])}
     rtsp = set(signalling.column("flow").to_pylist())
+    plays: dict[int, int] = {}
+    for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
+        session = columns["session"][place[message["flow"]]]
+        plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
 
     def kind(numbers: list[int]) -> str:
         if rtsp.intersection(numbers):
@@ -138,7 +144,10 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
         protocol, port = str(columns["protocol"][main]), columns["server_port"][main]
         return _WEB_KINDS.get(protocol, protocol) if port in WEB_PORTS else protocol
 
-    return tuple(Session(number, kind(flows), tuple(sorted(flows))) for number, flows in sorted(members.items()))
+    return tuple(
+        Session(number, kind(flows), tuple(sorted(flows)), plays.get(number))
+        for number, flows in sorted(members.items())
+    )
 
 
 _WEB_KINDS = {"udp": "quic", "tcp": "http"}

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from trafficgen.errors import ModelFileError, OutputFileError
+from trafficgen.errors import ModelFileError
 from trafficgen.models.schema import Model
+from trafficgen.output_files import whole_files
 
 
 def load_model(path: str | Path) -> Model:
@@ -46,18 +47,8 @@ def save_model(model: Model, path: str | Path) -> None:
     Raises:
         OutputFileError: If the file cannot be written.
     """
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
-    try:
+    with whole_files([Path(path)]) as [part]:
         part.write_text(dump_model(model), encoding="utf-8")
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OutputFileError(
-            file=str(path),
-            problem=f"cannot be written ({error.strerror})",
-            remedy="choose a folder that exists and is writable",
-        ) from error
 
 
 def model_json_schema() -> dict[str, object]:

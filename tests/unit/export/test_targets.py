@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.export.base import whole_files
 from trafficgen.export.targets import TARGETS, target_for
+from trafficgen.output_files import whole_files
 from trafficgen.tables import PacketTable
 
 _REPORT_KEYS = [

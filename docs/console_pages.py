@@ -1,0 +1,104 @@
+"""Pages whose commands are run: ```` ```console ```` blocks get the real output, ```` ```python ```` blocks must run.
+
+A page is run from top to bottom in one temporary folder that holds the repository's ``examples``. Lines of a console
+block that begin with ``$ `` are commands; what follows is their output, stdout and stderr together. A block after the
+comment ``<!-- exits with N -->`` must exit with N. Blocks of any other language (``sh``, ``text``) are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Pages with commands, from the root of the repository.
+PAGES = (
+    "README.md",
+    *sorted(
+        str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (ROOT / "docs" / kind).glob("*.md")
+    ),
+)
+_BLOCK = re.compile(
+    r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL
+)
+_NUMBER = re.compile(r"\d[\d.,]*(e[+-]?\d+)?")
+_TIMEOUT_S = 120
+
+
+@dataclass
+class CommandFailedError(Exception):
+    """A documented command does not do what its page says."""
+
+    page: str
+    command: str
+    code: int
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.page}: `{self.command}` exits with {self.code}:\n{self.output}"
+
+
+def run_page(name: str) -> str:
+    """Return a page with the outputs that its commands give now.
+
+    Raises:
+        CommandFailedError: If one exits with another code than its page says.
+    """
+    text = (ROOT / name).read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="trafficgen-docs-") as folder:
+        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
+
+        def rerun(match: re.Match[str]) -> str:
+            code, body = int(match["code"] or 0), match["body"]
+            if match["language"] == "python":
+                _run(name, [sys.executable, "-c", body], body.partition("\n")[0], folder=folder, code=0)
+                return match[0]
+            lines = []
+            for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", body, re.MULTILINE):
+                output = _run(name, ["bash", "-o", "pipefail", "-c", command], command, folder=folder, code=code)
+                lines.append(f"$ {command}\n{output}")
+            return f"{match['exit'] or ''}```console\n{''.join(lines)}```"
+
+        return _BLOCK.sub(rerun, text)
+
+
+def same_words(before: str, after: str) -> bool:
+    """Return whether two pages differ in numbers and the width of columns at most.
+
+    Numbers of a fit may differ in their last digits between processors and versions of libraries.
+    """
+    return _masked(before) == _masked(after)
+
+
+def _masked(text: str) -> list[str]:
+    return [" ".join(_NUMBER.sub("0", line).split()) for line in text.splitlines()]
+
+
+def _run(page: str, command: list[str], shown: str, *, folder: str, code: int) -> str:
+    scripts = str(Path(sys.executable).parent)
+    environment = {
+        "PATH": os.pathsep.join([scripts, os.environ.get("PATH", "")]),
+        "HOME": folder,
+        "LC_ALL": "C.UTF-8",
+        "COLUMNS": "100",
+        "PYTHONHASHSEED": "0",
+    }
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_TIMEOUT_S,
+    )
+    if done.returncode != code:
+        raise CommandFailedError(page, shown, done.returncode, done.stdout)
+    return done.stdout
