@@ -114,6 +114,15 @@ def test_a_packet_of_an_interface_that_is_not_there_ends_the_readable_part(
     assert f"in record 2 at byte {len(good)}; 1 packets read" in found.warnings[0]
 
 
+def test_a_file_of_interfaces_alone_does_not_fill_the_memory(
+    made: SimpleNamespace, inspect_bytes: Inspect, frame: bytes
+) -> None:
+    good = made.section() + made.interface() + made.enhanced(1, frame)
+    found = inspect_bytes(good + made.interface() * (1 << 20) + made.enhanced(2, frame))
+    assert found.packets == 1
+    assert "a section has more than 1048576 interfaces" in found.warnings[0]
+
+
 _PACKERS = {"gz": lambda data: gzip.compress(data, mtime=0), "xz": lzma.compress}
 
 
