@@ -65,7 +65,7 @@ def _command_parts(name: str, command: Any) -> Iterator[str]:
     description, _, example = inspect.cleandoc(command.help).partition("Example:")
     yield f"## {name}"
     yield " ".join(description.split())
-    arguments = [parameter for parameter in command.params if not parameter.param_type_name == "option"]
+    arguments = [parameter for parameter in command.params if parameter.param_type_name != "option"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *(str(part.metavar) for part in arguments)])
     yield f"```text\n{usage}\n```"
@@ -110,8 +110,9 @@ def model_file_page() -> str:
     )
 
 
-_MODEL_INTRODUCTION = """A model file is one JSON object, the part *Model* below, in schema version {version}. Unknown keys are refused;
-units are in the names. `trafficgen models schema` prints the JSON Schema, `trafficgen models show FILE` checks a file.
+_MODEL_INTRODUCTION = """A model file is one JSON object, the part *Model* below, in schema version {version}.
+Unknown keys are refused; units are in the names. `trafficgen models schema` prints the JSON Schema,
+`trafficgen models show FILE` checks a file.
 Minor versions add keys; a new major version may change what a key means."""
 
 
@@ -135,6 +136,7 @@ def _needed(key: str, value: Mapping[str, Any], required: set[str]) -> str:
     return "`null`" if default is None else f"`{default}`".replace("`False`", "`false`").replace("`True`", "`true`")
 
 
+_CONTAINERS = {"array": "list", "object": "object"}
 _JSON_NAMES = {"null": "null", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 
 
@@ -149,10 +151,9 @@ def _type_name(value: Mapping[str, Any]) -> str:
     for key in ("anyOf", "oneOf"):
         if key in value:
             return " or ".join(_type_name(choice) for choice in value[key])
-    if value["type"] == "array":
-        return f"list of {_type_name(value['items'])}"
-    if value["type"] == "object":
-        return f"object of {_type_name(value['additionalProperties'])}"
+    inner = {"array": "items", "object": "additionalProperties"}.get(value["type"])
+    if inner is not None:
+        return f"{_CONTAINERS[value['type']]} of {_type_name(value[inner])}"
     return _JSON_NAMES[value["type"]] + _bounds(value)
 
 
@@ -188,8 +189,9 @@ def packet_table_page() -> str:
     )
 
 
-_TABLE_INTRODUCTION = """Captures, generators and exporters share one columnar table of packets. A flow table and the signalling messages
-travel with it. Times count from an origin, whose own time since 1970 is kept too.
+_TABLE_INTRODUCTION = """Captures, generators and exporters share one columnar table of packets.
+A flow table and the signalling messages travel with it.
+Times count from an origin, whose own time since 1970 is kept too.
 
 In a Parquet file the packets are the rows; origin, flow table, signalling and notes are one JSON object in the schema
 metadata under the key `trafficgen`. A CSV file `NAME.csv` has the packets, `NAME.flows.csv` beside it the flow table.
@@ -226,7 +228,8 @@ def errors_page() -> str:
     ]
     return page(
         "Errors and warnings",
-        "The command line prints an error as one line on stderr and exits with 2. Warnings are lines that begin with `warning:`.",
+        "The command line prints an error as one line on stderr and exits with 2. "
+        "Warnings are lines that begin with `warning:`.",
         f"```text\n{inspect.cleandoc(tree)}\n```",
         rest,
         table(("class", "kind of", "meaning", "attributes"), rows),
@@ -252,7 +255,8 @@ def targets_page() -> str:
     ]
     return page(
         "Export targets",
-        "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says how to use it and a report of what "
+        "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says how to "
+        "use it and a report of what "
         "the format cannot hold. `trafficgen generate` chooses by the ending of its output file.",
         table(("target", "ending", "what it writes", "`--at`", "`--snaplen`"), rows),
     )

@@ -35,7 +35,7 @@ def session_rate(path: str, *, bin_s: float) -> tuple[FloatArray, FloatArray]:
         warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # `trafficgen inspect` has said them
         session = choose_session(trafficgen.read_packets(path))
     series = rate_series(session.media_time_ns, session.media_ip_bytes, bin_s=bin_s)
-    return bin_s * np.arange(series.size_bytes.size), series.rate_kbps
+    return bin_s * np.arange(series.size_bytes.size, dtype=np.float64), series.rate_kbps
 
 
 def draw(measured: str, synthetic: str, out: Path, *, bin_s: float) -> None:
@@ -56,7 +56,8 @@ def draw(measured: str, synthetic: str, out: Path, *, bin_s: float) -> None:
         axis.grid(alpha=0.3)
     axes[-1].set_ylim(bottom=0)
     axes[-1].set_xlabel(f"time after the first media packet, s (bins of {bin_s:g} s)")
-    FigureCanvasAgg(figure).print_png(str(out), metadata={"Software": "trafficgen"})
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(str(out), metadata={"Software": "trafficgen"})
 
 
 def main() -> int:

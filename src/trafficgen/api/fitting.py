@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.api.reading import STANDARD_INPUT, Paths, as_paths, open_session
+from trafficgen.api.reading import Paths, as_paths, is_stream, open_session
 from trafficgen.calibration import Calibration, calibrate
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError
@@ -74,7 +74,7 @@ def fit(
         idle_timeout_s=idle_timeout_s,
         progress=progress,
     )
-    digests = [] if STANDARD_INPUT in names else [file_digest(Path(name)) for name in names]
+    digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
     files = [_text(Path(name).name) for name in names]
     try:
         calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,6 +80,7 @@ def inspect(
         InputFileError: If an input cannot be read at all.
     """
     names = as_paths(paths)
+    _read_once(names)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[0]
@@ -102,6 +103,7 @@ def read_packets(
         CaptureWarning: For each oddity of the input.
     """
     names = as_paths(paths)
+    _read_once(names)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[1]
@@ -139,6 +141,7 @@ def open_session(
         SelectionError: If there is no such flow or session, or nothing that carries payload to a client.
     """
     names = as_paths(paths)
+    _read_once(names)
     try:
         return _opened_session(
             names,
@@ -246,21 +249,41 @@ def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | No
     return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
 
 
+def is_stream(name: str) -> bool:
+    """Return whether an input can be read only once: standard input, a named pipe, a shell's ``<(...)``."""
+    return name == STANDARD_INPUT or (Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()))
+
+
 @contextmanager
 def _rereadable(names: list[str]) -> Iterator[list[str]]:
-    """Give names that can be read twice: standard input is kept in a temporary file meanwhile."""
-    if STANDARD_INPUT not in names:
-        yield names
-        return
-    with tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture") as spool:
-        shutil.copyfileobj(sys.stdin.buffer, spool)
-        spool.flush()
+    """Give names that can be read twice: what can be read only once is kept in a temporary file meanwhile."""
+    with ExitStack() as stack:
+        real_names = [_spooled(name, stack) if is_stream(name) else name for name in names]
         try:
-            yield [spool.name if name == STANDARD_INPUT else name for name in names]
+            yield real_names
         except CaptureError as error:
-            if error.file != spool.name:
+            given = dict(zip(real_names, names, strict=True)).get(error.file, error.file)
+            if given == error.file:
                 raise
-            raise CaptureError(file=STANDARD_INPUT, problem=error.problem, remedy=error.remedy) from error
+            raise CaptureError(file=given, problem=error.problem, remedy=error.remedy) from error
+
+
+def _spooled(name: str, stack: ExitStack) -> str:
+    spool = stack.enter_context(tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture"))  # noqa: SIM115
+    try:
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as source:
+            shutil.copyfileobj(source, spool)
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error})"
+        raise CaptureError(file=name, problem=problem, remedy="check the name and the permissions") from error
+    spool.flush()
+    return spool.name
+
+
+def _read_once(names: list[str]) -> None:
+    if names.count(STANDARD_INPUT) > 1:
+        problem = "standard input is named more than once"
+        raise CaptureError(file=STANDARD_INPUT, problem=problem, remedy="name it once")
 
 
 def _renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> Inspection:

@@ -23,6 +23,7 @@ from trafficgen.units import ns_from_s, s_from_ns
 Progress = Callable[[int, int | None], None]
 
 _PACKETS_PER_STEP = 250_000
+_LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def open_reader(
     return CaptureReader(
         [str(path) for path in paths],
         decapsulate=decapsulate,
-        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(idle_timeout_s),
+        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S)),
         keep_packets=keep_packets,
         keep_flows=keep_flows,
     )

@@ -58,13 +58,13 @@ def messages_of(*, quiet: bool, verbose: bool) -> Messages:
     return Messages(quiet=quiet, verbose=verbose)
 
 
-def positive(value: float | None, *, option: str) -> float | None:
-    """Return an option's value, checked to be above 0 and finite.
+def positive(value: float | None, *, option: str, endless: bool = False) -> float | None:
+    """Return an option's value, checked to be above 0, and finite unless it may be ``endless``.
 
     Raises:
         typer.BadParameter: If it is not.
     """
-    if value is not None and not 0 < value < math.inf:
+    if value is not None and not (0 < value < math.inf or (endless and value == math.inf)):
         raise typer.BadParameter(f"{value} is not a number above 0", param_hint=option)
     return value
 

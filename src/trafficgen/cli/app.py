@@ -58,7 +58,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            result = app(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+            result = app(args=list(arguments) if arguments is not None else None, prog_name="trafficgen", standalone_mode=False)
+        sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
         return result if isinstance(result, int) else 0
     except typer.exceptions.TyperException as error:
         print(f"trafficgen: {_usage_text(error)}", file=sys.stderr)

@@ -59,7 +59,7 @@ def fit(
         seed=seed,
         resegment=resegment,
         decapsulate=decapsulate,
-        idle_timeout_s=positive(idle_timeout, option="--idle-timeout"),
+        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
         progress=progress,
     )
     progress.close()

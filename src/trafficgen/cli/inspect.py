@@ -30,7 +30,7 @@ def inspect(
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     progress = ReadingProgress(messages)
-    timeout_s = positive(idle_timeout, option="--idle-timeout")
+    timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)
     found = trafficgen.inspect(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s, progress=progress)
     progress.close()
     messages.warn(found.warnings)

@@ -18,6 +18,7 @@ from trafficgen.tables import PacketTable, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
+_LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,9 @@ def inspect_table(
         What is in the table, and the table with its flow table measured anew (and flows split).
     """
     table = table.sorted_by_time()
-    meter = FlowMeter(idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(idle_timeout_s))
+    meter = FlowMeter(
+        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+    )
     numbers = _run(meter, table)
     counts = meter.flows()
     table, order = _with_measured_flows(table, counts, numbers, renumber=idle_timeout_s is not None)

@@ -16,6 +16,8 @@ const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Blocks that hold no packets (secrets, journals, custom data) may be long; longer than this is damage.
 const MAX_BLOCK_BYTES: usize = 16 << 20;
+/// A machine has fewer; without a limit a file of nothing else would fill the memory.
+const MAX_INTERFACES: usize = 1 << 20;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
@@ -166,6 +168,9 @@ impl PcapngReader {
     fn add_interface(&mut self, block: &[u8]) -> Result<(), Box<Stop>> {
         if block.len() < 20 {
             return Err(damaged(format!("an interface block of {} bytes is too short", block.len())));
+        }
+        if self.interfaces.len() == MAX_INTERFACES {
+            return Err(damaged(format!("a section has more than {MAX_INTERFACES} interfaces")));
         }
         let link_type = LinkType(self.u16_at(block, 8));
         let snap_bytes = self.u32_at(block, 12);

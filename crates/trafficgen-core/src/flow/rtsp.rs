@@ -45,6 +45,7 @@ const METHODS: [&[u8]; 12] = [
 ];
 const RESPONSE: &[u8] = b"RTSP/";
 const END_OF_HEADERS: &[u8] = b"\r\n\r\n";
+const RTP_HEADER_BYTES: usize = 12;
 const MAX_HEADER_BYTES: usize = 1 << 14;
 const MAX_BODY_BYTES: usize = 1 << 16;
 /// Messages kept in all; a camera that is asked for its parameters every second must not fill the memory.
@@ -61,7 +62,7 @@ struct Stream {
     partial_time_ns: i64,
     /// Bytes of an interleaved frame still to come.
     skip: usize,
-    /// The first bytes of an interleaved frame whose four-byte header is split over two segments.
+    /// The first bytes of an interleaved frame whose own or RTP header is split over two segments.
     split_header: Vec<u8>,
 }
 
@@ -112,7 +113,7 @@ impl RtspFollower {
                     // Something is missing: give the unfinished up.
                     let lost = tcp.sequence.wrapping_sub(next) as usize;
                     flush(stream, &mut self.messages, key, forward);
-                    stream.split_header.clear();
+                    give_header_up(stream);
                     stream.skip = stream.skip.saturating_sub(lost);
                     payload
                 }
@@ -127,6 +128,7 @@ impl RtspFollower {
         }
         if !whole && moves_on {
             flush(stream, &mut self.messages, key, forward);
+            give_header_up(stream);
             let cut = row.payload_bytes as usize - payload.len();
             stream.skip = stream.skip.saturating_sub(cut);
         }
@@ -173,6 +175,13 @@ fn flush(stream: &mut Stream, messages: &mut Vec<RtspMessage>, key: u32, forward
     }
 }
 
+/// Passes over an interleaved frame whose header will not become whole.
+fn give_header_up(stream: &mut Stream) {
+    if let [_, _, high, low, rest @ ..] = std::mem::take(&mut stream.split_header).as_slice() {
+        stream.skip = usize::from(u16::from_be_bytes([*high, *low])).saturating_sub(rest.len());
+    }
+}
+
 fn keep(messages: &mut Vec<RtspMessage>, message: RtspMessage) {
     if messages.len() < MAX_MESSAGES && looks_like_rtsp(&message.text) {
         messages.push(message);
@@ -204,7 +213,12 @@ fn consume(
                 stream.split_header = data.to_vec();
                 return;
             };
-            stream.skip = usize::from(u16::from_be_bytes([*high, *low]));
+            let frame_bytes = usize::from(u16::from_be_bytes([*high, *low]));
+            if rest.len() < frame_bytes.min(RTP_HEADER_BYTES) {
+                stream.split_header = data.to_vec();
+                return;
+            }
+            stream.skip = frame_bytes;
             interleaved(rest, stream.skip, row, *channel, channels);
             data = rest;
         } else {

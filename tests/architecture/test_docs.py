@@ -1,0 +1,115 @@
+"""The documentation says what the code does: pages are current, documented commands run, nothing is left out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from trafficgen import errors
+from trafficgen.cli.app import app
+from trafficgen.export import TARGETS
+from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, SIGNALLING_MEANINGS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+PAGES_THAT_RUN = [
+    "README.md",
+    *sorted(str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (DOCS / kind).glob("*.md")),
+]
+WRITTEN = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"])
+
+COMMANDS = {str(command.name): command for command in app.registered_commands}
+SUBCOMMANDS = {
+    f"{group.name} {command.name}": command
+    for group in app.registered_groups
+    if group.typer_instance is not None
+    for command in group.typer_instance.registered_commands
+}
+
+
+def _check(*pages: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(DOCS / "generate.py"), "--check", *pages],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_reference_pages_are_what_the_code_gives() -> None:
+    _check(*(f"docs/reference/{path.name}" for path in sorted(REFERENCE.glob("*.md"))))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the pages are run by bash")
+@pytest.mark.parametrize("page", PAGES_THAT_RUN)
+def test_commands_of_a_page_run_and_print_what_it_says(page: str) -> None:
+    _check(page)
+
+
+def test_every_option_of_every_command_is_documented() -> None:
+    page = (REFERENCE / "cli.md").read_text(encoding="utf-8")
+    group = typer.main.get_command(app)
+    for name in COMMANDS:
+        section = page.partition(f"## trafficgen {name}\n")[2].partition("\n## ")[0]
+        command = group.commands[name]  # type: ignore[attr-defined]
+        names = [option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)]
+        options = [option for option in names if option.startswith("-")]
+        assert options, f"{name} has no options"
+        assert [option for option in options if f"`{option}`" not in section] == []
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS | SUBCOMMANDS))
+def test_command_has_an_example_that_calls_it(name: str) -> None:
+    callback = (COMMANDS | SUBCOMMANDS)[name].callback
+    assert callback is not None
+    example = (callback.__doc__ or "").partition("Example: ")[2]
+    assert example.startswith(f"trafficgen {name}")
+    assert f"\n## trafficgen {name}\n" in (REFERENCE / "cli.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_command_has_the_function_of_its_name(name: str) -> None:
+    import trafficgen  # noqa: PLC0415 (its names are loaded on first use)
+
+    assert name in trafficgen.__all__
+    assert callable(getattr(trafficgen, name))
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_export_target_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in (REFERENCE / "export-targets.md").read_text(encoding="utf-8")
+
+
+def test_every_error_class_is_documented_and_drawn_in_the_tree() -> None:
+    page = (REFERENCE / "errors.md").read_text(encoding="utf-8")
+    drawn = set(re.findall(r"\w+(?:Error|Warning)\b", page.partition("```text\n")[2].partition("```")[0]))
+    names = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
+    assert drawn == names
+    assert {name for name in names if f"| `{name}` |" not in page} == set()
+
+
+@pytest.mark.parametrize(
+    ("columns", "meanings"),
+    [
+        pytest.param(PACKET_SCHEMA.names, PACKET_MEANINGS, id="packets"),
+        pytest.param(FLOW_SCHEMA.names, FLOW_MEANINGS, id="flows"),
+        pytest.param(SIGNALLING_SCHEMA.names, SIGNALLING_MEANINGS, id="signalling"),
+    ],
+)
+def test_every_column_has_a_meaning(columns: list[str], meanings: dict[str, str]) -> None:
+    assert list(meanings) == columns
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []

@@ -1,0 +1,175 @@
+"""Every refusal is one line on stderr with exit code 2 that says what to do, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Command = Callable[..., Any]
+TableWriter = Callable[..., str]
+
+
+def _refused(result: Any, *parts: str) -> None:
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert result.err.startswith("trafficgen: ")
+    for part in parts:
+        assert part in result.err
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--seed", "-1"], "--seed"),
+        (["--duration", "nan"], "--duration"),
+        (["--duration", "inf"], "--duration"),
+        (["--duration", "0"], "--duration"),
+        (["--duration", "0.5"], "ask for a longer duration"),
+        (["--duration", "1e12"], "ask for a shorter duration"),
+        (["--duration", "9e8", "--sessions", "1000"], "GB of memory"),
+        (["--sessions", "1000000000000"], "GB of memory"),
+        (["--sessions", "0"], "--sessions"),
+        (["--arrival-rate", "inf"], "--arrival-rate"),
+        (["--arrival-rate", "1e-300"], "ask for a higher arrival rate"),
+        (["--snaplen", "300000"], "--snaplen"),
+        (["--at", "nobody"], "--at"),
+        (["--nonsense"], "--nonsense"),
+        (["surplus"], "surplus"),
+    ],
+)
+def test_options_out_of_range_are_refused(command: Command, model_file: Path, options: list[str], part: str) -> None:
+    _refused(command("generate", str(model_file), "-o", "out.pcap", *options), part)
+    assert {entry.name for entry in Path().iterdir()} == {"model.json"}
+
+
+@pytest.mark.parametrize("out", ["out.xyz", "nowhere/out.pcap", ".", "folder.pcap", "folder.csv", "folder.parquet"])
+def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, out: str) -> None:
+    if out.startswith("folder"):
+        Path(out).mkdir()
+    before = set(Path().rglob("*"))
+    _refused(command("generate", str(model_file), "-o", out))
+    assert set(Path().rglob("*")) == before
+
+
+GAP = ("streams", 0, "phases", 0, "process", "gap_s")
+SIZE = ("streams", 0, "phases", 0, "process", "packet_bytes")
+POINTS = [{"p": 0.0, "value": 0.2}, {"p": 0.5, "value": 0.1}, {"p": 1.0, "value": 0.3}]
+QUANTILES = {"unit": "s", "family": "quantiles", "quantiles": POINTS, "observations": 1}
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "part"),
+    [
+        (("extra",), 1, "extra"),
+        (("streams",), [], "streams"),
+        (("schema_version",), "2.0", "it has schema version 2.0, this trafficgen reads 1.0"),
+        (("schema_version",), 1.0, "schema_version"),
+        (("startup", "silence_s", "value"), 1e18, "longer than"),
+        ((*GAP, "params", "scale"), float("nan"), "gap_s.params.scale"),
+        ((*GAP, "params", "scale"), -1.0, "positive"),
+        ((*GAP, "params", "scale"), "0.1", "gap_s.params.scale"),
+        ((*GAP, "params", "scale"), 1e-13, "GB of memory"),
+        ((*GAP, "params", "loc"), -5.0, "correct gap_s"),
+        ((*GAP, "params"), {"loc": 0.0}, "a, loc, scale"),
+        ((*GAP, "family"), "cauchy", "family"),
+        ((*GAP, "unit"), "bytes", "the unit must be 's'"),
+        (GAP, QUANTILES, "values that do not fall"),
+        ((*SIZE, "atoms"), [{"value": 70_000, "p": 0.5}], "70000 bytes"),
+        ((*SIZE, "atoms"), [{"value": 100, "p": 0.7}, {"value": 200, "p": 0.7}], "1.4"),
+        ((*SIZE, "maximum"), 50, "minimum"),
+        (("streams", 0, "phases", 0, "duration_s"), 0, "duration_s"),
+        (("streams", 0, "phases", 0, "duration_s"), 1e15, "duration_s"),
+        (("streams", 0, "phases", 0, "rate_bps"), -1.0, "rate_bps"),
+        (("streams", 0, "transport", "server_port"), 70_000, "server_port"),
+        (("streams", 0, "transport", "ip_version"), 6, "needs 48"),
+    ],
+)
+def test_models_that_cannot_be_played_are_refused(
+    command: Command, model_file: Path, place: tuple[str | int, ...], value: object, part: str
+) -> None:
+    model = json.loads(model_file.read_text())
+    inner = model
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    model_file.write_text(json.dumps(model))
+    _refused(command("generate", str(model_file), "-o", "out.pcap"), part)
+    assert {entry.name for entry in Path().iterdir()} == {"model.json"}
+
+
+def test_a_later_model_version_is_named_where_its_keys_are_not_known(command: Command, model_file: Path) -> None:
+    model = {**json.loads(model_file.read_text()), "schema_version": "1.9", "novelty": 1}
+    model_file.write_text(json.dumps(model))
+    _refused(command("models", "show", str(model_file)), "schema version 1.9", "newer")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
+def test_files_that_are_no_models_are_refused(command: Command, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bad.json").write_bytes(content)
+    _refused(command("models", "show", "bad.json"), "bad.json")
+    _refused(command("generate", "bad.json", "-o", "out.pcap"), "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("time_s", "columns", "part"),
+    [
+        ([], {}, "none of the 0 packets"),
+        ([0.0], {}, "3 observations needed"),
+        ([0.0, 1.0], {}, "3 observations needed"),
+        ([0.0] * 20, {}, "different times"),
+        (np.arange(50) * 0.1, {"to_client": False}, "give a capture of what a server sends to a client"),
+        (np.arange(50) * 0.1, {"ip_bytes": 28}, "none of the 50 packets carries payload"),
+        (np.arange(50) * 0.1, {"flows": [{"flow": 0, "protocol": "sctp"}]}, "only UDP and TCP"),
+        (np.arange(50) * 0.1, {"flows": [{"flow": 0, "media": "control"}]}, "none of the 50 packets"),
+        ([0.0, 1.0, 2.0, 3e9], {}, "the clock jumped"),
+        (np.arange(20) * 0.1, {"flow": np.arange(20)}, "media packets in one flow"),
+    ],
+)
+def test_captures_that_cannot_be_fitted_are_refused_by_name(
+    command: Command, write_table: TableWriter, time_s: Any, columns: dict[str, Any], part: str
+) -> None:
+    name = write_table(time_s, **columns)
+    _refused(command("fit", name, "-o", "out.json"), f"trafficgen: {name}: ", part)
+    assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize("choice", [["--flow", "7"], ["--session", "7"]])
+def test_flows_and_sessions_that_are_not_there_are_refused(
+    command: Command, table_file: Path, choice: list[str]
+) -> None:
+    _refused(command("fit", str(table_file), *choice), f"there is no {choice[0][2:]} 7; there are")
+    _refused(command("compare", str(table_file), str(table_file), *choice), "7")
+    if choice[0] == "--flow":
+        _refused(command("export", str(table_file), "--to", "pcap", "-o", "out", *choice), "flow 7")
+        assert not Path("out").exists()
+
+
+def test_comparing_with_nothing_names_the_side_that_is_empty(
+    command: Command, table_file: Path, write_table: TableWriter
+) -> None:
+    empty = write_table([])
+    _refused(command("compare", str(table_file), empty), f"trafficgen: {empty}: ")
+
+
+@pytest.mark.parametrize("limit", ["gap_s.ks", "gap_s.ks=x", "nonsense=1", "=1", "gap_s.ks=nan"])
+def test_limits_that_mean_nothing_are_refused(command: Command, table_file: Path, limit: str) -> None:
+    result = command("compare", str(table_file), str(table_file), "--fail-above", limit)
+    _refused(result)
+
+
+def test_unknown_targets_and_commands_are_refused(command: Command, table_file: Path) -> None:
+    _refused(command("export", str(table_file), "--to", "nonsense", "-o", "out"), "targets are pcap")
+    _refused(command("nonsense"), "nonsense")
+
+
+def test_without_a_command_the_help_is_shown(command: Command) -> None:
+    result = command()
+    assert result.code == 2
+    assert "Usage: trafficgen" in result.out
+    assert result.err.count("\n") == 1
