@@ -153,6 +153,8 @@ def _change_points(cycles: Cycles) -> IntArray:
     variance = _rate_variance(rate) * float(np.average(duration_s, weights=duration_s)) / step_s
     variance = max(variance, 1e-6 * float(np.mean(series)) ** 2)
     shortest = _STEPS_PER_CYCLE if cycles.paused else _STEPS_PER_CYCLE * _FEWEST_CYCLES_OF_SEGMENT
+    if len(cycles) < 2 or steps < 2 * shortest:
+        return np.array([0, len(cycles)], dtype=np.int64)
     found = ruptures.KernelCPD(kernel="linear", min_size=shortest).fit(series[:, None] / np.sqrt(variance))
     changes_s = np.asarray(found.predict(pen=_PENALTY * np.log(len(cycles)))[:-1], dtype=np.float64) * step_s
     nearest = np.searchsorted((ends_s[:-1] + ends_s[1:]) / 2, changes_s) + 1

@@ -56,34 +56,43 @@ def _common(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are one line on stderr."""
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            result = app(args=list(arguments) if arguments is not None else None, prog_name="trafficgen", standalone_mode=False)
-        sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
-        return result if isinstance(result, int) else 0
-    except typer.exceptions.TyperException as error:
-        print(f"trafficgen: {_usage_text(error)}", file=sys.stderr)
-        return USAGE_ERROR
-    except TrafficgenError as error:
-        print(f"trafficgen: {_one_line(str(error))}", file=sys.stderr)
-        return USAGE_ERROR
-    except MemoryError:
-        print("trafficgen: this machine has too little memory for it; choose fewer flows or packets", file=sys.stderr)
+        return _outcome(arguments)
+    except (typer.exceptions.TyperException, TrafficgenError, MemoryError) as error:
+        print(f"trafficgen: {_error_text(error)}", file=sys.stderr)
         return USAGE_ERROR
     except (KeyboardInterrupt, typer.Abort):
         print("trafficgen: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer has met it before us
+            return 0
+        raise
     except BrokenPipeError:
         # The reader of our output has gone, as `head` does; what it wanted it has.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
+def _outcome(arguments: Sequence[str] | None) -> int:
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        given = list(arguments) if arguments is not None else None
+        result = app(args=given, prog_name="trafficgen", standalone_mode=False)
+    sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
+    if result == INTERRUPTED:  # typer has turned the interrupt into a result
+        raise KeyboardInterrupt
+    return result if isinstance(result, int) else 0
+
+
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"warning: {_one_line(str(message))}", file=sys.stderr)
 
 
-def _usage_text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "this machine has too little memory for it; choose fewer flows or packets"
+    if isinstance(error, TrafficgenError):
+        return _one_line(str(error))
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return f"{_one_line(text)} (see trafficgen --help)"
 
