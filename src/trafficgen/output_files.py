@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,11 @@ def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         if path.is_dir():
             remedy = "give the name of a file in it"
             raise OutputFileError(file=str(path), problem="cannot be written (it is a folder)", remedy=remedy)
-    renamed = {path: path.with_name(f".{path.name}.part") for path in targets if path.is_file() or not path.exists()}
+    renamed = {
+        path: path.with_name(f".{path.name}.{os.getpid()}.part")
+        for path in targets
+        if path.is_file() or not path.exists()
+    }
     try:
         yield [renamed.get(path, path) for path in targets]
         for path, part in renamed.items():

@@ -14,6 +14,7 @@ def compare(
     flow: int | None = None,
     session: int | None = None,
     every: bool = False,
+    upload: bool = False,
     seed: int = 0,
     undo_offload: bool = True,
     progress: Progress | None = None,
@@ -26,6 +27,7 @@ def compare(
         flow: Number of the flow that is compared, on both sides.
         session: Number of the session that is compared, on both sides; without a choice, the one that `fit` would take.
         every: Compare all sessions as one.
+        upload: Take the reference's packets to its servers, as `fit` with ``upload`` does.
         seed: Seed of the baselines, >= 0.
         undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit` does.
         progress: Called with bytes read so far and in all.
@@ -35,7 +37,7 @@ def compare(
         SelectionError: If there is no such flow or session.
     """
     views = [
-        open_session(paths, flow=flow, session=session, every=every, progress=progress).view
-        for paths in (reference, candidate)
+        open_session(paths, flow=flow, session=session, every=every, upload=turn, progress=progress).view
+        for paths, turn in ((reference, upload), (candidate, False))
     ]
     return compare_tables(views[0], views[1], seed=seed, undo_offload=undo_offload)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.api.reading import Paths, as_paths, is_stream, open_session
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
 from trafficgen.calibration import Calibration, calibrate
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError
+from trafficgen.flows import heaviest_upload
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
 
@@ -42,6 +43,7 @@ def fit(
     *,
     flow: int | None = None,
     session: int | None = None,
+    upload: bool = False,
     seed: int = 0,
     resegment: bool = True,
     decapsulate: bool = False,
@@ -54,6 +56,7 @@ def fit(
         paths: One or several capture files, or one packet table; ``-`` is standard input.
         flow: Number of a flow that is to be fitted alone.
         session: Number of a session; without a choice, the one that carries most bytes to a client.
+        upload: Fit what goes to the servers: the end that sends the media is then called the server.
         seed: Seed of the resampling behind intervals and p-values, >= 0.
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
@@ -70,6 +73,7 @@ def fit(
         names,
         flow=flow,
         session=session,
+        upload=upload,
         decapsulate=decapsulate,
         idle_timeout_s=idle_timeout_s,
         progress=progress,
@@ -79,12 +83,27 @@ def fit(
     try:
         calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
     except CalibrationError as error:
+        if hint := _upload_warning(opened):
+            raise CalibrationError(f"{', '.join(names)}: {error}; {hint[0]}") from None
         raise error.at(", ".join(names)) from None
     return Fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
-        warnings=(*opened.inspection.warnings, *calibration.warnings),
+        warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
     )
+
+
+def _upload_warning(opened: OpenedSession) -> list[str]:
+    """Return a warning where more goes the other way than the session brings to its client."""
+    view = opened.view
+    fitted_bytes = int(view.table.payload_bytes[view.media].sum())
+    flow, sent_bytes = heaviest_upload(opened.inspection.flows)
+    if sent_bytes <= fitted_bytes:
+        return []
+    return [
+        f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the {fitted_bytes} that are fitted "
+        "here: --upload fits that direction"
+    ]
 
 
 def _text(name: str) -> str:

@@ -30,6 +30,7 @@ from trafficgen.flows import (
     group_sessions,
     heaviest_session,
     inspect_table,
+    turned_round,
 )
 from trafficgen.tables import PacketTable
 
@@ -119,6 +120,7 @@ def open_session(
     flow: int | None = None,
     session: int | None = None,
     every: bool = False,
+    upload: bool = False,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
     progress: Progress | None = None,
@@ -132,6 +134,7 @@ def open_session(
         flow: Number of a flow that is to be taken alone.
         session: Number of a session; without a choice, the one that carries most bytes to a client.
         every: Take all sessions as one.
+        upload: Turn all flows round: what goes to a server is taken for what goes to a client.
         decapsulate: As for :func:`inspect`.
         idle_timeout_s: As for :func:`inspect`.
         progress: As for :func:`inspect`.
@@ -148,6 +151,7 @@ def open_session(
             flow=flow,
             session=session,
             every=every,
+            upload=upload,
             decapsulate=decapsulate,
             idle_timeout_s=idle_timeout_s,
             progress=progress,
@@ -162,17 +166,21 @@ def _opened_session(
     flow: int | None,
     session: int | None,
     every: bool,
+    upload: bool,
     decapsulate: bool,
     idle_timeout_s: float | None,
     progress: Progress | None,
 ) -> OpenedSession:
     table = read_table_file(names)
     if table is not None:
+        table = turned_round(table) if upload else table
         inspection, table = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
         return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
     with _rereadable(names) as real_names:
         scan = scan_capture(real_names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
         inspection = _renamed(_inspection(scan), names, real_names)
+        if upload:
+            inspection = inspection.turned_round()
         wanted = _wanted_flows(inspection, flow=flow, session=session, every=every)
         read = read_capture(
             real_names,
@@ -182,7 +190,8 @@ def _opened_session(
             scan=scan,
             progress=progress,
         )
-    table = replace(read.table, flows=inspection.flows)
+    packets = turned_round(read.table) if upload else read.table
+    table = replace(packets, flows=inspection.flows)
     if not every and flow is None and session is None:
         session = heaviest_session(inspection.flows)
     return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))

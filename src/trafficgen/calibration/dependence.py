@@ -44,12 +44,15 @@ class Hurst:
 
 
 def estimate_hurst(series: FloatArray) -> Hurst | None:
-    """Return the Hurst parameter by the wavelet estimator, or None where the series is too short or constant.
+    """Return the Hurst parameter by the wavelet estimator, or None where the series does not have one.
+
+    It has none where it is too short or constant, or where the whole interval lies outside [0, 1]: a level shift, a
+    strict period or a strictly constant rate.
 
     The logarithm of the mean squared wavelet coefficient grows with the octave by 2 H - 1; the slope is found by
     weighted least squares with the known bias and variance of the logarithm, from the first octave from which on a
     straight line is not rejected.
-    A slope beyond what H in [0, 1] gives (of a level shift, of a strict period) is cut to that range.
+    An interval that reaches beyond [0, 1] is cut to that range.
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
@@ -73,6 +76,8 @@ def estimate_hurst(series: FloatArray) -> Hurst | None:
             break
     slope, slope_variance, _ = _weighted_line(octave[first:], log_energy[first:], variance[first:])
     value, half_width = (slope + 1) / 2, _Z * float(np.sqrt(slope_variance)) / 2
+    if value + half_width <= 0 or value - half_width >= 1:
+        return None
     low, value, high = np.clip([value - half_width, value, value + half_width], 0.0, 1.0).tolist()
     return Hurst(value=value, low=low, high=high, first_octave=first + 1)
 

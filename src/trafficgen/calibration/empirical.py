@@ -63,17 +63,21 @@ def _worst_fit(p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: 
 
 
 def _mean_keeping(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray:
-    """Return values for the points such that means between neighbours, and the mean of all, are those of the sample."""
+    """Return values for the points such that means between neighbours, and the mean of all, are those of the sample.
+
+    No point leaves the stretch between its neighbours' own values: the law stays close to the sample even where the
+    means cannot be met, as in a few values that are far apart.
+    """
     value = sample[index].copy()
+    lowest, highest = value[:-2].copy(), value[2:].copy()
     weight = np.diff(p)
     total = np.concatenate(([0.0], np.cumsum(sample)))
     # A sample value counts half on either side of its point, wholly at the two ends.
     below = total[index] + 0.5 * sample[index]
     below[0], below[-1] = 0.0, total[-1]
     target = np.diff(below) / sample.size
-    lowest, highest = value[0], value[-1]
     for _ in range(_SWEEPS):
         short = target - weight * (value[:-1] + value[1:]) / 2
         moved = value[1:-1] + (short[:-1] + short[1:]) / (weight[:-1] + weight[1:])
-        value[1:-1] = np.clip(np.maximum.accumulate(moved), lowest, highest)
+        value[1:-1] = np.maximum.accumulate(np.clip(moved, lowest, highest))
     return value

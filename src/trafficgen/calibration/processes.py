@@ -35,7 +35,13 @@ class FittedProcess:
 
 
 def fit_process(
-    time_ns: IntArray, ip_bytes: IntArray, *, threshold_s: float | None, tick_s: float, generator_of: GeneratorOf
+    time_ns: IntArray,
+    ip_bytes: IntArray,
+    *,
+    threshold_s: float | None,
+    tick_s: float,
+    generator_of: GeneratorOf,
+    span_ns: tuple[int, int] | None = None,
 ) -> FittedProcess:
     """Fit the packet process of one stream in one phase.
 
@@ -48,13 +54,14 @@ def fit_process(
         threshold_s: Largest gap within a burst, s, or None.
         tick_s: Granularity of the clock, s.
         generator_of: Gives the random stream of each quantity's bootstrap.
+        span_ns: Start and end of the phase, ns; None where its first and last packets are.
     """
     fit = _Fitter(generator_of, tick_s)
     if threshold_s is not None:
         bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
         many = bursts.packets.size >= _FEWEST_BURSTS
         if many and float(bursts.packets.mean()) > _SMALLEST_MEAN_PACKETS:
-            return FittedProcess(_bursts(bursts, time_ns, ip_bytes, fit), fit.problems)
+            return FittedProcess(_bursts(bursts, time_ns, ip_bytes, fit, span_ns=span_ns), fit.problems)
     process = RenewalProcess(
         gap_s=fit.law("gap_s", gaps_s(time_ns), "s"),
         packet_bytes=fit.law("packet_bytes", ip_bytes.astype(np.float64), "bytes"),
@@ -79,13 +86,15 @@ class _Fitter:
         return fitted.law
 
 
-def _bursts(bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter) -> BurstProcess:
+def _bursts(
+    bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter, *, span_ns: tuple[int, int] | None
+) -> BurstProcess:
     last = np.zeros(time_ns.size, dtype=np.bool_)
     last[bursts.last] = True
     sizes = ip_bytes.astype(np.float64)
     return BurstProcess(
         threshold_s=bursts.threshold_s,
-        spacing_s=fit.law("spacing_s", _spacings_s(bursts), "s"),
+        spacing_s=fit.law("spacing_s", _spacings_s(bursts, span_ns=span_ns), "s"),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
         gap_within_s=fit.law("gap_within_s", gaps_s(time_ns)[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", sizes[~last], "bytes"),
@@ -93,12 +102,16 @@ def _bursts(bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter)
     )
 
 
-def _spacings_s(bursts: Bursts) -> FloatArray:
-    """Return the spacings, s, with that of the last burst where the burst alone is longer than the mean of the others.
+def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int] | None) -> FloatArray:
+    """Return the spacings, s, with that of the last burst where it is longer than the mean of the others.
 
-    The next burst never comes, so the last spacing is known to be no shorter than its burst. Leaving it out would give
-    a few bursts, of which the last fills half of the phase, twice the rate of the phase.
+    The burst after the last one is not seen. The phase is closed to a ring: what is left of it after the last burst's
+    start and before the first one's is the last spacing, so that all spacings together are the phase. Left out, it
+    would give a few bursts of which the last fills half of the phase twice the phase's rate.
     """
     seen_s = bursts.spacing_s
     last_s = s_from_ns(int(bursts.end_ns[-1] - bursts.start_ns[-1])) + bursts.threshold_s
+    if span_ns is not None:
+        start_ns, end_ns = span_ns
+        last_s = max(last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns))
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s

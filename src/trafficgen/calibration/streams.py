@@ -91,17 +91,18 @@ def _fit_stream(
         def generator_of(quantity: str, place: str = f"{name}/{phase_name}") -> np.random.Generator:
             return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
 
+        start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
         found = fit_process(
             time_ns[start:stop],
             ip_bytes[start:stop],
             threshold_s=threshold_s,
             tick_s=tick_s,
             generator_of=generator_of,
+            span_ns=(view.first_media_ns + ns_from_s(start_s), view.first_media_ns + ns_from_s(end_s)),
         )
         if found.problems:
             each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
             to.warnings.append(f"{name}, {phase_name}: no family fits, smoothed empirical laws stand in: {each}")
-        start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
         fitted.append(
             Phase(
                 name=phase_name,

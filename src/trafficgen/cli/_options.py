@@ -30,6 +30,9 @@ SessionChoice = Annotated[
     int | None,
     typer.Option("--session", min=0, help="Take this session; default: the one that carries most bytes to a client."),
 ]
+Upload = Annotated[
+    bool, typer.Option("--upload", help="Take the packets to the servers of the capture: what was uploaded.")
+]
 Decapsulate = Annotated[
     bool, typer.Option("--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo).")
 ]

@@ -31,6 +31,10 @@ class Messages:
         if not self.quiet:
             print(text, file=sys.stderr)
 
+    def fail(self, text: str) -> None:
+        """Say why the exit code is not 0; nothing silences that."""
+        print(text, file=sys.stderr)
+
     def detail(self, text: str) -> None:
         """Say something that only a curious person wants to know."""
         if self.verbose and not self.quiet:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
+from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Upload, Verbose, messages_of
 from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
 
 
@@ -16,6 +16,7 @@ def compare(
     candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")],
     flow: FlowChoice = None,
     session: SessionChoice = None,
+    upload: Upload = False,
     every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
     fail_above: Annotated[
         list[str] | None,
@@ -43,6 +44,7 @@ def compare(
         candidate,
         flow=flow,
         session=session,
+        upload=upload,
         every=every,
         seed=seed,
         undo_offload=undo_offload,
@@ -55,14 +57,14 @@ def compare(
     else:
         _render(comparison)
     for limit in exceeded:
-        messages.say(f"failed: {limit}")
+        messages.fail(f"failed: {limit}")
     if exceeded:
         raise typer.Exit(1)
 
 
 def _render(comparison: trafficgen.Comparison) -> None:
     baselines = comparison.flat_baselines()
-    header = ("metric", "candidate", *baselines, "beats", "ties with")
+    header = ("metric", "candidate", *baselines, "beats", "ties with", "loses to")
     rows = [
         (
             name,
@@ -70,7 +72,15 @@ def _render(comparison: trafficgen.Comparison) -> None:
             *(number(metrics.get(name, float("nan")), digits=3) for metrics in baselines.values()),
             ", ".join(comparison.wins.get(name, [])),
             ", ".join(comparison.ties.get(name, [])),
+            ", ".join(_closer(comparison, baselines, name)),
         )
         for name, value in comparison.flat().items()
     ]
     print_table(header, rows, right=tuple(range(1, 2 + len(baselines))))
+
+
+def _closer(comparison: trafficgen.Comparison, baselines: dict[str, dict[str, float]], name: str) -> list[str]:
+    """Return the baselines that come closer than the candidate by more than chance."""
+    met = {*comparison.wins.get(name, []), *comparison.ties.get(name, [])}
+    value = comparison.flat()[name]
+    return [other for other, metrics in baselines.items() if other not in met and metrics.get(name, value) < value]

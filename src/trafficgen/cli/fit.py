@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,11 +17,16 @@ from trafficgen.cli._options import (
     Quiet,
     Seed,
     SessionChoice,
+    Upload,
     Verbose,
     messages_of,
     positive,
 )
 from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json
+from trafficgen.units import kbps_from_bps
+
+if TYPE_CHECKING:
+    from trafficgen.models import Phase
 
 
 def fit(
@@ -31,6 +36,7 @@ def fit(
     ] = None,
     flow: FlowChoice = None,
     session: SessionChoice = None,
+    upload: Upload = False,
     seed: Seed = 0,
     resegment: Annotated[
         bool,
@@ -56,6 +62,7 @@ def fit(
         captures,
         flow=flow,
         session=session,
+        upload=upload,
         seed=seed,
         resegment=resegment,
         decapsulate=decapsulate,
@@ -88,7 +95,19 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     if dependence["hurst"] is not None:
         low, high = number(dependence["hurst_low"]), number(dependence["hurst_high"])
         print(f"Hurst      {number(dependence['hurst'])} [{low}, {high}]")
-    print(f"gaps are generated as {dependence['model']}")
+    print(f"gaps are generated as {dependence['model']}; the model plays, stream by stream:")
+    for stream in model.streams:
+        for phase in stream.phases:
+            print(f"  {stream.name}, {phase.name}: {_process_in_words(phase)}")
+
+
+def _process_in_words(phase: Phase) -> str:
+    span = f"{number(phase.start_s)} to {number(phase.end_s)} s at {number(kbps_from_bps(phase.rate_bps))} kbps"
+    process = phase.process
+    if process.kind == "bursts":
+        packets, spacing_s = process.burst_packets.distribution().mean, process.spacing_s.distribution().mean
+        return f"{span}, {number(packets)} packets every {number(spacing_s)} s"
+    return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 
 def _render_phases(phases: dict[str, Any]) -> None:
@@ -111,7 +130,8 @@ def _render_law(name: str, law: dict[str, Any] | None) -> None:
     params = ", ".join(f"{key}={number(value)}" for key, value in law["params"].items())
     atoms = ", ".join(f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", []))
     atoms = f"; atoms {atoms}" if atoms else ""
-    print(f"{name}: {law['family']}({params}){atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
+    family = f"{law['family']}({params})" if params else "no continuous part"
+    print(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
 
 
 def _render_bursts(bursts: dict[str, Any] | None) -> None:

@@ -6,6 +6,7 @@ from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.media import media_packets
 from trafficgen.flows.rates import RateSeries, mean_rate_kbps, rate_series, sliding_mean_rates_kbps
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
+from trafficgen.flows.reversal import heaviest_upload, turned_round
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
 from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
@@ -26,6 +27,7 @@ __all__ = [
     "gaps_within_flows_s",
     "group_sessions",
     "heaviest_session",
+    "heaviest_upload",
     "infer_mtu_bytes",
     "inspect_table",
     "list_sessions",
@@ -37,4 +39,5 @@ __all__ = [
     "segment_bursts",
     "sliding_mean_rates_kbps",
     "spread_over_tick",
+    "turned_round",
 ]

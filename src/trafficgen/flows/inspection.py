@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
+from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.tables import PacketTable, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
@@ -61,6 +62,11 @@ class Inspection:
         wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
         members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
         return {session.session: session.kind for session in list_sessions(members, self.signalling)}
+
+    def turned_round(self) -> Inspection:
+        """Return the same with server and client exchanged, as an upload is looked at."""
+        streams = tuple(replace(stream, to_client=not stream.to_client) for stream in self.rtp_streams)
+        return replace(self, flows=turned_round_flows(self.flows), rtp_streams=streams)
 
     def describe_flows(self, largest: int | None = None) -> list[dict[str, object]]:
         """Return the flows as JSON has them, most frame bytes first.

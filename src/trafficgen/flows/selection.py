@@ -15,7 +15,7 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
-_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or mark its packets as going to the client"
+_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction (--upload)"
 
 
 @dataclass(frozen=True)

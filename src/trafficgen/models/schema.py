@@ -118,7 +118,10 @@ class Phase(ModelPart):
     name: PhaseName = Field(description="buffering: faster than it plays; playout: as it plays.")
     start_s: float = Field(ge=0, le=LONGEST_S, description="Start after the session's first media packet, s.")
     duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
-    rate_bps: float = Field(ge=0, description="Mean IP rate to the client over the phase, bit/s.")
+    rate_bps: float = Field(
+        ge=0,
+        description="Mean IP rate of the capture in the phase, bit/s; what is played is the process.",
+    )
     process: PacketProcess = Field(description="How packets are placed and sized.")
 
     @property

@@ -27,3 +27,14 @@ def test_mean_and_distribution_of_a_heavy_tailed_mixture_are_kept(size: int) -> 
 def test_smallest_and_largest_value_are_kept() -> None:
     sample = np.random.default_rng(0).exponential(1.0, 1000)
     assert law_of(sample).support == (sample.min(), sample.max())
+
+
+def test_few_values_far_apart_stay_where_they_are() -> None:
+    # Pauses of an audio stream: regular ones, and a few much longer and shorter.
+    regular = np.random.default_rng(2).normal(2.0, 0.01, 18)
+    sample = np.sort(np.concatenate(([0.2, 0.9, 1.4], regular, [3.1, 4.4])))
+    law = law_of(sample)
+    steps = (np.arange(sample.size) + 0.5) / sample.size
+    # Points at the middle of each step: the law is nowhere further from the sample than a step and a half.
+    np.testing.assert_allclose(law.cdf(sample), steps, atol=1.5 / sample.size)
+    assert law.mean == pytest.approx(sample.mean(), rel=0.05)

@@ -43,6 +43,7 @@ pub struct Counts {
     pub last_ns: Option<i64>,
     /// Packets that the capture kept only the beginning of.
     pub cut_by_snaplen: u64,
+    /// Most bytes kept of one of those.
     pub longest_captured_bytes: u32,
     /// IP packets whose headers are cut or wrong.
     pub undecodable: u64,
@@ -240,8 +241,10 @@ fn note_jump(step_ns: i64, counts: &mut Counts) {
 #[inline]
 fn note_length(record: &Record<'_>, counts: &mut Counts) {
     let captured = record.data.len() as u32;
-    counts.longest_captured_bytes = counts.longest_captured_bytes.max(captured);
-    counts.cut_by_snaplen += u64::from(captured < record.original_bytes);
+    if captured < record.original_bytes {
+        counts.cut_by_snaplen += 1;
+        counts.longest_captured_bytes = counts.longest_captured_bytes.max(captured);
+    }
 }
 
 #[cold]
