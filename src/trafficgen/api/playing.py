@@ -144,19 +144,11 @@ def _target_of(out: str | Path) -> Target:
     return target
 
 
-_USES = {
-    "pcap": "Replay it with `tcpreplay -i INTERFACE {file}`, or open it with any tool that reads pcap.",
-    "pcapng": "Open it with any tool that reads pcapng; `editcap -F pcap` makes a pcap of it.",
-    "csv": "One line a packet, times in ns; the flows it names are in the file beside it, by column `flow`.",
-    "parquet": "Read it with any Parquet library, or `trafficgen.read_packets`; the flow table is in the metadata.",
-}
-
-
 def _readme(report: ProjectionReport) -> str:
     lacks = "".join(f"- {text}\n" for text in report.cannot_express) or "- nothing\n"
     return (
         f"# {report.target} export by trafficgen\n\n"
-        f"{_USES[report.target].format(file=report.files[0])}\n\n"
+        f"{TARGETS[report.target].use.format(file=report.files[0])}\n\n"
         f"{report.packets} packets, {report.bytes_after} IP bytes, in {', '.join(report.files)}.\n\n"
         f"What this format cannot hold of the packet table:\n\n{lacks}"
     )

@@ -71,6 +71,7 @@ class Target:
         name: Name on the command line.
         suffix: Ending of the file that is written.
         write: The writer.
+        use: How the file is used, a sentence for the README beside it; ``{file}`` stands for its name.
         takes_view: Whether ``write`` has the option ``view``.
         takes_snaplen: Whether ``write`` has the option ``snaplen_bytes``.
         takes_raise_small: Whether ``write`` has the option ``raise_small``.
@@ -79,6 +80,7 @@ class Target:
     name: str
     suffix: str
     write: Writer
+    use: str
     takes_view: bool = False
     takes_snaplen: bool = False
     takes_raise_small: bool = False

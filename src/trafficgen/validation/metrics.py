@@ -28,7 +28,7 @@ _ACF_SAMPLE = "rate.0.5"
 def compute_metrics(
     reference: Measurement, candidate: Measurement, *, reference_view: SessionView, candidate_view: SessionView
 ) -> Metrics:
-    """Return the metrics of ``interface.md``, section `compare`."""
+    """Return the metrics of a comparison, nested as `compare --json` prints them."""
     bins_s = variance_time_bins_s(reference_s=reference.span_s, candidate_s=candidate.span_s)
     curves = [
         rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
