@@ -39,14 +39,11 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
 }
 
 impl CaptureReader {
-    fn initiators(&self) -> Vec<bool> {
-        initiators_are_clients(self.ingest.keys(), self.ingest.meter().flows())
-    }
-
-    fn plan(&self, number: Vec<u32>) -> FlowPlan {
+    fn plan(&mut self, number: Vec<u32>) -> FlowPlan {
+        let (keys, meter) = self.ingest.flows();
         let sources = |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
-        let rtp_sources = self.ingest.meter().flows().iter().map(sources).collect();
-        FlowPlan { number, initiator_is_client: self.initiators(), rtp_sources }
+        let rtp_sources = meter.flows().iter().map(sources).collect();
+        FlowPlan { number, initiator_is_client: initiators_are_clients(keys, meter.flows()), rtp_sources }
     }
 }
 
@@ -117,10 +114,11 @@ impl CaptureReader {
     }
 
     /// Counts of the flows with their ends: a dictionary of arrays, one entry a flow; addresses as Arrow has texts.
-    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let flows = self.ingest.meter().flows();
+    fn flows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (all_keys, meter) = self.ingest.flows();
+        let flows = meter.flows();
         let result = counts_to_python(py, flows)?;
-        let keys = || flows.iter().map(|flow| &self.ingest.keys()[flow.key as usize]);
+        let keys = || flows.iter().map(|flow| &all_keys[flow.key as usize]);
         result.set_item("initiator", texts_to_python(py, keys().map(|key| key.initiator.address.to_string()))?)?;
         result.set_item("responder", texts_to_python(py, keys().map(|key| key.responder.address.to_string()))?)?;
         result
@@ -128,14 +126,14 @@ impl CaptureReader {
         result
             .set_item("responder_port", keys().map(|key| key.responder.port).collect::<Vec<u16>>().into_pyarray(py))?;
         result.set_item("protocol", keys().map(|key| key.protocol).collect::<Vec<u8>>().into_pyarray(py))?;
-        result.set_item("initiator_is_client", self.initiators().into_pyarray(py))?;
+        result.set_item("initiator_is_client", initiators_are_clients(all_keys, flows).into_pyarray(py))?;
         Ok(result)
     }
 
     /// RTSP messages as (time_ns, flow, from_initiator, text), and interleaved RTP as (flow, channel, stream).
     fn signalling<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let (messages, channels) = self.ingest.signalling();
-        let meter = self.ingest.meter();
+        let (_, meter) = self.ingest.flows();
         let texts = PyList::empty(py);
         for message in messages {
             if let Some(flow) = meter.flow_at(message.key, message.time_ns) {
@@ -160,7 +158,7 @@ impl CaptureReader {
         numbers: PyReadonlyArray1<'_, u32>,
         origin_ns: i64,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let (count, numbers) = (self.ingest.meter().flows().len(), numbers.as_slice()?);
+        let (count, numbers) = (self.ingest.flows().1.flows().len(), numbers.as_slice()?);
         if numbers.len() != count {
             return Err(PyValueError::new_err(format!("{} numbers for {count} flows", numbers.len())));
         }

@@ -1,20 +1,15 @@
 //! Capture files read into rows, flows and signalling, with what was odd about them counted on the way.
 
-use std::collections::VecDeque;
-
 use crate::capture::{LinkType, MergedReader, Record};
 use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
 
 use super::assembly::{FlowAssembly, FlowKey};
 use super::columns::{Columns, FlowPlan};
+use super::measurement::{Measurement, Measuring, BATCH_ROWS};
 use super::meter::FlowMeter;
 use super::row::PacketRow;
 use super::rtsp::{InterleavedChannel, RtspFollower, RtspMessage};
 
-/// Rows that are measured at a time: small enough to stay in the processor's cache.
-const BATCH_ROWS: usize = 8192;
-/// Rows of one chunk of the kept table.
-const CHUNK_ROWS: usize = 1 << 20;
 /// IP packets longer than this were not on an Ethernet as they are: offload, or a larger MTU.
 const USUAL_MTU_BYTES: u32 = 1500;
 /// A step in time beyond this is a broken clock, not a pause.
@@ -65,14 +60,13 @@ pub struct Counts {
 /// Reads captures piece by piece.
 pub struct Ingest {
     reader: MergedReader,
-    options: IngestOptions,
+    decapsulate: bool,
     assembly: FlowAssembly,
-    meter: FlowMeter,
+    measuring: Measuring,
     rtsp: RtspFollower,
     counts: Counts,
     batch: Vec<PacketRow>,
     window_rows: usize,
-    chunks: VecDeque<Columns>,
     previous_ns: Option<i64>,
     latest_ns: i64,
     finished: bool,
@@ -80,16 +74,16 @@ pub struct Ingest {
 
 impl Ingest {
     pub fn new(reader: MergedReader, options: IngestOptions) -> Self {
+        let measurement = Measurement::new(options.idle_timeout_ns, options.keep_packets, options.keep_flows);
         Self {
             reader,
+            decapsulate: options.decapsulate,
             assembly: FlowAssembly::default(),
-            meter: FlowMeter::new(options.idle_timeout_ns),
-            options,
+            measuring: Measuring::new(measurement),
             rtsp: RtspFollower::default(),
             counts: Counts::default(),
             batch: Vec::with_capacity(BATCH_ROWS),
             window_rows: BATCH_ROWS,
-            chunks: VecDeque::new(),
             previous_ns: None,
             latest_ns: i64::MIN,
             finished: false,
@@ -109,7 +103,7 @@ impl Ingest {
             self.counts.frame_bytes += u64::from(record.original_bytes);
             note_length(&record, &mut self.counts);
             let mut packet = Decoded::empty();
-            match decode(&record, self.options.decapsulate, &mut packet) {
+            match decode(&record, self.decapsulate, &mut packet) {
                 Ok(()) => {
                     let row = row_of(&record, &packet, time_ns, &mut self.assembly, &mut self.rtsp);
                     self.counts.ip_packets += 1;
@@ -126,7 +120,9 @@ impl Ingest {
             }
         }
         if self.finished {
-            self.measure(self.batch.len());
+            self.sort_if_needed();
+            self.measuring.finish(&mut self.batch);
+            self.batch.clear();
         }
         !self.finished
     }
@@ -136,37 +132,16 @@ impl Ingest {
         if self.counts.steps_back > 0 {
             self.window_rows = 2 * BATCH_ROWS;
         }
-        self.measure(self.batch.len().min(BATCH_ROWS));
+        self.sort_if_needed();
+        let rest = self.batch.split_off(self.batch.len().min(BATCH_ROWS));
+        let full = std::mem::take(&mut self.batch);
+        self.batch = self.measuring.hand_over(full);
+        self.batch.extend_from_slice(&rest);
     }
 
-    /// Measures the first rows of the batch, in order of time, and keeps those that are to be kept.
-    fn measure(&mut self, count: usize) {
+    fn sort_if_needed(&mut self) {
         if self.counts.steps_back > 0 {
             self.batch.sort_by_key(|row| row.time_ns);
-        }
-        self.meter.update(&mut self.batch[..count]);
-        if self.options.keep_packets {
-            self.keep(count);
-        }
-        self.batch.drain(..count);
-    }
-
-    fn keep(&mut self, count: usize) {
-        if self.chunks.back().is_none_or(|chunk| chunk.len() + BATCH_ROWS > CHUNK_ROWS) {
-            let mut chunk = Columns::default();
-            if self.options.keep_flows.is_none() {
-                chunk.reserve(CHUNK_ROWS);
-            }
-            self.chunks.push_back(chunk);
-        }
-        let Some(chunk) = self.chunks.back_mut() else { return };
-        match self.options.keep_flows.as_deref() {
-            None => chunk.extend(&self.batch[..count]),
-            Some(flows) => {
-                let wanted = |row: &&PacketRow| flows.get(row.flow as usize) == Some(&true);
-                let kept: Vec<PacketRow> = self.batch[..count].iter().filter(wanted).copied().collect();
-                chunk.extend(&kept);
-            }
         }
     }
 
@@ -174,12 +149,9 @@ impl Ingest {
         &self.counts
     }
 
-    pub fn keys(&self) -> &[FlowKey] {
-        self.assembly.keys()
-    }
-
-    pub fn meter(&self) -> &FlowMeter {
-        &self.meter
+    /// The 5-tuples and the counts of the flows, as far as was read.
+    pub fn flows(&mut self) -> (&[FlowKey], &FlowMeter) {
+        (self.assembly.keys(), &self.measuring.settled().meter)
     }
 
     /// What was damaged, one line a file.
@@ -199,7 +171,7 @@ impl Ingest {
 
     /// The next chunk of the kept table, in the order of the files; `None` when all are taken.
     pub fn take_columns(&mut self, plan: &FlowPlan, origin_ns: i64) -> Option<Columns> {
-        let mut columns = self.chunks.pop_front()?;
+        let mut columns = self.measuring.settled().chunks.pop_front()?;
         columns.decide(plan, origin_ns);
         Some(columns)
     }

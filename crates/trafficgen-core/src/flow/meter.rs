@@ -126,6 +126,12 @@ pub struct FlowMeter {
 
 const NONE: u32 = u32::MAX;
 
+impl Default for FlowMeter {
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
 impl FlowMeter {
     /// `idle_timeout_ns`: silence after which a 5-tuple's packets are a new flow; `None` never splits.
     pub fn new(idle_timeout_ns: Option<i64>) -> Self {

@@ -4,6 +4,7 @@ mod assembly;
 mod columns;
 mod direction;
 mod ingest;
+mod measurement;
 mod meter;
 mod row;
 mod rtp;
