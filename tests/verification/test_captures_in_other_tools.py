@@ -35,6 +35,9 @@ needs_tcpreplay = pytest.mark.skipif(
 )
 
 
+TsharkFields = Callable[..., list[list[str]]]
+
+
 def _flows() -> pa.Table:
     rows = []
     for number, protocol in enumerate(_PROTOCOLS):
@@ -77,47 +80,26 @@ def table() -> PacketTable:
     return PacketTable(packets=packets, flows=_flows(), origin_ns=1_700_000_000 * NS_PER_S + 1)
 
 
-def _tshark(path: Path, *fields: str, display: str | None = None) -> list[list[str]]:
-    checks = [part for layer in ("ip", "udp", "tcp") for part in ("-o", f"{layer}.check_checksum:TRUE")]
-    command = [
-        "tshark",
-        "-n",
-        "-r",
-        str(path),
-        *checks,
-        "-d",
-        "udp.port==5004,rtp",
-        "-T",
-        "fields",
-        "-E",
-        "occurrence=f",
-    ]
-    command += [part for field in fields for part in ("-e", field)]
-    command += ["-Y", display] if display else []
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    return [line.split("\t") for line in run.stdout.splitlines()]
-
-
 @needs_tshark
 @pytest.mark.parametrize(("write", "name"), _WRITERS)
 def test_tshark_finds_no_malformed_packet_bad_checksum_or_step_back(
-    table: PacketTable, tmp_path: Path, write: Callable[..., object], name: str
+    table: PacketTable, tshark_fields: TsharkFields, tmp_path: Path, write: Callable[..., object], name: str
 ) -> None:
     write(table, tmp_path / name)
-    assert _tshark(tmp_path / name, "frame.number", "_ws.expert.message", display=_FAULTS) == []
+    assert tshark_fields(tmp_path / name, "frame.number", "_ws.expert.message", display=_FAULTS) == []
     good = "ip.checksum.status==1 || udp.checksum.status==1 || tcp.checksum.status==1"
-    verified = _tshark(tmp_path / name, "frame.number", display=good)
+    verified = tshark_fields(tmp_path / name, "frame.number", display=good)
     assert len(verified) == int(np.isin(table.flow, [0, 1, 2, 3, 4, 5]).sum())
 
 
 @needs_tshark
 @pytest.mark.parametrize(("write", "name"), _WRITERS)
 def test_tshark_reads_the_times_sizes_and_rtp_fields_of_the_table(
-    table: PacketTable, tmp_path: Path, write: Callable[..., object], name: str
+    table: PacketTable, tshark_fields: TsharkFields, tmp_path: Path, write: Callable[..., object], name: str
 ) -> None:
     write(table, tmp_path / name)
     fields = ("frame.time_epoch", "frame.len", "rtp.seq", "rtp.timestamp", "rtp.marker", "rtp.ssrc", "rtp.p_type")
-    rows = _tshark(tmp_path / name, *fields)
+    rows = tshark_fields(tmp_path / name, *fields)
     assert len(rows) == _COUNT
     for found, row in zip(rows, table.packets.to_pylist(), strict=True):
         seconds, nanoseconds = found[0].split(".")
@@ -136,26 +118,28 @@ def test_tshark_reads_the_times_sizes_and_rtp_fields_of_the_table(
     "name",
     ["trex_rtsp_rtp_250k_av.pcap", "zj_rtsp_interleaved_tcp.pcap", "twinx_rtmp_loopback.pcap", "sipp_rtp_h264.pcap"],
 )
-def test_a_real_capture_written_anew_has_every_packet_and_no_fault(tmp_path: Path, name: str) -> None:
+def test_a_real_capture_written_anew_has_every_packet_and_no_fault(
+    tshark_fields: TsharkFields, tmp_path: Path, name: str
+) -> None:
     found = sorted(_SHARED_CAPTURES.rglob(name))
     if not found:
         pytest.skip(f"{name} is not in ../shared/captures")
     table = read_capture(found).table
     report = write_pcapng(table, tmp_path / "out.pcapng")
     assert report.packets == len(table)
-    assert _tshark(tmp_path / "out.pcapng", "frame.number", display=_FAULTS) == []
-    lengths = [int(row[0]) for row in _tshark(tmp_path / "out.pcapng", "frame.len")]
+    assert tshark_fields(tmp_path / "out.pcapng", "frame.number", display=_FAULTS) == []
+    lengths = [int(row[0]) for row in tshark_fields(tmp_path / "out.pcapng", "frame.len")]
     assert lengths == (table.ip_bytes + 14).tolist()
 
 
 @needs_tshark
 def test_tshark_sees_unbroken_tcp_streams_where_the_writer_made_the_sequence_numbers(
-    table: PacketTable, tmp_path: Path
+    table: PacketTable, tshark_fields: TsharkFields, tmp_path: Path
 ) -> None:
     write_pcap(table, tmp_path / "out.pcap")
     broken = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.retransmission"
     broken += " || tcp.analysis.out_of_order"
-    assert _tshark(tmp_path / "out.pcap", "frame.number", display=broken) == []
+    assert tshark_fields(tmp_path / "out.pcap", "frame.number", display=broken) == []
 
 
 @needs_capinfos
