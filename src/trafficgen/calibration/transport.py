@@ -6,13 +6,14 @@ from typing import Literal
 
 import numpy as np
 
+from trafficgen._core import CLOCK_CANDIDATES_HZ
 from trafficgen.errors import CalibrationError
 from trafficgen.models import Estimate, RtpFormat, Transport, smallest_header_bytes
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
-#: Clocks of RTP payload formats in use (RFC 3551 and the formats after it), Hz.
-_CLOCKS_HZ = np.array([8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 90000])
+#: Clocks of RTP payload formats in use, Hz: those that the core measures with.
+_CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
 _TIMESTAMPS = 1 << 32
 #: Share of frames whose last packet is marked, and packets per frame, from which on a stream is framed.
 _MARKED_SHARE = 0.8
