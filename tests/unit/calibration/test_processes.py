@@ -2,20 +2,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.processes import FittedProcess, fit_process
+from trafficgen.calibration.phase_packets import FittedProcess, PhasePackets
+from trafficgen.calibration.processes import fit_process
 from trafficgen.models import BurstProcess
 from trafficgen.units import IntArray, ns_array_from_s
 
 
 def fitted(time_s: list[float], sizes: list[int], *, threshold_s: float | None) -> FittedProcess:
     time_ns: IntArray = ns_array_from_s(np.array(time_s))
-    return fit_process(
-        time_ns,
-        np.array(sizes),
-        threshold_s=threshold_s,
+    packets = PhasePackets(
+        time_ns=time_ns,
+        ip_bytes=np.array(sizes),
+        span_ns=(int(time_ns[0]), int(time_ns[-1])),
         tick_s=1e-6,
-        generator_of=lambda quantity: np.random.default_rng(0),
+        threshold_s=threshold_s,
     )
+    return fit_process(packets, generator_of=lambda quantity: np.random.default_rng(0))
 
 
 def test_bursts_keep_the_size_of_their_last_packet_apart() -> None:

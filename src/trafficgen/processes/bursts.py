@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.generation.laws import BurstLaws
-from trafficgen.generation.renewal import is_spread, nonnegative, renewal_times
+from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
+from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, whole_sizes
+from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
 from trafficgen.units import FloatArray, IntArray
 
-#: Random generator of a quantity, by its name.
-GeneratorOf = Callable[[str], np.random.Generator]
-
-#: Draws at once; small enough that intermediate arrays stay in the processor's cache.
-_BLOCK = 1 << 16
 #: A pause is longer than the threshold by at least the resolution of the packet table.
 _SHORTEST_EXCESS_S = 1e-9
 #: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the threshold.
 _FILLED_SHARE = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class BurstLaws:
+    """Laws of a :class:`~trafficgen.models.BurstProcess`; meanings and units as there."""
+
+    threshold_s: float
+    spacing_s: MixedLaw
+    burst_packets: MixedLaw
+    gap_within_s: MixedLaw | None
+    packet_bytes: MixedLaw
+    last_packet_bytes: MixedLaw
+
+    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+        time_s, first_rows = burst_times(
+            self, start_s=start_s, end_s=end_s, first_at_start=first_at_start, generator_of=generator_of
+        )
+        ip_bytes = whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        last_rows = np.append(first_rows[1:], time_s.size) - 1
+        ip_bytes[last_rows] = whole_sizes(self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes"))
+        within = int(np.searchsorted(time_s, end_s))  # a burst that crosses the end of the phase is cut
+        return PlayedPackets(time_s[:within], ip_bytes[:within], first_rows[first_rows < within])
+
+    def expected_packets(self, span_s: float, *, place: str) -> float:
+        """Return about how many packets a span has."""
+        bursts = span_s / positive_mean_s(self.spacing_s, "spacing_s", place=place) + 1
+        mean = self.burst_packets.mean
+        if not math.isfinite(mean):
+            raise GenerationError(f"burst_packets in {place} has no finite mean; give the law a maximum")
+        return bursts * max(1.0, mean)
+
+    def size_laws(self) -> dict[str, MixedLaw]:
+        """Return the laws of packet sizes by name of the field."""
+        return {"packet_bytes": self.packet_bytes, "last_packet_bytes": self.last_packet_bytes}
 
 
 def burst_times(
@@ -99,8 +132,8 @@ def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generat
         return np.zeros(total)
     law = laws.gap_within_s
     gaps_s = np.empty(total)
-    for row in range(0, total, _BLOCK):
-        gaps_s[row : row + _BLOCK] = nonnegative(law.sample(generator, min(_BLOCK, total - row)), law)
+    for row in range(0, total, BLOCK):
+        gaps_s[row : row + BLOCK] = nonnegative(law.sample(generator, min(BLOCK, total - row)), law)
     gaps_s[first_rows] = 0.0
     offsets_s = np.cumsum(gaps_s, out=gaps_s)
     offsets_s -= np.repeat(offsets_s[first_rows], counts)
