@@ -3,6 +3,7 @@
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.modulated import ModulatedProcess, RateClass
 from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
@@ -39,6 +40,7 @@ __all__ = [
     "Law",
     "Model",
     "ModelPart",
+    "ModulatedProcess",
     "PacketProcess",
     "Phase",
     "PhaseName",
@@ -47,6 +49,7 @@ __all__ = [
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
+    "RateClass",
     "RenewalProcess",
     "RtpFormat",
     "Startup",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from trafficgen.models import BurstProcess, PacketProcess, RenewalProcess
+import math
+
+import numpy as np
+
+from trafficgen.models import BurstProcess, ModulatedProcess, PacketProcess, RenewalProcess
 from trafficgen.processes.base import PlayableProcess
 from trafficgen.processes.bursts import BurstLaws
+from trafficgen.processes.modulated import ClassLaws, ModulatedLaws
 from trafficgen.processes.renewal import RenewalLaws
 
 
@@ -15,6 +20,8 @@ def playable(process: PacketProcess) -> PlayableProcess:
             return _bursts(process)
         case RenewalProcess():
             return RenewalLaws(gap_s=process.gap_s.distribution(), packet_bytes=process.packet_bytes.distribution())
+        case ModulatedProcess():
+            return _modulated(process)
 
 
 def _bursts(process: BurstProcess) -> BurstLaws:
@@ -26,4 +33,22 @@ def _bursts(process: BurstProcess) -> BurstLaws:
         gap_within_s=None if within is None else within.distribution(),
         packet_bytes=process.packet_bytes.distribution(),
         last_packet_bytes=process.last_packet_bytes.distribution(),
+    )
+
+
+def _modulated(process: ModulatedProcess) -> ModulatedLaws:
+    return ModulatedLaws(
+        bin_s=process.bin_s,
+        bin_bytes=process.bin_bytes.distribution(),
+        autocorrelation=np.array(process.autocorrelation),
+        classes=tuple(
+            ClassLaws(
+                up_to_bytes=math.inf if part.up_to_bytes is None else part.up_to_bytes,
+                gap_s=part.gap_s.distribution(),
+                packet_bytes=part.packet_bytes.distribution(),
+                idle_s=None if part.idle_s is None else part.idle_s.distribution(),
+                burst_packets=None if part.burst_packets is None else part.burst_packets.distribution(),
+            )
+            for part in process.classes
+        ),
     )
