@@ -10,6 +10,7 @@ import numpy as np
 from trafficgen.calibration.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.ending import regular_packets
 from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles, tail_cycles, two_rate_log_likelihood
+from trafficgen.calibration.player_log import Pause
 from trafficgen.calibration.rebuffering import Stall, find_stalls
 from trafficgen.flows import SessionView
 from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
@@ -35,6 +36,8 @@ class Phases:
             or still belongs to buffering because a pause follows it (``"right"``).
         stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
         playout_end_s: Last packet before the stream runs out or only strays come; None where it goes on to ``end_s``.
+        anchor: What in a player log placed the end of buffering; None where the packets did.
+        player_stalls: Stalls that a player log reports; None without a log.
     """
 
     silence_s: float
@@ -47,6 +50,8 @@ class Phases:
     side: Literal["left", "right"] = "left"
     stalls: tuple[Stall, ...] = ()
     playout_end_s: float | None = None
+    anchor: Literal["buffer_full", "playback_start"] | None = None
+    player_stalls: tuple[Pause, ...] | None = None
 
     @property
     def playout_start_s(self) -> float:

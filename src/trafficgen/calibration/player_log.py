@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes
+from trafficgen.units import FloatArray, IntArray, kbps_from_bytes
 
 #: The buffer is full where it reaches this share of its 95% quantile and holds it (median) for this long.
 _FULL_SHARE = 0.9
@@ -45,6 +45,8 @@ class PlayerLog:
         level_time_s: Times at which a level was set, ascending, shape (k,).
         levels: The levels: kbit/s of the encoding, or a name or number without a rate.
         end_s: Last entry.
+        clock: How the zero was placed: by Unix time, by the option, or at the capture's first packet; at first its own.
+        zero_s: Zero of the log, s.
     """
 
     file: str
@@ -58,11 +60,15 @@ class PlayerLog:
     level_time_s: FloatArray
     levels: tuple[float | str, ...]
     end_s: float
+    clock: Literal["own", "unix", "option", "capture_start"] = "own"
+    zero_s: float = 0.0
 
-    def shifted(self, by_s: float) -> PlayerLog:
-        """Return the log with all times moved."""
+    def shifted(self, by_s: float, *, clock: Literal["unix", "option", "capture_start"]) -> PlayerLog:
+        """Return the log with all times moved, and how that was decided."""
         return replace(
             self,
+            clock=clock,
+            zero_s=self.zero_s + by_s,
             zero_unix_s=None if self.zero_unix_s is None else self.zero_unix_s - by_s,
             playback_start_s=None if self.playback_start_s is None else self.playback_start_s + by_s,
             stalls=tuple(Pause(pause.start_s + by_s, pause.duration_s) for pause in self.stalls),
@@ -145,9 +151,7 @@ def played_levels(
     left = jumps.sum(axis=1)
     rates = [float(level) if isinstance(level, float) else None for level in states]
     if any(rate is None for rate in rates) and media_time_s is not None and payload_bytes is not None:
-        rates = [
-            _measured_kbps(log, edge_s, index == state, media_time_s, payload_bytes) for state in range(len(states))
-        ]
+        rates = _measured_kbps(log, np.clip(edge_s, 0, media_time_s[-1]), index, media_time_s, payload_bytes)
     return PlayedLevels(
         kbps=tuple(rates),
         names=tuple(f"{level:g}" if isinstance(level, float) else level for level in states),
@@ -173,18 +177,25 @@ def _ascending(levels: set[float | str]) -> list[float | str]:
 
 
 def _measured_kbps(
-    log: PlayerLog, edge_s: FloatArray, mine: BoolArray, media_time_s: FloatArray, payload_bytes: FloatArray
-) -> float | None:
-    """Return the payload that arrived while a level was set over the media that the buffer gained, kbit/s."""
+    log: PlayerLog, edge_s: FloatArray, index: IntArray, media_time_s: FloatArray, payload_bytes: FloatArray
+) -> list[float | None]:
+    """Return for each level the payload that arrived while it was set over the media that the buffer gained, kbit/s.
+
+    None for a level with too little of it, and for all where the rates do not ascend as the levels do: the level that a
+    player shows runs behind the one that it fetches.
+    """
     known = np.isfinite(log.position_s)
+    levels = int(index.max()) + 1
     if not known.any():
-        return None
+        return [None] * levels
     total = np.concatenate(([0.0], np.cumsum(payload_bytes)))
-    media_s = received_bytes = 0.0
-    for row in np.flatnonzero(mine):
-        span_s = edge_s[row : row + 2]
-        before, after = np.interp(span_s, log.sample_time_s[known], np.maximum.accumulate(log.position_s[known]))
-        first, last = np.searchsorted(media_time_s, span_s)
-        media_s += float(after - before)
-        received_bytes += float(total[last] - total[first])
-    return kbps_from_bytes(received_bytes, media_s) if media_s >= _LEAST_MEDIA_S else None
+    position_s = np.interp(edge_s, log.sample_time_s[known], np.maximum.accumulate(log.position_s[known]))
+    media_s = np.bincount(index, weights=np.diff(position_s), minlength=levels)
+    time_s = np.bincount(index, weights=np.diff(edge_s), minlength=levels)
+    arrived = np.bincount(index, weights=np.diff(total[np.searchsorted(media_time_s, edge_s)]), minlength=levels)
+    rates = [
+        kbps_from_bytes(float(size_bytes), float(length_s)) if min(length_s, lasted_s) >= _LEAST_MEDIA_S else None
+        for size_bytes, length_s, lasted_s in zip(arrived, media_s, time_s, strict=True)
+    ]
+    found = [rate for rate in rates if rate is not None]
+    return rates if found == sorted(found) else [None] * levels
