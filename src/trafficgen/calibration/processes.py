@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +15,8 @@ from trafficgen.calibration.posterior_checks import check_process
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import BurstProcess, RenewalProcess
 from trafficgen.units import FloatArray, s_from_ns
+
+_log = logging.getLogger(__name__)
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
 #: Fewer packets say nothing about rates.
@@ -34,6 +37,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
+    _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
     chosen = _simple(packets, generator_of)
     if packets.time_ns.size < _FEWEST_CHECKED:
         return chosen
@@ -42,6 +46,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     if check.passed:
         return chosen
     for propose in _PROPOSALS:
+        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
         proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
         if proposal is None:
             continue
