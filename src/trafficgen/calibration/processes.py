@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import numpy as np
 
+from trafficgen.calibration.burst_dependence import burst_dependence
 from trafficgen.calibration.cycles import PAUSE_S
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
@@ -13,6 +15,8 @@ from trafficgen.calibration.posterior_checks import check_process
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import BurstProcess, RenewalProcess
 from trafficgen.units import FloatArray, s_from_ns
+
+_log = logging.getLogger(__name__)
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
 #: Fewer packets say nothing about rates.
@@ -33,6 +37,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
+    _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
     chosen = _simple(packets, generator_of)
     if packets.time_ns.size < _FEWEST_CHECKED:
         return chosen
@@ -41,6 +46,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     if check.passed:
         return chosen
     for propose in _PROPOSALS:
+        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
         proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
         if proposal is None:
             continue
@@ -59,13 +65,16 @@ def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
     ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
 
 
-def propose_bursts(packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None) -> FittedProcess | None:
+def propose_bursts(
+    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
+) -> FittedProcess | None:
     """Return bursts of packets, or None where the phase has fewer than five, or these have one packet on average.
 
     Args:
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
         threshold_s: Largest gap within a burst, s, or None.
+        dependent: Whether the bursts are to hang together; None is returned where they look independent.
     """
     if threshold_s is None:
         return None
@@ -73,13 +82,28 @@ def propose_bursts(packets: PhasePackets, fit: LawFitter, *, threshold_s: float 
     many = bursts.packets.size >= _FEWEST_BURSTS
     if not many or float(bursts.packets.mean()) <= _SMALLEST_MEAN_PACKETS:
         return None
-    return FittedProcess(_bursts(bursts, packets, fit), fit.problems)
+    process = _bursts(bursts, packets, fit)
+    if dependent:
+        dependence = burst_dependence(bursts, packets)
+        if dependence is None:
+            return None
+        process = process.model_copy(update={"dependence": dependence})
+    return FittedProcess(process, fit.problems)
+
+
+def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that hang together, or None where there are none or they look independent."""
+    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks."""
     known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
-    return None if known else propose_bursts(packets, fit, threshold_s=PAUSE_S)
+    if known:
+        return None
+    return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
+        packets, fit, threshold_s=PAUSE_S
+    )
 
 
 def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
@@ -119,6 +143,10 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
 
 
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
-_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (propose_modulated,)
+_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (
+    propose_dependent_bursts,
+    propose_pauses,
+    propose_modulated,
+)
 #: A process that fails its check is left for another one that fails too only where the score falls by this share.
 _CLEARLY_BETTER = 0.85

@@ -77,19 +77,20 @@ def fit(
         raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
     messages = messages_of(quiet=quiet, verbose=verbose)
     progress = ReadingProgress(messages)
-    fitted = trafficgen.fit(
-        captures,
-        flow=flow,
-        session=session,
-        upload=upload,
-        seed=seed,
-        resegment=resegment,
-        decapsulate=decapsulate,
-        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
-        player_log=player_log,
-        player_log_offset_s=player_log_offset,
-        progress=progress,
-    )
+    with progress.of_steps("trafficgen.calibration"):
+        fitted = trafficgen.fit(
+            captures,
+            flow=flow,
+            session=session,
+            upload=upload,
+            seed=seed,
+            resegment=resegment,
+            decapsulate=decapsulate,
+            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+            player_log=player_log,
+            player_log_offset_s=player_log_offset,
+            progress=progress,
+        )
     progress.close()
     messages.warn(fitted.warnings)
     if out is not None:

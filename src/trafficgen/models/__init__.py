@@ -4,7 +4,7 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
 from trafficgen.models.modulated import ModulatedProcess, RateClass
-from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -31,6 +31,7 @@ __all__ = [
     "Alternative",
     "Atom",
     "Buffering",
+    "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
     "Estimate",
