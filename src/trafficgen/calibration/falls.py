@@ -48,17 +48,23 @@ def buffering_cycles(cycles: Cycles) -> int | None:
     return found
 
 
-def tail_cycles(cycles: Cycles) -> int | None:
+def tail_cycles(cycles: Cycles, *, left_bytes: float, left_s: float) -> int | None:
     """Return the cycle from which on the stream runs out (a third as fast or slower), or None.
 
     The likeliest change of the whole stream has to be that late: else it is no more than the end of a slow playout.
+
+    Args:
+        cycles: The stream.
+        left_bytes: Bytes after the last cycle, such as a last ON period: they belong to the tail.
+        left_s: Time that they take, s.
     """
     if len(cycles) < _FEWEST_CYCLES + 1:
         return None
     ends_s, total, before, after = _means(cycles.duration_s, cycles.size_bytes)
     change = int(np.argmax(two_rate_log_likelihood(total[:-1], total[-1], ends_s[:-1], ends_s[-1]))) + 1
     late = ends_s[change - 1] >= (1 - _LARGEST_TAIL) * ends_s[-1]
-    if not late or before[change - 1] < _TAIL_RATIO * after[change - 1]:
+    rest = (total[-1] - total[change - 1] + left_bytes) / (ends_s[-1] - ends_s[change - 1] + left_s)
+    if not late or before[change - 1] < _TAIL_RATIO * max(after[change - 1], rest):
         return None
     p = rate_drop_p_value(cycles.duration_s, cycles.size_bytes, change)
     return change if p < _LARGEST_P_OF_TAIL else None

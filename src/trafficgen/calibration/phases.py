@@ -91,7 +91,9 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
     end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
     kept = regular_packets(time_ns)
     cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
-    tail = tail_cycles(cycles)
+    left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
+    left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
+    tail = tail_cycles(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
     if tail is not None:
         kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
         cycles = cycles.first(tail)

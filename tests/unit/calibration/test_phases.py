@@ -175,3 +175,14 @@ def test_a_short_playout_after_long_buffering_is_not_taken_for_the_end(make_tabl
     phases = phases_of(make_table(two_rates(0, change_s=40, end_s=60, fast_per_s=60 * ratio, slow_per_s=60)))
     assert phases.buffering_end_s == pytest.approx(40, rel=0.05)
     assert phases.playout_end_s is None
+
+
+def test_a_small_chunk_before_a_last_full_one_is_not_the_end(make_table: TableMaker) -> None:
+    rng = np.random.default_rng(0)
+    starts_s = np.arange(0, 160, 16.0)
+    lengths_s = np.where(starts_s == 128, 1.0, 6.0)
+    parts = [
+        start_s + np.sort(rng.uniform(0, on_s, int(200 * on_s)))
+        for start_s, on_s in zip(starts_s, lengths_s, strict=True)
+    ]
+    assert phases_of(make_table(np.concatenate(parts))).playout_end_s is None
