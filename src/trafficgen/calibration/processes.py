@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
+from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.selection import Unit
 from trafficgen.flows import Bursts, gaps_s, segment_bursts
 from trafficgen.models import BurstProcess, Law, PacketProcess, RenewalProcess
 from trafficgen.units import FloatArray, IntArray, s_from_ns

@@ -2,7 +2,7 @@
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
-from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
@@ -51,6 +51,7 @@ __all__ = [
     "RtpFormat",
     "Startup",
     "Stream",
+    "Tail",
     "Transport",
     "dump_model",
     "load_model",
