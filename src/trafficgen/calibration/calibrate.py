@@ -33,6 +33,8 @@ from trafficgen.models import (
     Estimate,
     FittedProvenance,
     Model,
+    ModulatedProcess,
+    PacketProcess,
     Playout,
     Startup,
 )
@@ -156,9 +158,14 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         rtt_s=rtt_s,
         hurst=_hurst(view, playout, playout_ns),
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=streams.streams[0].phases[-1].process.kind,
+        process=_gap_model(streams.streams[0].phases[-1].process),
         measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
     )
+
+
+def _gap_model(process: PacketProcess) -> str:
+    """Return what generates the gaps, by the names of `fit --json`."""
+    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind
 
 
 def _hurst(view: SessionView, playout: BoolArray, start_ns: int) -> Hurst | None:

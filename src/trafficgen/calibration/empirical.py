@@ -20,6 +20,7 @@ _POINTS = 64
 #: A law of few values has about half as many points, but three at least: it describes, it doesn't store.
 _VALUES_PER_POINT = 2
 _FEWEST_POINTS = 3
+_FEW_POINTS = 16
 #: Of fewer values than this, two points in three follow the distribution function rather than the tails.
 _FEW_VALUES = 100
 #: Larger samples are thinned to about this many order statistics; this many at either end are all kept.
@@ -113,8 +114,8 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
-def quantile_points(sample: FloatArray, *, last: float | None = None) -> tuple[QuantilePoint, ...]:
-    """Return at most 64 points of a law that follows a sample and keeps its mean; fewer where fewer suffice.
+def quantile_points(sample: FloatArray, *, most: int = _POINTS, last: float | None = None) -> tuple[QuantilePoint, ...]:
+    """Return few points of a law that follows a sample and keeps its mean.
 
     Points are added one by one, in turn where the distribution functions are furthest apart and where the area between
     the quantile functions is largest, until the law is within a quarter of the sampling error. A sample of n has no
@@ -123,6 +124,7 @@ def quantile_points(sample: FloatArray, *, last: float | None = None) -> tuple[Q
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
+        most: Number of points at most.
         last: Value of the last point where it is not the largest value.
     """
     n = sample.size
@@ -131,7 +133,7 @@ def quantile_points(sample: FloatArray, *, last: float | None = None) -> tuple[Q
     index = np.unique(np.concatenate((thinned, ends, n - 1 - ends)))
     p = (index + 0.5) / n
     p[0], p[-1] = 0.0, 1.0
-    chosen = _chosen(p, sample[index], n)
+    chosen = _chosen(p, sample[index], min(most, max(_FEWEST_POINTS, n // _VALUES_PER_POINT)), n)
     value = _mean_keeping(sample, index[chosen], p[chosen])
     if last is not None:
         value[-1] = last
@@ -140,17 +142,16 @@ def quantile_points(sample: FloatArray, *, last: float | None = None) -> tuple[Q
     return tuple(QuantilePoint(p=at, value=float(v)) for at, v in zip(rounded_p, rounded_value, strict=True))
 
 
-def _chosen(p: FloatArray, value: FloatArray, n: int) -> list[int]:
+def _chosen(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
     """Return which order statistics become points, ascending."""
     chosen = [0, p.size - 1]
-    most = min(_POINTS, p.size, max(_FEWEST_POINTS, n // _VALUES_PER_POINT))
     close = max(_CLOSE_ENOUGH, _CLOSE_TO_SAMPLING_ERROR / np.sqrt(n))
-    while len(chosen) < most:
+    while len(chosen) < min(most, p.size):
         by_area = len(chosen) % (3 if n < _FEW_VALUES else 2) == 0
         worst, distance = _worst_fit(p, value, chosen, by_area=by_area)
         if worst in chosen:
             worst, distance = _worst_fit(p, value, chosen, by_area=not by_area)
-        if worst in chosen or (distance < close and len(chosen) > _POINTS // 4):
+        if worst in chosen or (distance < close and len(chosen) > max(_FEW_POINTS, most // 4)):
             break
         chosen = sorted([*chosen, worst])
     return chosen

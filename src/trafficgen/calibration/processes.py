@@ -1,109 +1,129 @@
-"""The packet process of one stream in one phase: renewal gaps, or bursts where the gaps are of two kinds."""
+"""The packet process of one stream in one phase: the simplest that, when played, looks like what was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.marginals import FittedLaw, fit_law
-from trafficgen.calibration.selection import Unit
-from trafficgen.flows import Bursts, gaps_s, segment_bursts
-from trafficgen.models import BurstProcess, Law, PacketProcess, RenewalProcess
-from trafficgen.units import FloatArray, IntArray, s_from_ns
+from trafficgen.calibration.burst_dependence import burst_dependence
+from trafficgen.calibration.cycles import PAUSE_S
+from trafficgen.calibration.modulated import propose_modulated
+from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
+from trafficgen.calibration.posterior_checks import check_process
+from trafficgen.flows import Bursts, segment_bursts
+from trafficgen.models import BurstProcess, RenewalProcess
+from trafficgen.units import FloatArray, s_from_ns
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
+#: Fewer packets say nothing about rates.
+_FEWEST_CHECKED = 50
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
-#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
-_NOTABLE_KS = 0.02
-
-GeneratorOf = Callable[[str], np.random.Generator]
 
 
-@dataclass(frozen=True)
-class FittedProcess:
-    """A process and what is doubtful about it.
+def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
+    """Fit the packet process of one stream in one phase: the simplest one that passes a posterior predictive check.
 
-    Attributes:
-        process: The process as generation plays it.
-        problems: Quantity -> why no family is used for it.
-    """
-
-    process: PacketProcess
-    problems: dict[str, str]
-
-
-def fit_process(
-    time_ns: IntArray,
-    ip_bytes: IntArray,
-    *,
-    threshold_s: float | None,
-    tick_s: float,
-    generator_of: GeneratorOf,
-    span_ns: tuple[int, int] | None = None,
-) -> FittedProcess:
-    """Fit the packet process of one stream in one phase.
-
-    Bursts are taken when a threshold was found in the stream's gaps, the phase has five bursts or more, and these have
-    more than one packet on average; else gaps and sizes are drawn independently (renewal).
+    First come bursts where a threshold was found in the stream's gaps, else independent gaps (renewal). A process
+    passes when sessions that it plays differ from the packets, in rates at several scales and their autocorrelation, no
+    more than from one another. Where it fails, the others are fitted in order of their complexity; where all fail, the
+    one that comes closest is taken.
 
     Args:
-        time_ns: Times of the stream's media packets in the phase, ns, ascending, shape (n,), n >= 2.
-        ip_bytes: Their IP total lengths, bytes, shape (n,).
-        threshold_s: Largest gap within a burst, s, or None.
-        tick_s: Granularity of the clock, s.
+        packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
-        span_ns: Start and end of the phase, ns; None where its first and last packets are.
     """
-    fit = _Fitter(generator_of, tick_s)
-    if threshold_s is not None:
-        bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
-        many = bursts.packets.size >= _FEWEST_BURSTS
-        if many and float(bursts.packets.mean()) > _SMALLEST_MEAN_PACKETS:
-            return FittedProcess(_bursts(bursts, time_ns, ip_bytes, fit, span_ns=span_ns), fit.problems)
+    chosen = _simple(packets, generator_of)
+    if packets.time_ns.size < _FEWEST_CHECKED:
+        return chosen
+    check = check_process(chosen.process, packets, generator_of=generator_of, independent=True)
+    best = check.score
+    if check.passed:
+        return chosen
+    for propose in _PROPOSALS:
+        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+        if proposal is None:
+            continue
+        check = check_process(proposal.process, packets, generator_of=generator_of)
+        if check.passed and check.score < best:
+            return proposal
+        if check.score < _CLEARLY_BETTER * best:
+            chosen, best = proposal, check.score
+    return chosen
+
+
+def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
+    """Return bursts where the gaps are of two kinds and make up more than a few of them, else a renewal process."""
+    return propose_bursts(
+        packets, LawFitter(generator_of, packets.tick_s), threshold_s=packets.threshold_s
+    ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
+
+
+def propose_bursts(
+    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
+) -> FittedProcess | None:
+    """Return bursts of packets, or None where the phase has fewer than five, or these have one packet on average.
+
+    Args:
+        packets: The stream's media packets in the phase.
+        fit: Fits the laws.
+        threshold_s: Largest gap within a burst, s, or None.
+        dependent: Whether the bursts are to hang together; None is returned where they look independent.
+    """
+    if threshold_s is None:
+        return None
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=threshold_s)
+    many = bursts.packets.size >= _FEWEST_BURSTS
+    if not many or float(bursts.packets.mean()) <= _SMALLEST_MEAN_PACKETS:
+        return None
+    process = _bursts(bursts, packets, fit)
+    if dependent:
+        dependence = burst_dependence(bursts, packets)
+        if dependence is None:
+            return None
+        process = process.model_copy(update={"dependence": dependence})
+    return FittedProcess(process, fit.problems)
+
+
+def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that hang together, or None where there are none or they look independent."""
+    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
+
+
+def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks."""
+    known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
+    if known:
+        return None
+    return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
+        packets, fit, threshold_s=PAUSE_S
+    )
+
+
+def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
     process = RenewalProcess(
-        gap_s=fit.law("gap_s", gaps_s(time_ns), "s"),
-        packet_bytes=fit.law("packet_bytes", ip_bytes.astype(np.float64), "bytes"),
+        gap_s=fit.law("gap_s", packets.gap_s, "s"),
+        packet_bytes=fit.law("packet_bytes", packets.ip_bytes.astype(np.float64), "bytes"),
     )
     return FittedProcess(process, fit.problems)
 
 
-class _Fitter:
-    """Fits one law after another and keeps what was doubtful."""
-
-    def __init__(self, generator_of: GeneratorOf, tick_s: float) -> None:
-        self._generator_of, self._tick_s = generator_of, tick_s
-        self.problems: dict[str, str] = {}
-
-    def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
-        """Return the law that generation is to use for a quantity."""
-        tick = self._tick_s if unit == "s" else 1.0
-        fitted: FittedLaw = fit_law(sample, unit=unit, tick=tick, generator=self._generator_of(quantity))
-        notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
-        if fitted.problem and notable:
-            self.problems[quantity] = fitted.problem
-        return fitted.law
-
-
-def _bursts(
-    bursts: Bursts, time_ns: IntArray, ip_bytes: IntArray, fit: _Fitter, *, span_ns: tuple[int, int] | None
-) -> BurstProcess:
-    last = np.zeros(time_ns.size, dtype=np.bool_)
+def _bursts(bursts: Bursts, packets: PhasePackets, fit: LawFitter) -> BurstProcess:
+    last = np.zeros(packets.time_ns.size, dtype=np.bool_)
     last[bursts.last] = True
-    sizes = ip_bytes.astype(np.float64)
+    sizes = packets.ip_bytes.astype(np.float64)
     return BurstProcess(
         threshold_s=bursts.threshold_s,
-        spacing_s=fit.law("spacing_s", _spacings_s(bursts, span_ns=span_ns), "s"),
+        spacing_s=fit.law("spacing_s", _spacings_s(bursts, span_ns=packets.span_ns), "s"),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
-        gap_within_s=fit.law("gap_within_s", gaps_s(time_ns)[bursts.within], "s"),
+        gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
         packet_bytes=fit.law("packet_bytes", sizes[~last], "bytes"),
         last_packet_bytes=fit.law("last_packet_bytes", sizes[last], "bytes"),
     )
 
 
-def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int] | None) -> FloatArray:
+def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
     """Return the spacings, s, with that of the last burst where it is longer than the mean of the others.
 
     The burst after the last one is not seen. The phase is closed to a ring: what is left of it after the last burst's
@@ -112,7 +132,16 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int] | None) -> FloatArra
     """
     seen_s = bursts.spacing_s
     last_s = s_from_ns(int(bursts.end_ns[-1] - bursts.start_ns[-1])) + bursts.threshold_s
-    if span_ns is not None:
-        start_ns, end_ns = span_ns
-        last_s = max(last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns))
+    start_ns, end_ns = span_ns
+    last_s = max(last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns))
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
+
+
+#: Processes are tried in this order, those with fewer assumptions and numbers first.
+_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (
+    propose_dependent_bursts,
+    propose_pauses,
+    propose_modulated,
+)
+#: A process that fails its check is left for another one that fails too only where the score falls by this share.
+_CLEARLY_BETTER = 0.85

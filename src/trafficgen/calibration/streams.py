@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 import numpy as np
 
+from trafficgen.calibration.phase_packets import PhasePackets
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.processes import fit_process
 from trafficgen.calibration.transport import describe_transport
-from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
+from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.models import Phase, PhaseName, Stream
 from trafficgen.randomness import random_stream
-from trafficgen.units import IntArray, bps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 #: Flows with a smaller share of the media bytes are left out of the model.
 SMALLEST_SHARE = 0.01
 _FEWEST_PACKETS = 2
+_RTP_TIMESTAMP_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def _fit_stream(
     """Return the stream of one flow, phase by phase, or None where no phase has two packets."""
     time_ns, ip_bytes = view.table.time_ns[rows], view.table.ip_bytes[rows]
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
+    transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
     fitted = []
     for phase_name, start, stop in _parts(time_ns, phases, zero_ns=view.first_media_ns):
         if stop - start < _FEWEST_PACKETS or time_ns[stop - 1] == time_ns[start]:
@@ -92,14 +96,15 @@ def _fit_stream(
             return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
 
         start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
-        found = fit_process(
-            time_ns[start:stop],
-            ip_bytes[start:stop],
-            threshold_s=threshold_s,
-            tick_s=tick_s,
-            generator_of=generator_of,
+        packets = PhasePackets(
+            time_ns=time_ns[start:stop],
+            ip_bytes=ip_bytes[start:stop],
             span_ns=(view.first_media_ns + ns_from_s(start_s), view.first_media_ns + ns_from_s(end_s)),
+            tick_s=tick_s,
+            threshold_s=threshold_s,
+            **_rtp_columns(view, rows[start:stop], clock_hz=transport.rtp.clock_hz if transport.rtp else None),
         )
+        found = fit_process(packets, generator_of=generator_of)
         if found.problems:
             each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
             to.warnings.append(f"{name}, {phase_name}: no family fits, smoothed empirical laws stand in: {each}")
@@ -114,9 +119,26 @@ def _fit_stream(
         )
     if not fitted:
         return None
-    transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
     kind = "unknown" if media == "control" else media
     return Stream.model_validate({"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)})
+
+
+class _RtpColumns(TypedDict, total=False):
+    rtp_timestamp: IntArray
+    rtp_marker: BoolArray
+    clock_hz: int | None
+
+
+def _rtp_columns(view: SessionView, rows: IntArray, *, clock_hz: int | None) -> _RtpColumns:
+    """Return timestamps and markers of a stream where every packet has them."""
+    if clock_hz is None or not view.table.known("rtp_timestamp")[rows].all():
+        return {}
+    timestamp = view.table.values("rtp_timestamp").astype(np.int64)[rows]
+    return {
+        "rtp_timestamp": extend_sequence(timestamp, bits=_RTP_TIMESTAMP_BITS),
+        "rtp_marker": view.table.values("rtp_marker").astype(np.bool_)[rows],
+        "clock_hz": clock_hz,
+    }
 
 
 def _parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[tuple[PhaseName, int, int]]:

@@ -107,6 +107,8 @@ def _process_in_words(phase: Phase) -> str:
     if process.kind == "bursts":
         packets, spacing_s = process.burst_packets.distribution().mean, process.spacing_s.distribution().mean
         return f"{span}, {number(packets)} packets every {number(spacing_s)} s"
+    if process.kind == "modulated":
+        return f"{span}, the rate going up and down over bins of {number(process.bin_s)} s"
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 

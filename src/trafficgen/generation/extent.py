@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.generation.laws import BurstLaws, RenewalLaws
-from trafficgen.generation.timeline import PlayedPhase, Timeline
+from trafficgen.generation.timeline import Timeline
 from trafficgen.models import LONGEST_S
+from trafficgen.processes import LARGEST_IP_BYTES
 
 #: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken generously.
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
-_LARGEST_IP_BYTES = 65_535
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
 
 
@@ -36,9 +34,9 @@ def check_extent(timeline: Timeline, *, sessions: int) -> None:
     for played in timeline.streams:
         for phase in played.phases:
             place = f"phase {phase.name!r} of stream {played.stream.name!r}"
-            for name, law in _size_laws(phase).items():
+            for name, law in phase.process.size_laws().items():
                 _check_sizes(law, place=f"{name} in {place}")
-            packets += _expected_packets(phase, place=place)
+            packets += phase.process.expected_packets(phase.end_s - phase.start_s, place=place)
     needed_bytes = sessions * (packets * _BYTES_PER_PACKET + len(timeline.streams) * _BYTES_PER_FLOW)
     if needed_bytes > (memory := _memory_bytes()):
         raise GenerationError(
@@ -47,39 +45,14 @@ def check_extent(timeline: Timeline, *, sessions: int) -> None:
         )
 
 
-def _expected_packets(phase: PlayedPhase, *, place: str) -> float:
-    """Return about how many packets a phase has."""
-    laws, span_s = phase.laws, phase.end_s - phase.start_s
-    name = "gap_s" if isinstance(laws, RenewalLaws) else "spacing_s"
-    mean_s = getattr(laws, name).mean
-    if not mean_s > 0:
-        raise GenerationError(f"{name} in {place} is {mean_s:g} s on average; correct {name} to be above 0")
-    each = 1.0 if isinstance(laws, RenewalLaws) else _mean_packets(laws, place)
-    return float((span_s / mean_s + 1) * each)
-
-
-def _mean_packets(laws: BurstLaws, place: str) -> float:
-    mean = laws.burst_packets.mean
-    if not math.isfinite(mean):
-        raise GenerationError(f"burst_packets in {place} has no finite mean; give the law a maximum")
-    return max(1.0, mean)
-
-
-def _size_laws(phase: PlayedPhase) -> dict[str, MixedLaw]:
-    laws = phase.laws
-    if isinstance(laws, RenewalLaws):
-        return {"packet_bytes": laws.packet_bytes}
-    return {"packet_bytes": laws.packet_bytes, "last_packet_bytes": laws.last_packet_bytes}
-
-
 def _check_sizes(law: MixedLaw, *, place: str) -> None:
     """Refuse sizes that no IP packet has; those of a family that runs over the edge are cut to it when drawn."""
     low, _ = law.support
-    outside = [value for value in law.values if not 0 <= value <= _LARGEST_IP_BYTES]
-    if outside or low > _LARGEST_IP_BYTES:
+    outside = [value for value in law.values if not 0 <= value <= LARGEST_IP_BYTES]
+    if outside or low > LARGEST_IP_BYTES:
         value = outside[0] if outside else low
         raise GenerationError(
-            f"{place} has the size {value:g} bytes, IP packets have at most {_LARGEST_IP_BYTES}; correct the model"
+            f"{place} has the size {value:g} bytes, IP packets have at most {LARGEST_IP_BYTES}; correct the model"
         )
 
 

@@ -7,22 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.distributions import MixedLaw
-from trafficgen.generation.bursts import GeneratorOf, burst_times
-from trafficgen.generation.laws import BurstLaws, RenewalLaws
-from trafficgen.generation.renewal import renewal_times
 from trafficgen.generation.timeline import PlayedPhase, PlayedStream
+from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
-from trafficgen.units import BoolArray, FloatArray, IntArray, ns_array_from_s
+from trafficgen.units import BoolArray, IntArray, ns_array_from_s
 
 UintArray = npt.NDArray[np.uint32]
 
-#: IP total length is a 16-bit field (RFC 791; RFC 8200 without jumbograms).
-_LARGEST_IP_BYTES = 65_535
 _RTP_HEADER_BYTES = 12
-#: Draws at once; small enough that intermediate arrays stay in the processor's cache.
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -74,55 +67,17 @@ def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: in
             return random_stream(seed, session=session, purpose=f"{place}/{quantity}")
 
         part = _phase_packets(phase, zero_s=zero_s, first=number == 0, generator_of=generator_of)
-        np.clip(part.ip_bytes, smallest, _LARGEST_IP_BYTES, out=part.ip_bytes)
+        np.clip(part.ip_bytes, smallest, LARGEST_IP_BYTES, out=part.ip_bytes)
         parts.append(part)
     return _joined(parts)
 
 
 def _phase_packets(phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf) -> MediaPackets:
-    span = {"start_s": zero_s + phase.start_s, "end_s": zero_s + phase.end_s}
-    burst_starts: IntArray | None = None
-    if isinstance(phase.laws, BurstLaws):
-        time_s, ip_bytes, burst_starts = _burst_packets(phase.laws, **span, first=first, generator_of=generator_of)
-    else:
-        time_s, ip_bytes = _renewal_packets(phase.laws, **span, first=first, generator_of=generator_of)
-    code = np.full(time_s.size, PHASES.index(phase.name), dtype=np.int8)
-    return MediaPackets(time_ns=ns_array_from_s(time_s), ip_bytes=ip_bytes, phase=code, burst_starts=burst_starts)
-
-
-def _renewal_packets(
-    laws: RenewalLaws, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
-) -> tuple[FloatArray, UintArray]:
-    times_s = renewal_times(
-        laws.gap_s,
-        start_s=start_s,
-        end_s=end_s,
-        first_at_start=first,
-        generator=generator_of("gap_s"),
-    )[:-1]
-    return times_s, _sizes(laws.packet_bytes, times_s.size, generator_of("packet_bytes"))
-
-
-def _burst_packets(
-    laws: BurstLaws, *, start_s: float, end_s: float, first: bool, generator_of: GeneratorOf
-) -> tuple[FloatArray, UintArray, IntArray]:
-    times_s, first_rows = burst_times(
-        laws, start_s=start_s, end_s=end_s, first_at_start=first, generator_of=generator_of
+    played = phase.process.play(
+        start_s=zero_s + phase.start_s, end_s=zero_s + phase.end_s, first_at_start=first, generator_of=generator_of
     )
-    ip_bytes = _sizes(laws.packet_bytes, times_s.size, generator_of("packet_bytes"))
-    last_rows = np.append(first_rows[1:], times_s.size) - 1
-    ip_bytes[last_rows] = _sizes(laws.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes"))
-    within = int(np.searchsorted(times_s, end_s))  # a burst that crosses the end of the phase is cut
-    return times_s[:within], ip_bytes[:within], first_rows[first_rows < within]
-
-
-def _sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> UintArray:
-    """Return drawn sizes in whole bytes, at least 0."""
-    sizes = np.empty(count, dtype=np.uint32)
-    for row in range(0, count, _BLOCK):
-        draws = law.sample(generator, min(_BLOCK, count - row))
-        sizes[row : row + _BLOCK] = np.clip(np.rint(draws, out=draws), 0.0, _LARGEST_IP_BYTES, out=draws)
-    return sizes
+    code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
+    return MediaPackets(ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts)
 
 
 def _joined(parts: list[MediaPackets]) -> MediaPackets:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trafficgen.errors import GenerationError
-from trafficgen.generation.laws import ProcessLaws, laws_of
 from trafficgen.models import FittedProvenance, Model, Stream
+from trafficgen.processes import PlayableProcess, playable
 
 #: Round-trip time where the model knows none, s.
 _DEFAULT_RTT_S = 0.02
@@ -23,13 +23,13 @@ class PlayedPhase:
         name: Name of the phase.
         start_s: Start after the session's first media packet, s.
         end_s: End after the session's first media packet, s.
-        laws: What its packets are drawn from.
+        process: What its packets are drawn from.
     """
 
     name: str
     start_s: float
     end_s: float
-    laws: ProcessLaws
+    process: PlayableProcess
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _scheduled(model: Model, *, media_s: float | None) -> tuple[PlayedStream, ..
                 stop_s += longer_s
             if media_s is None or start_s < media_s:
                 stop_s = stop_s if media_s is None else min(stop_s, media_s)
-                phases.append(PlayedPhase(phase.name, start_s, stop_s, laws_of(phase.process)))
+                phases.append(PlayedPhase(phase.name, start_s, stop_s, playable(phase.process)))
         if phases:
             streams.append(PlayedStream(stream, tuple(phases)))
     return tuple(streams)

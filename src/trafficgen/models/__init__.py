@@ -3,7 +3,8 @@
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
-from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.modulated import ModulatedProcess, RateClass
+from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -30,6 +31,7 @@ __all__ = [
     "Alternative",
     "Atom",
     "Buffering",
+    "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
     "Estimate",
@@ -39,6 +41,7 @@ __all__ = [
     "Law",
     "Model",
     "ModelPart",
+    "ModulatedProcess",
     "PacketProcess",
     "Phase",
     "PhaseName",
@@ -47,6 +50,7 @@ __all__ = [
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
+    "RateClass",
     "RenewalProcess",
     "RtpFormat",
     "Startup",

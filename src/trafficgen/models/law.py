@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from trafficgen.distributions import (
     BodyAndTail,
@@ -187,3 +188,17 @@ class Law(ModelPart):
             return body
         beyond = GeneralisedPareto(c=self.tail.c, loc=self.tail.threshold, scale=self.tail.scale)
         return BodyAndTail(body=body, tail=beyond, tail_probability=self.tail.p)
+
+
+def _in(unit: str) -> Callable[[Law], Law]:
+    def checked(law: Law) -> Law:
+        if law.unit != unit:
+            raise ValueError(f"the unit must be {unit!r}, not {law.unit!r}")
+        return law
+
+    return checked
+
+
+LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
+LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
+LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]

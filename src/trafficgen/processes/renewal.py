@@ -1,23 +1,62 @@
-"""Points of a renewal process within a phase: the times of packets or of bursts."""
+"""Renewal processes: independent gaps between packets, or between bursts."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, whole_sizes
 from trafficgen.units import FloatArray
 
-#: Draws at once; small enough that intermediate arrays stay in the processor's cache.
-_BLOCK = 1 << 16
 _RESIDUAL_DRAWS = 512
 #: Draws are spread evenly over a law where chance would move their sum by more than this share, and they are not more.
 _MOVED_SHARE = 0.01
 _LARGEST_SPREAD = 1 << 20
 #: Gaps that vary this much more than exponential ones, by their coefficient of variation, are spread in any process.
 _HEAVY_VARIATION = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenewalLaws:
+    """Laws of a :class:`~trafficgen.models.RenewalProcess`; meanings and units as there."""
+
+    gap_s: MixedLaw
+    packet_bytes: MixedLaw
+
+    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+        time_s = renewal_times(
+            self.gap_s,
+            start_s=start_s,
+            end_s=end_s,
+            first_at_start=first_at_start,
+            generator=generator_of("gap_s"),
+        )[:-1]
+        return PlayedPackets(time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes")))
+
+    def expected_packets(self, span_s: float, *, place: str) -> float:
+        """Return about how many packets a span has."""
+        return span_s / positive_mean_s(self.gap_s, "gap_s", place=place) + 1
+
+    def size_laws(self) -> dict[str, MixedLaw]:
+        """Return the laws of packet sizes by name of the field."""
+        return {"packet_bytes": self.packet_bytes}
+
+
+def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
+    """Return the mean of a law of time.
+
+    Raises:
+        GenerationError: If it is not positive.
+    """
+    mean_s = law.mean
+    if not mean_s > 0:
+        raise GenerationError(f"{name} in {place} is {mean_s:g} s on average; correct {name} to be above 0")
+    return mean_s
 
 
 def renewal_times(
@@ -87,7 +126,7 @@ def _block_size(law: MixedLaw, span_s: float) -> int:
     """Return how many gaps probably reach over a span: the mean number and four standard deviations."""
     count = span_s / law.mean
     deviation = math.sqrt(law.variance) / law.mean if math.isfinite(law.variance) else 1.0
-    return int(min(_BLOCK, count + 4 * deviation * math.sqrt(count) + 16))
+    return int(min(BLOCK, count + 4 * deviation * math.sqrt(count) + 16))
 
 
 def _residual(law: MixedLaw, generator: np.random.Generator) -> float:

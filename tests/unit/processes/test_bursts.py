@@ -6,9 +6,9 @@ import numpy as np
 from scipy import stats
 
 from trafficgen.distributions import Gamma, Lognormal, MixedLaw, Truncated
-from trafficgen.generation.bursts import burst_times
-from trafficgen.generation.laws import BurstLaws, laws_of
 from trafficgen.models import Atom, BurstProcess, Law
+from trafficgen.processes import playable
+from trafficgen.processes.bursts import BurstLaws, burst_times
 from trafficgen.randomness import random_stream
 
 #: One false alarm in 10,000 seeds; the seed is fixed.
@@ -39,7 +39,7 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
 
 
 def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray]:
-    laws = laws_of(model)
+    laws = playable(model)
     assert isinstance(laws, BurstLaws)
     return burst_times(
         laws,
