@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.selection import Unit
 from trafficgen.flows import gaps_s
-from trafficgen.models import Law, PacketProcess
+from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 #: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
@@ -32,6 +32,7 @@ class PhasePackets:
         rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where it is not RTP.
         rtp_marker: RTP markers, shape (n,); None where it is not RTP.
         clock_hz: RTP clock, Hz; None where it is not known.
+        name: What to call stream and phase to people.
     """
 
     time_ns: IntArray
@@ -42,6 +43,7 @@ class PhasePackets:
     rtp_timestamp: IntArray | None = None
     rtp_marker: BoolArray | None = None
     clock_hz: int | None = None
+    name: str = "the stream"
 
     @property
     def span_s(self) -> float:
@@ -61,10 +63,12 @@ class FittedProcess:
     Attributes:
         process: The process as it is played.
         problems: Quantity -> why no family is used for it.
+        choice: What else was tried; None where nothing was compared.
     """
 
     process: PacketProcess
     problems: dict[str, str] = field(default_factory=dict)
+    choice: ProcessChoice | None = None
 
 
 class LawFitter:

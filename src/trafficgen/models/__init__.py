@@ -1,5 +1,6 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
+from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
@@ -46,6 +47,7 @@ __all__ = [
     "Phase",
     "PhaseName",
     "Playout",
+    "ProcessChoice",
     "Provenance",
     "PublishedProvenance",
     "PublishedSource",
@@ -57,6 +59,7 @@ __all__ = [
     "Stream",
     "Tail",
     "Transport",
+    "TriedProcess",
     "dump_model",
     "load_model",
     "model_json_schema",
