@@ -3,7 +3,7 @@
 from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
-from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.modulated import ModulatedProcess, RateClass
 from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
@@ -57,6 +57,7 @@ __all__ = [
     "RtpFormat",
     "Startup",
     "Stream",
+    "Tail",
     "Transport",
     "TriedProcess",
     "dump_model",
