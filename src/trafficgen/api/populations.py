@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -116,7 +118,8 @@ def fit_population(
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
-        workers: Processes that share the captures; None for one a core. The result does not depend on them.
+        workers: Processes that share the captures; None for one a core. The result does not depend on them. A script
+            that asks for more than one calls this under ``if __name__ == "__main__":``, as for any new process.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -163,8 +166,21 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
             yield _fit_capture(name, options)
         return
     # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    with ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    try:
         yield from pool.map(_fit_capture, names, [options] * len(names))
+    except BrokenProcessPool as error:
+        raise CalibrationError(
+            "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"
+            " this under `if __name__ == '__main__':`"
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Leave it to the process that started the workers to be interrupted."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _fit_capture(name: str, options: _Options) -> _FittedCapture:

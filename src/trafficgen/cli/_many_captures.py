@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 
 import typer
 
@@ -28,8 +29,21 @@ _WORDS = {
 }
 
 
+ManyCaptures = Annotated[
+    bool, typer.Option("--population", help="Fit each capture by itself and pool them: laws across sessions.")
+]
+SameSource = Annotated[
+    bool,
+    typer.Option("--same-source", help="Fit captures of one source over several paths: one answer to congestion."),
+]
+FitWorkers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes that share the captures of --population; default: one a core."),
+]
+
+
 class FitOptions(TypedDict):
-    """Options that both ways of fitting many captures take."""
+    """Options of every fit, as its functions take them."""
 
     session: int | None
     upload: bool
@@ -39,16 +53,44 @@ class FitOptions(TypedDict):
     idle_timeout_s: float | None
 
 
+@dataclass(frozen=True)
+class Together:
+    """How many captures are to be fitted together.
+
+    Attributes:
+        population: As a population.
+        same_source: As one source over several paths.
+        workers: Processes that share the captures of a population.
+        flow: Flow that was asked for, which has no meaning in many captures.
+    """
+
+    population: bool
+    same_source: bool
+    workers: int | None
+    flow: int | None
+
+    def check(self) -> None:
+        """Refuse options that do not go together.
+
+        Raises:
+            typer.BadParameter: If they do not.
+        """
+        option = "--population" if self.population else "--same-source"
+        if self.workers is not None and not self.population:
+            raise typer.BadParameter("only --population has workers", param_hint="--workers")
+        if self.population and self.same_source:
+            raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
+        if self.flow is not None:
+            raise typer.BadParameter("a flow has another number in each capture", param_hint=f"{option}, --flow")
+
+
 def fit_many(
     captures: list[str],
+    how: Together,
     *,
-    population: bool,
-    same_source: bool,
-    flow: int | None,
     out: Path | None,
     messages: Messages,
     as_json: bool,
-    workers: int | None,
     **options: Unpack[FitOptions],
 ) -> None:
     """Fit many captures, write the model and print what it says.
@@ -56,21 +98,15 @@ def fit_many(
     Raises:
         typer.BadParameter: If options do not go together.
     """
-    option = "--population" if population else "--same-source"
-    if workers is not None and not population:
-        raise typer.BadParameter("only --population has workers", param_hint="--workers")
-    if population and same_source:
-        raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
-    if flow is not None:
-        raise typer.BadParameter("a flow has another number in each capture", param_hint=f"{option}, --flow")
+    how.check()
     progress = ReadingProgress(messages)
 
     def fitted_so_far(done: int, total: int) -> None:
         progress.show(f"fitted {done} of {total} captures")
 
     fitted: PopulationFit | SameSourceFit
-    if population:
-        fitted = trafficgen.fit_population(captures, workers=workers, progress=fitted_so_far, **options)
+    if how.population:
+        fitted = trafficgen.fit_population(captures, workers=how.workers, progress=fitted_so_far, **options)
     else:
         fitted = trafficgen.fit_same_source(captures, progress=fitted_so_far, **options)
     progress.close()

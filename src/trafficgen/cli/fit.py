@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
-from trafficgen.cli._many_captures import fit_many
+from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
 from trafficgen.cli._options import (
     AsJson,
     Captures,
@@ -47,19 +47,9 @@ def fit(
     ] = True,
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
-    population: Annotated[
-        bool, typer.Option("--population", help="Fit each capture by itself and pool them: laws across sessions.")
-    ] = False,
-    same_source: Annotated[
-        bool,
-        typer.Option(
-            "--same-source", help="Fit captures of one source over several paths together: one answer to congestion."
-        ),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes that share the captures of --population; default: one a core."),
-    ] = None,
+    population: ManyCaptures = False,
+    same_source: SameSource = False,
+    workers: FitWorkers = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -71,37 +61,21 @@ def fit(
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
+    options = FitOptions(
+        session=session,
+        upload=upload,
+        seed=seed,
+        resegment=resegment,
+        decapsulate=decapsulate,
+        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+    )
     if population or same_source or workers is not None:
-        fit_many(
-            captures,
-            population=population,
-            same_source=same_source,
-            flow=flow,
-            out=out,
-            messages=messages,
-            as_json=as_json,
-            session=session,
-            upload=upload,
-            seed=seed,
-            resegment=resegment,
-            decapsulate=decapsulate,
-            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
-            workers=workers,
-        )
+        how = Together(population=population, same_source=same_source, workers=workers, flow=flow)
+        fit_many(captures, how, out=out, messages=messages, as_json=as_json, **options)
         return
     progress = ReadingProgress(messages)
     with progress.of_steps("trafficgen.calibration"):
-        fitted = trafficgen.fit(
-            captures,
-            flow=flow,
-            session=session,
-            upload=upload,
-            seed=seed,
-            resegment=resegment,
-            decapsulate=decapsulate,
-            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
-            progress=progress,
-        )
+        fitted = trafficgen.fit(captures, flow=flow, progress=progress, **options)
     progress.close()
     messages.warn(fitted.warnings)
     if out is not None:
