@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.models import Law, Model, QuantilePoint, Stream, dump_model, with_laws
+from trafficgen.models import Law, Model, Phase, QuantilePoint, Stream, dump_model, with_laws
 
 #: Model files stay below 64 kB; the names of a corpus's files need some of it.
 LARGEST_MODEL_BYTES = 56_000
@@ -17,8 +17,18 @@ def model_bytes(model: Model) -> int:
 
 
 def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
-    """Return streams that play alike: laws lose alternatives, intervals and all but two dozen of their quantiles."""
-    return tuple(with_laws(stream, _compact) for stream in streams)
+    """Return streams that play alike: laws lose alternatives, intervals and all but two dozen of their quantiles.
+
+    What else was tried for a phase goes as well.
+    """
+    return tuple(
+        stream.model_copy(update={"phases": tuple(_untried(with_laws(phase, _compact)) for phase in stream.phases)})
+        for stream in streams
+    )
+
+
+def _untried(phase: Phase) -> Phase:
+    return phase.model_copy(update={"choice": None})
 
 
 def _compact(law: Law) -> Law:

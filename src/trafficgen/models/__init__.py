@@ -1,5 +1,6 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
+from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
@@ -63,6 +64,7 @@ __all__ = [
     "Population",
     "PopulationLaw",
     "PopulationQuantity",
+    "ProcessChoice",
     "Prototype",
     "Provenance",
     "PublishedProvenance",
@@ -77,6 +79,7 @@ __all__ = [
     "Startup",
     "Stream",
     "Transport",
+    "TriedProcess",
     "dump_model",
     "load_model",
     "model_json_schema",
