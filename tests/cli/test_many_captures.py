@@ -93,6 +93,7 @@ def test_one_source_over_several_paths(command: Command, captures: list[str]) ->
         ("--population", "--same-source"),
         ("--population", "--flow", "0"),
         ("--same-source", "--flow", "0"),
+        ("--population", "--player-log", "player.json"),
         ("--workers", "2", "--same-source"),
         ("--workers", "2"),
     ],

@@ -62,12 +62,14 @@ class Together:
         same_source: As one source over several paths.
         workers: Processes that share the captures of a population.
         flow: Flow that was asked for, which has no meaning in many captures.
+        player_log: Player log that was given, which belongs to one capture.
     """
 
     population: bool
     same_source: bool
     workers: int | None
     flow: int | None
+    player_log: Path | None
 
     def check(self) -> None:
         """Refuse options that do not go together.
@@ -82,6 +84,8 @@ class Together:
             raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
         if self.flow is not None:
             raise typer.BadParameter("a flow has another number in each capture", param_hint=f"{option}, --flow")
+        if self.player_log is not None:
+            raise typer.BadParameter("a player log belongs to one capture", param_hint=f"{option}, --player-log")
 
 
 def fit_many(
