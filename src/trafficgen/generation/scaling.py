@@ -15,6 +15,7 @@ from trafficgen.models import (
     QuantilePoint,
     RateClass,
     RenewalProcess,
+    Tail,
 )
 from trafficgen.models.estimate import ModelPart
 from trafficgen.units import FloatArray
@@ -186,6 +187,7 @@ def scaled_law(law: Law, factor: float) -> Law:
                 QuantilePoint(p=q.p, value=_scaled_value(q.value, factor, integer=law.integer)) for q in law.quantiles
             ),
             "atoms": _scaled_atoms(law, factor),
+            "tail": None if law.tail is None else _scaled_tail(law.tail, factor),
             **bounds,
         }
     )
@@ -195,6 +197,11 @@ def scaled_law(law: Law, factor: float) -> Law:
 def _scaled_value(value: float, factor: float, *, integer: bool) -> float:
     """Return a value times a factor; a whole number of 1 or more does not fall below 1, nor does any rise to it."""
     return max(value * factor, min(value, 1.0)) if integer else value * factor
+
+
+def _scaled_tail(tail: Tail, factor: float) -> Tail:
+    """Return the tail of the scaled quantiles."""
+    return tail.model_copy(update={"threshold": tail.threshold * factor, "scale": tail.scale * factor})
 
 
 def _scaled_atoms(law: Law, factor: float) -> tuple[Atom, ...]:

@@ -149,3 +149,17 @@ def test_quantiles_of_a_mixed_law_invert_its_distribution_function(name: str) ->
     assert np.all(np.diff(value) >= 0)
     assert np.all(law.cdf(value) >= probability - 1e-9)
     assert np.all(law.cdf(value - 1e-6) <= probability + 1e-5)
+
+
+@pytest.mark.parametrize("factor", [0.3, 5.0])
+def test_the_tail_of_a_smoothed_empirical_law_is_scaled_with_it(factor: float) -> None:
+    points = tuple(QuantilePoint(p=p, value=value) for p, value in ((0.0, 1.0), (0.5, 2.0), (1.0, 4.0)))
+    tail = {"p": 0.01, "threshold": 4.0, "c": 0.2, "scale": 1.0}
+    fields = {"unit": "s", "family": "quantiles", "quantiles": points, "tail": tail, "observations": 500}
+    before = Law.model_validate(fields)
+    after = scaled_law(before, factor)
+    assert after.tail is not None
+    probability = np.array([0.3, 0.9, 0.995, 0.9999])
+    assert quantiles_of(after.distribution(), probability) == pytest.approx(
+        factor * quantiles_of(before.distribution(), probability)
+    )
