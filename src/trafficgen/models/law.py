@@ -102,7 +102,7 @@ class GoodnessOfFit(ModelPart):
 class Law(ModelPart):
     """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family."""
 
-    unit: Literal["s", "bytes", "packets", "1"] = Field(description="Unit of the values.")
+    unit: Literal["s", "bytes", "packets", "bps", "1"] = Field(description="Unit of the values.")
     family: Family = Field(
         description="scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
     )
