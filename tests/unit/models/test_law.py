@@ -55,5 +55,7 @@ def test_bounds_of_whole_numbers_hold_all_that_is_rounded_to_them() -> None:
     law = Law(
         unit="bytes", family="norm", params={"loc": 100.0, "scale": 1.0}, minimum=100, integer=True, observations=1
     )
+    # The share of 99.5 to 100.5 in what is above 99.5.
+
     # The mass of the cell around 100 over what lies above 99.5, of the standard normal law.
     assert float(law.distribution().cdf(100)) == pytest.approx(0.38292 / 0.69146, rel=1e-4)
