@@ -1,6 +1,8 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.fractional_noise import FractionalNoiseProcess
+from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
 from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
@@ -23,6 +25,7 @@ from trafficgen.models.schema import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
 
 __all__ = [
     "LONGEST_S",
@@ -35,7 +38,12 @@ __all__ = [
     "Estimate",
     "Family",
     "FittedProvenance",
+    "FractionalNoiseProcess",
+    "FrameProcess",
+    "FrameType",
     "GoodnessOfFit",
+    "GroupDistance",
+    "GroupOfPictures",
     "Law",
     "Model",
     "ModelPart",
@@ -49,6 +57,8 @@ __all__ = [
     "QuantilePoint",
     "RenewalProcess",
     "RtpFormat",
+    "ScoreSpectrum",
+    "SpectralLine",
     "Startup",
     "Stream",
     "Transport",

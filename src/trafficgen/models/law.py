@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
 from trafficgen.models.estimate import ModelPart
@@ -118,3 +119,17 @@ class Law(ModelPart):
         else:
             whole = distribution_of(self.family, self.params)
         return truncated(whole, minimum=self.minimum, maximum=self.maximum)
+
+
+def _in(unit: str) -> Callable[[Law], Law]:
+    def checked(law: Law) -> Law:
+        if law.unit != unit:
+            raise ValueError(f"the unit must be {unit!r}, not {law.unit!r}")
+        return law
+
+    return checked
+
+
+LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
+LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
+LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.law import Law
-
-
-def _in(unit: str) -> Callable[[Law], Law]:
-    def checked(law: Law) -> Law:
-        if law.unit != unit:
-            raise ValueError(f"the unit must be {unit!r}, not {law.unit!r}")
-        return law
-
-    return checked
-
-
-LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
-LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
-LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]
+from trafficgen.models.fractional_noise import FractionalNoiseProcess
+from trafficgen.models.frames import FrameProcess
+from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
 
 
 class RenewalProcess(ModelPart):
@@ -50,4 +37,6 @@ class BurstProcess(ModelPart):
     last_packet_bytes: LawOfBytes = Field(description="IP total length of the last packet of a burst, bytes.")
 
 
-PacketProcess = Annotated[RenewalProcess | BurstProcess, Field(discriminator="kind")]
+PacketProcess = Annotated[
+    RenewalProcess | BurstProcess | FrameProcess | FractionalNoiseProcess, Field(discriminator="kind")
+]
