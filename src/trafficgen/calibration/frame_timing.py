@@ -88,7 +88,7 @@ def fit_timing(
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
     """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen 1968)."""
     rows = np.unique(np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64))
-    found = stats.theilslopes(start_s[rows], clock_s[rows], method="joint")
+    found = stats.theilslopes(start_s[rows], clock_s[rows])
     low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))
     method = f"Theil-Sen slope of {rows.size} frames; the interval takes their errors as independent"
     return Estimate(value=value, low=min(low, value), high=max(high, value), method=method)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trafficgen.calibration.fractional_noise import propose_fgn
 from trafficgen.calibration.frames import propose_frames
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
 from trafficgen.flows import Bursts, segment_bursts
@@ -27,6 +28,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     """
     if (framed := propose_frames(packets, LawFitter(generator_of, packets.tick_s))) is not None:
         return framed
+    if (noise := propose_fgn(packets, LawFitter(generator_of, packets.tick_s))) is not None:
+        return noise
     fit = LawFitter(generator_of, packets.tick_s)
     if packets.threshold_s is not None:
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=packets.threshold_s)

@@ -22,7 +22,8 @@ def rtp_headers(
 
     SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence numbers are consecutive
     modulo 2**16. The timestamp follows the time of the packet, or that of its burst where a burst is a frame (by the
-    frame's sampling clock where it has one, so that lateness is none of the timestamp); with a ``timestamp_step`` it moves by whole steps, as a sampling clock does, while the packets jitter around it.
+    frame's sampling clock where it has one, so that lateness is none of the timestamp); with a ``timestamp_step`` it
+    moves by whole steps, as a sampling clock does, while the packets jitter around it.
 
     Args:
         media: Packets of the stream, at least one.

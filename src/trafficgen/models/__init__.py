@@ -1,6 +1,7 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
@@ -35,7 +36,10 @@ __all__ = [
     "Buffering",
     "BurstProcess",
     "CaptureConditions",
+    "DispersionOfIntervals",
     "Estimate",
+    "Facts",
+    "FactsAtScale",
     "Family",
     "FittedProvenance",
     "FractionalNoiseProcess",

@@ -16,8 +16,9 @@ class FractionalNoiseProcess(ModelPart):
     kind: Literal["fgn"] = "fgn"
     bin_s: float = Field(gt=0, description="Width of a bin, s.")
     hurst: Estimate = Field(description="Hurst parameter of the bytes of the bins.")
-    bin_bytes: LawOfBytes = Field(description="IP bytes of a bin.")
+    bin_bytes: LawOfBytes = Field(description="IP bytes of a bin, as the rate asks for them.")
     packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
-    placement: Literal["even", "uniform"] = Field(
-        description="Packets of a bin: evenly, or at independent times as in a Poisson process."
+    placement: Literal["even", "poisson"] = Field(
+        description="even: packets follow the rate evenly; poisson: they come at independent times, so that their number"
+        " varies beside the rate."
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.facts import Facts
 from trafficgen.models.process import PacketProcess
 
 SCHEMA_VERSION = "1.0"
@@ -182,6 +183,7 @@ class Model(ModelPart):
     buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")
     playout: Playout = Field(description="Steady part.")
     streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
+    facts: Facts | None = Field(default=None, description="Measured facts of the playout; they are not played.")
     absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
 
     @model_validator(mode="after")

@@ -11,8 +11,8 @@ from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import GeneratorOf, PlayedPackets, whole_sizes
-from trafficgen.units import FloatArray
+from trafficgen.processes.base import GeneratorOf, PlayedPackets, UintArray, whole_sizes
+from trafficgen.units import FloatArray, IntArray
 
 #: Packets are drawn for this share more bytes than needed, at least.
 _SPARE = 0.05
@@ -27,7 +27,7 @@ class FractionalNoiseLaws:
     hurst: float
     bin_bytes: MixedLaw
     packet_bytes: MixedLaw
-    placement: Literal["even", "uniform"]
+    placement: Literal["even", "poisson"]
 
     def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
@@ -36,28 +36,36 @@ class FractionalNoiseLaws:
         uniform = np.clip(special.ndtr(noise), 1e-9, 1 - 1e-9)
         ascending = np.sort(self.bin_bytes.spread_sample(generator_of("bin_bytes"), max(count, 4096)))
         bins = np.maximum(np.interp(uniform, (np.arange(ascending.size) + 0.5) / ascending.size, ascending), 0.0)
-        reached = np.cumsum(bins)
-        sizes = self._sizes(float(reached[-1]), generator_of)
-        middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
-        middle = middle[: int(np.searchsorted(middle, reached[-1]))]
-        row = np.searchsorted(reached, middle, side="right")
-        if self.placement == "uniform":
+        if self.placement == "poisson":
+            counts = generator_of("counts").poisson(bins / max(1.0, self.packet_bytes.mean))
+            row = np.repeat(np.arange(count), counts)
+            sizes = whole_sizes(self.packet_bytes, row.size, generator_of("packet_bytes"))
             offset = generator_of("placement").random(row.size)
         else:
-            offset = (middle - (reached - bins)[row]) / bins[row]
+            row, offset, sizes = self._evenly(bins, generator_of)
         time_s = np.sort(start_s + (row + offset) * self.bin_s)
         if first_at_start and time_s.size:
             time_s[0] = start_s
         within = int(np.searchsorted(time_s, end_s))
         return PlayedPackets(time_s[:within], sizes[:within])
 
-    def _sizes(self, total_bytes: float, generator_of: GeneratorOf) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    def _evenly(self, bins: FloatArray, generator_of: GeneratorOf) -> tuple[IntArray, FloatArray, UintArray]:
+        """Return bin, place within it and size of packets that follow the rate: each when half of it is due."""
+        reached = np.cumsum(bins)
+        sizes = self._sizes(float(reached[-1]), generator_of)
+        middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
+        middle = middle[: int(np.searchsorted(middle, reached[-1]))]
+        row = np.searchsorted(reached, middle, side="right")
+        return row, (middle - (reached - bins)[row]) / bins[row], sizes[: row.size]
+
+    def _sizes(self, total_bytes: float, generator_of: GeneratorOf) -> UintArray:
         """Return packet sizes that add up to a number of bytes at least."""
         mean = max(1.0, self.packet_bytes.mean)
-        generator, parts, reached = generator_of("packet_bytes"), [], 0.0
+        generator, reached = generator_of("packet_bytes"), 0.0
+        parts: list[UintArray] = []
         while reached < total_bytes or not parts:
             count = int((total_bytes - reached) / mean * (1 + _SPARE)) + _SPARE_PACKETS
-            parts.append(np.maximum(whole_sizes(self.packet_bytes, count, generator), 1))
+            parts.append(np.maximum(whole_sizes(self.packet_bytes, count, generator), np.uint32(1)))
             reached += float(parts[-1].sum(dtype=np.float64))
         return np.concatenate(parts)
 

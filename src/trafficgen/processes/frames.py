@@ -169,11 +169,11 @@ def packetised(
     sizes: list[IntArray] = []
     for row, part in enumerate(laws.types):
         leads = generator_of(f"lead {part.name}").random(types.size) < part.lead_share
-        for size in part.lead_bytes:
-            mine = np.flatnonzero((types == row) & leads & (left > sum(part.lead_bytes)))
+        mine = np.flatnonzero((types == row) & leads & (left > sum(part.lead_bytes)))
+        for lead in part.lead_bytes:
             frames.append(mine)
-            sizes.append(np.full(mine.size, size))
-            left[mine] -= size
+            sizes.append(np.full(mine.size, lead))
+            left[mine] -= lead
     if laws.packetisation == "equal":
         frame, size = _equal(left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))))
         frames.append(frame)
