@@ -23,6 +23,10 @@ _LEVEL = 0.001
 #: Values of H that are tried; those outside of (0, 1) say that a series is none.
 _HURST_STEP = 0.01
 _HURST_GRID = np.round(np.arange(-0.5, 1.75, _HURST_STEP), 10)
+#: The first octaves show where bins begin rather than memory, when a rate changes at other times than the bins: long
+#: series, which would see it, start at the third octave, shorter ones at the second.
+_FIRST_OCTAVE, _FIRST_OCTAVE_OF_SHORT = 3, 2
+_SHORT_SERIES = 4096
 #: Neighbouring coefficients are correlated a little: their squares count for this much less (exact for H = 0.9).
 _CORRELATED = 1.04
 #: Octaves up to here have their exact energy, further ones by the power law.
@@ -83,11 +87,15 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     if series.size < FEWEST_BINS or float(np.std(series)) == 0:
         return None
     energy, counts = _octaves(series - series.mean())
-    if np.any(energy <= 0) or energy.size < _FEWEST_OCTAVES:
+    skipped = (_FIRST_OCTAVE_OF_SHORT if series.size < _SHORT_SERIES else _FIRST_OCTAVE) - 1
+    if np.any(energy <= 0) or energy.size < skipped + _FEWEST_OCTAVES:
         return None
     known = None if noise_variance is None else noise_variance / float(series.var())
     energy, counts = energy / float(series.var()), counts / _CORRELATED
-    fits = (_fit_octaves(energy, counts, start, known) for start in range(energy.size - _FEWEST_OCTAVES + 1))
+    fits = (
+        _fit_octaves(energy, counts, start, known)
+        for start in range(_FIRST_OCTAVE - 1, energy.size - _FEWEST_OCTAVES + 1)
+    )
     fit = next((fit for fit in fits if fit.p_value > _LEVEL), None)
     if fit is None:
         fit = _fit_octaves(energy, counts, energy.size - _FEWEST_OCTAVES, known)

@@ -54,8 +54,8 @@ def _scales(time_ns: IntArray, ip_bytes: IntArray, start_ns: int) -> tuple[Facts
     row = (time_ns - start_ns) // bin_ns
     row -= min(0, int(row.min()))
     whole = int((end_ns - start_ns) // bin_ns)
-    counts: FloatArray = np.bincount(row, weights=np.ones(row.size), minlength=whole)[:whole]
-    size: FloatArray = np.bincount(row, weights=ip_bytes, minlength=whole)[:whole]
+    counts = np.asarray(np.bincount(row, minlength=whole)[:whole], dtype=np.float64)
+    size = np.asarray(np.bincount(row, weights=ip_bytes, minlength=whole)[:whole], dtype=np.float64)
     facts: list[FactsAtScale] = []
     while counts.size >= _FEWEST_BINS and len(facts) < _MOST_SCALES:
         mean, mean_bytes = float(counts.mean()), float(size.mean())

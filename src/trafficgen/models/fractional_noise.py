@@ -19,6 +19,6 @@ class FractionalNoiseProcess(ModelPart):
     bin_bytes: LawOfBytes = Field(description="IP bytes of a bin, as the rate asks for them.")
     packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
     placement: Literal["even", "poisson"] = Field(
-        description="even: packets follow the rate evenly; poisson: they come at independent times, so that their number"
-        " varies beside the rate."
+        description="even: packets follow the rate evenly; poisson: they come at independent times, so that their"
+        " number varies beside the rate."
     )
