@@ -23,8 +23,9 @@ _SMALLEST_RATIO, _LARGEST_RATIO = 0.05, 20.0
 _KNOWN_SHARE, _MOST_SPACINGS = 0.2, 20.0
 #: A frame within this many gaps of the one before may have waited for it.
 _WAITING_GAPS = 1.5
-#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn directly.
-_GOOD_KS = 0.05
+#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn directly. Where
+#: there are groups of pictures more is borne: key frames then stay where the clock has them, and with them the rate.
+_GOOD_KS, _BORNE_KS = 0.05, 0.25
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,18 @@ class FrameTiming:
     spacing_spectrum: ScoreSpectrum | None
     lateness_s: Law | None
     lateness_spectrum: ScoreSpectrum | None
+    first_lateness_s: float = 0.0
 
 
 def fit_timing(
-    clock_s: FloatArray, start_s: FloatArray, end_s: FloatArray, *, gap_s: FloatArray, paced: bool, fit: LawFitter
+    clock_s: FloatArray,
+    start_s: FloatArray,
+    end_s: FloatArray,
+    *,
+    gap_s: FloatArray,
+    paced: bool,
+    grouped: bool,
+    fit: LawFitter,
 ) -> FrameTiming | None:
     """Return the times of frames, or None where the timestamps are no clock of them.
 
@@ -53,6 +62,7 @@ def fit_timing(
         end_s: Last packet of each frame, s, shape (k,).
         gap_s: Gaps within frames, s.
         paced: Whether the sender spreads each frame over time, so that none waits for the one before.
+        grouped: Whether frames come in groups of pictures.
         fit: Fits the laws.
     """
     ratio = _clock_ratio(clock_s, start_s)
@@ -77,12 +87,13 @@ def fit_timing(
         score_spectrum(normal_scores_of(steps_s)),
         fit.law("lateness_s", lateness_s[known], "s"),
         score_spectrum(normal_scores_of(lateness_s)),
+        first_lateness_s=float(lateness_s[0]),
     )
     busy_s = np.zeros(start_s.size) if paced else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
     generator = fit.generator_of("frame timing")
     off = float(stats.ks_2samp(_played_spacings(clocked, busy_s, generator), sent_s, method="asymp").statistic)
     plain = float(stats.ks_2samp(_played_spacings(direct, 0 * busy_s, generator), sent_s, method="asymp").statistic)
-    return clocked if off <= max(_GOOD_KS, plain) else direct
+    return clocked if off <= max(_BORNE_KS if grouped else _GOOD_KS, plain) else direct
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:

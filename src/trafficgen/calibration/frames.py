@@ -66,12 +66,18 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     if frames is None:
         return None
     gap_scale, gap_sample = _gap_within(packets, frames)
+    found = find_group(frames.frame_bytes.astype(np.float64))
     timing = fit_timing(
-        frames.clock_s, frames.start_s, frames.end_s, gap_s=gap_sample, paced=gap_scale == "frame", fit=fit
+        frames.clock_s,
+        frames.start_s,
+        frames.end_s,
+        gap_s=gap_sample,
+        paced=gap_scale == "frame",
+        grouped=found is not None,
+        fit=fit,
     )
     if timing is None:
         return None
-    found = find_group(frames.frame_bytes.astype(np.float64))
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
     leads = _lead_packets(packets, frames)
     process = FrameProcess(
@@ -80,6 +86,7 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
         spacing_s=timing.spacing_s,
         spacing_spectrum=timing.spacing_spectrum,
         lateness_s=timing.lateness_s,
+        first_lateness_s=timing.first_lateness_s,
         lateness_spectrum=timing.lateness_spectrum,
         types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
         group=found.group if found else None,

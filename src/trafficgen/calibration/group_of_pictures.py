@@ -17,12 +17,15 @@ _WINDOW = 25
 #: Key frames are larger than their neighbours by this factor, fewer than this share of frames, and three at least;
 #: an empty stretch of this width (in logarithms) lies between their sizes and those of the others.
 _KEY_FACTOR, _KEY_SHARE, _FEWEST_KEYS, _EMPTY = 1.5, 0.25, 3, 0.2
+_STRETCHES_TRIED = 8
 #: Groups found by folding: the excess of the mean logarithm, its standard score, and the longest group.
 _FOLD_EXCESS, _FOLD_SCORE, _LONGEST_GROUP = 0.35, 6.0, 600
 #: Share of the variance within groups that a pattern of predicted and bidirectional frames explains at least.
 _PATTERN_SHARE = 0.3
 _PATTERN_PERIODS = range(2, 7)
 _MOST_DISTANCES = 48
+#: Large frames nearer to a key frame than this share of the median group follow from it, as at the start of a stream.
+_SHORTEST_GROUP = 0.1
 
 
 @dataclass(frozen=True)
@@ -46,26 +49,38 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     if frame_bytes.size < _FEWEST_FRAMES:
         return None
     size = np.log(np.maximum(frame_bytes, 1.0))
-    excess = size - ndimage.median_filter(size, _WINDOW, mode="nearest")
+    excess = size - ndimage.median_filter(size, _WINDOW, mode="mirror")
     keys = _standing_out(excess)
     if keys is None:
         keys = _folded(excess)
-    if keys is None:
-        return None
-    return _described(keys, size)
+    return None if keys is None else _described(keys, size)
+
+
+def _apart(keys: IntArray) -> IntArray:
+    """Return the key frames without those right after another one."""
+    keys = keys[np.diff(keys, prepend=-2) > 1]  # the first of each run
+    if keys.size < 2:
+        return keys
+    shortest = _SHORTEST_GROUP * float(np.median(np.diff(keys)))
+    kept = [int(keys[0])]
+    for key in keys[1:].tolist():
+        if key - kept[-1] >= shortest:
+            kept.append(key)
+    return np.array(kept, dtype=np.int64)
 
 
 def _standing_out(excess: FloatArray) -> IntArray | None:
-    """Return the frames above the widest empty stretch of the excesses, where there is one."""
+    """Return the frames above the widest empty stretch of the excesses below which three groups begin, or None."""
     ascending = np.sort(excess)
-    first = int(np.searchsorted(ascending, np.log(_KEY_FACTOR)))
-    first = max(first, int((1 - _KEY_SHARE) * excess.size), 1)
+    first = max(int(np.searchsorted(ascending, np.log(_KEY_FACTOR))), int((1 - _KEY_SHARE) * excess.size), 1)
     steps = ascending[first:] - ascending[first - 1 : -1]
-    steps = steps[: max(0, excess.size - _FEWEST_KEYS - first + 1)]  # one or two large frames are no groups
-    if steps.size == 0 or float(steps.max()) < _EMPTY:
-        return None
-    threshold = ascending[first + int(steps.argmax())]
-    return np.asarray(np.flatnonzero(excess >= threshold))
+    for row in np.argsort(-steps)[:_STRETCHES_TRIED].tolist():
+        if steps[row] < _EMPTY:
+            return None
+        keys = _apart(np.flatnonzero(excess >= ascending[first + row]))
+        if keys.size >= _FEWEST_KEYS:  # one or two large frames, or a large start, are no groups
+            return keys
+    return None
 
 
 def _folded(excess: FloatArray) -> IntArray | None:

@@ -60,6 +60,7 @@ class FrameProcess(ModelPart):
     lateness_s: LawOfTime | None = Field(
         default=None, description="Time of a frame after its instant, s; null where spacings are those as sent."
     )
+    first_lateness_s: float = Field(default=0.0, ge=0, description="Lateness of the first frame of the phase, s.")
     lateness_spectrum: ScoreSpectrum | None = Field(default=None, description="Dependence of lateness.")
     types: tuple[FrameType, ...] = Field(min_length=1, max_length=3, description="Types of frames.")
     group: GroupOfPictures | None = Field(default=None, description="Null where there is one type of frames.")

@@ -69,6 +69,7 @@ class FrameLaws:
     spacing_spectrum: Spectrum | None
     lateness_s: MixedLaw | None
     lateness_spectrum: Spectrum | None
+    first_lateness_s: float
     types: tuple[FrameTypeLaws, ...]
     group: GroupLaws | None
     size_spectrum: Spectrum | None
@@ -79,10 +80,14 @@ class FrameLaws:
 
     def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
-        instant_s = frame_instants(self, span_s=end_s - start_s, generator_of=generator_of)
+        # The first frame may be less late than others: these are moved towards the end by about the mean lateness.
+        late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
+        instant_s = frame_instants(self, span_s=end_s - start_s + late_s, generator_of=generator_of)
         if not first_at_start and instant_s.size > 1:
             instant_s = instant_s + generator_of("residual").random() * (instant_s[1] - instant_s[0])
         lateness_s = _ordered_draws(self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s")
+        if first_at_start:
+            lateness_s[0] = self.first_lateness_s
         types = frame_types(self, instant_s.size, generator_of=generator_of)
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
         frame, sizes = packetised(self, types, frame_bytes, generator_of=generator_of)

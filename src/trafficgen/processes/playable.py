@@ -58,6 +58,7 @@ def _frames(process: FrameProcess) -> FrameLaws:
         spacing_spectrum=spectrum_of(process.spacing_spectrum),
         lateness_s=None if lateness is None else lateness.distribution(),
         lateness_spectrum=spectrum_of(process.lateness_spectrum),
+        first_lateness_s=process.first_lateness_s,
         types=tuple(
             FrameTypeLaws(
                 name=part.name,
