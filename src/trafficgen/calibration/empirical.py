@@ -15,8 +15,8 @@ _CLOSE_ENOUGH = 0.002
 _SWEEPS = 50
 
 
-def quantile_points(sample: FloatArray) -> tuple[QuantilePoint, ...]:
-    """Return at most 64 points of a law that follows a sample and keeps its mean.
+def quantile_points(sample: FloatArray, *, most: int = _POINTS) -> tuple[QuantilePoint, ...]:
+    """Return few points of a law that follows a sample and keeps its mean.
 
     Points are added one by one, in turn where the distribution functions are furthest apart and where the area between
     the quantile functions is largest. Between two points a straight line runs above a convex quantile function, as
@@ -24,6 +24,7 @@ def quantile_points(sample: FloatArray) -> tuple[QuantilePoint, ...]:
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
+        most: Number of points at most.
     """
     n = sample.size
     thinned = np.rint(np.linspace(0, n - 1, min(n, _ORDER_STATISTICS))).astype(np.int64)
@@ -31,20 +32,25 @@ def quantile_points(sample: FloatArray) -> tuple[QuantilePoint, ...]:
     index = np.unique(np.concatenate((thinned, ends, n - 1 - ends)))
     p = (index + 0.5) / n
     p[0], p[-1] = 0.0, 1.0
-    chosen = _chosen(p, sample[index])
+    chosen = _chosen(p, sample[index], most=most)
     value = _mean_keeping(sample, index[chosen], p[chosen])
-    return tuple(QuantilePoint(p=float(at), value=float(v)) for at, v in zip(p[chosen], value, strict=True))
+    return tuple(QuantilePoint(p=_short(at), value=_short(v)) for at, v in zip(p[chosen], value, strict=True))
 
 
-def _chosen(p: FloatArray, value: FloatArray) -> list[int]:
+def _short(number: float) -> float:
+    """Return a number with seven significant digits: more say nothing about a law, and fill a file."""
+    return float(f"{number:.7g}")
+
+
+def _chosen(p: FloatArray, value: FloatArray, *, most: int) -> list[int]:
     """Return which order statistics become points, ascending."""
     chosen = [0, p.size - 1]
-    while len(chosen) < min(_POINTS, p.size):
+    while len(chosen) < min(most, p.size):
         by_area = len(chosen) % 2 == 0
         worst, distance = _worst_fit(p, value, chosen, by_area=by_area)
         if worst in chosen:
             worst, distance = _worst_fit(p, value, chosen, by_area=not by_area)
-        if worst in chosen or (distance < _CLOSE_ENOUGH and len(chosen) > _POINTS // 2):
+        if worst in chosen or (distance < _CLOSE_ENOUGH and len(chosen) > most // 2):
             break
         chosen = sorted([*chosen, worst])
     return chosen

@@ -31,6 +31,7 @@ class PhasePackets:
         rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where it is not RTP.
         rtp_marker: RTP markers, shape (n,); None where it is not RTP.
         clock_hz: RTP clock, Hz; None where it is not known.
+        name: What to call stream and phase to people.
     """
 
     time_ns: IntArray
@@ -41,6 +42,7 @@ class PhasePackets:
     rtp_timestamp: IntArray | None = None
     rtp_marker: BoolArray | None = None
     clock_hz: int | None = None
+    name: str = "the stream"
 
     @property
     def span_s(self) -> float:

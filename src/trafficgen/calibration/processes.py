@@ -1,41 +1,114 @@
-"""The packet process of one stream in one phase: renewal gaps, or bursts where the gaps are of two kinds."""
+"""The packet process of one stream in one phase: the simplest that, when played, looks like what was measured."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
+
 import numpy as np
 
+from trafficgen.calibration.burst_dependence import burst_dependence
+from trafficgen.calibration.cycles import PAUSE_S
 from trafficgen.calibration.fractional_noise import propose_fgn
 from trafficgen.calibration.frames import propose_frames
+from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
+from trafficgen.calibration.posterior_checks import check_process
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import BurstProcess, RenewalProcess
 from trafficgen.units import FloatArray, s_from_ns
 
+_log = logging.getLogger(__name__)
+
 #: Bursts need this many to be told from chance, and more than this many packets on average.
+#: Fewer packets say nothing about rates.
+_FEWEST_CHECKED = 50
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
-    """Fit the packet process of one stream in one phase.
+    """Fit the packet process of one stream in one phase: the simplest one that passes a posterior predictive check.
 
-    Bursts are taken when a threshold was found in the stream's gaps, the phase has five bursts or more, and these have
-    more than one packet on average; else gaps and sizes are drawn independently (renewal).
+    First come bursts where a threshold was found in the stream's gaps, else independent gaps (renewal). A process
+    passes when sessions that it plays differ from the packets, in rates at several scales and their autocorrelation, no
+    more than from one another. Where it fails, the others are fitted in order of their complexity; where all fail, the
+    one that comes closest is taken.
 
     Args:
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
-    if (framed := propose_frames(packets, LawFitter(generator_of, packets.tick_s))) is not None:
-        return framed
-    if (noise := propose_fgn(packets, LawFitter(generator_of, packets.tick_s))) is not None:
-        return noise
-    fit = LawFitter(generator_of, packets.tick_s)
-    if packets.threshold_s is not None:
-        bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=packets.threshold_s)
-        many = bursts.packets.size >= _FEWEST_BURSTS
-        if many and float(bursts.packets.mean()) > _SMALLEST_MEAN_PACKETS:
-            return FittedProcess(_bursts(bursts, packets, fit), fit.problems)
+    _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
+    chosen = _simple(packets, generator_of)
+    if packets.time_ns.size < _FEWEST_CHECKED:
+        return chosen
+    check = check_process(chosen.process, packets, generator_of=generator_of, independent=True)
+    best = check.score
+    if check.passed:
+        return chosen
+    for propose in _PROPOSALS:
+        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
+        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+        if proposal is None:
+            continue
+        check = check_process(proposal.process, packets, generator_of=generator_of)
+        if check.passed and check.score < best:
+            return proposal
+        if check.score < _CLEARLY_BETTER * best:
+            chosen, best = proposal, check.score
+    return chosen
+
+
+def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
+    """Return bursts where the gaps are of two kinds and make up more than a few of them, else a renewal process."""
+    return propose_bursts(
+        packets, LawFitter(generator_of, packets.tick_s), threshold_s=packets.threshold_s
+    ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
+
+
+def propose_bursts(
+    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
+) -> FittedProcess | None:
+    """Return bursts of packets, or None where the phase has fewer than five, or these have one packet on average.
+
+    Args:
+        packets: The stream's media packets in the phase.
+        fit: Fits the laws.
+        threshold_s: Largest gap within a burst, s, or None.
+        dependent: Whether the bursts are to hang together; None is returned where they look independent.
+    """
+    if threshold_s is None:
+        return None
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=threshold_s)
+    many = bursts.packets.size >= _FEWEST_BURSTS
+    if not many or float(bursts.packets.mean()) <= _SMALLEST_MEAN_PACKETS:
+        return None
+    process = _bursts(bursts, packets, fit)
+    if dependent:
+        dependence = burst_dependence(bursts, packets)
+        if dependence is None:
+            return None
+        process = process.model_copy(update={"dependence": dependence})
+    return FittedProcess(process, fit.problems)
+
+
+def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that hang together, or None where there are none or they look independent."""
+    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
+
+
+def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks."""
+    known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
+    if known:
+        return None
+    return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
+        packets, fit, threshold_s=PAUSE_S
+    )
+
+
+def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
     process = RenewalProcess(
         gap_s=fit.law("gap_s", packets.gap_s, "s"),
         packet_bytes=fit.law("packet_bytes", packets.ip_bytes.astype(np.float64), "bytes"),
@@ -69,3 +142,15 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
     start_ns, end_ns = span_ns
     last_s = max(last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns))
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
+
+
+#: Processes are tried in this order, those with fewer assumptions and numbers first.
+_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (
+    propose_frames,
+    propose_fgn,
+    propose_dependent_bursts,
+    propose_pauses,
+    propose_modulated,
+)
+#: A process that fails its check is left for another one that fails too only where the score falls by this share.
+_CLEARLY_BETTER = 0.85

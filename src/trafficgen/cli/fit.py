@@ -58,17 +58,18 @@ def fit(
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
     progress = ReadingProgress(messages)
-    fitted = trafficgen.fit(
-        captures,
-        flow=flow,
-        session=session,
-        upload=upload,
-        seed=seed,
-        resegment=resegment,
-        decapsulate=decapsulate,
-        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
-        progress=progress,
-    )
+    with progress.of_steps("trafficgen.calibration"):
+        fitted = trafficgen.fit(
+            captures,
+            flow=flow,
+            session=session,
+            upload=upload,
+            seed=seed,
+            resegment=resegment,
+            decapsulate=decapsulate,
+            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+            progress=progress,
+        )
     progress.close()
     messages.warn(fitted.warnings)
     if out is not None:
@@ -116,6 +117,8 @@ def _process_in_words(phase: Phase) -> str:
         return f"{span}, {frames}, a key frame every {number(mean)} frames"
     if process.kind == "fgn":
         return f"{span}, fractional Gaussian noise with H = {number(process.hurst.value)}"
+    if process.kind == "modulated":
+        return f"{span}, the rate going up and down over bins of {number(process.bin_s)} s"
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 

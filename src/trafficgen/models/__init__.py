@@ -6,7 +6,8 @@ from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
-from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.modulated import ModulatedProcess, RateClass
+from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -34,6 +35,7 @@ __all__ = [
     "Alternative",
     "Atom",
     "Buffering",
+    "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
     "DispersionOfIntervals",
@@ -51,6 +53,7 @@ __all__ = [
     "Law",
     "Model",
     "ModelPart",
+    "ModulatedProcess",
     "PacketProcess",
     "Phase",
     "PhaseName",
@@ -59,6 +62,7 @@ __all__ = [
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
+    "RateClass",
     "RenewalProcess",
     "RtpFormat",
     "ScoreSpectrum",

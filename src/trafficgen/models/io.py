@@ -12,6 +12,9 @@ from trafficgen.errors import ModelFileError
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.output_files import whole_files
 
+#: An object or a list of a few plain values, such as a point of a law, which is easier to read on one line.
+_SMALL_PART = re.compile(r"\{[^{}\[\]\"]*(?:\"[^\"\\\\]*\"[^{}\[\]\"]*){1,3}\}|\[[^{}\[\]\"]+\]")
+
 
 def load_model(path: str | Path) -> Model:
     """Return the model in a JSON file.
@@ -61,8 +64,9 @@ def _newer_version(text: str) -> str | None:
 
 
 def dump_model(model: Model) -> str:
-    """Return a model as the text of its JSON file, keys in the order of the schema."""
-    return json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+    """Return a model as the text of its JSON file, keys in the order of the schema, small parts on one line."""
+    text = json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    return _SMALL_PART.sub(lambda part: re.sub(r"\s*\n\s*", " ", part.group()), text) + "\n"
 
 
 def save_model(model: Model, path: str | Path) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from trafficgen.models import (
+    BurstDependence,
     BurstProcess,
     FractionalNoiseProcess,
     FrameProcess,
+    ModulatedProcess,
     PacketProcess,
     RenewalProcess,
     ScoreSpectrum,
 )
 from trafficgen.processes.base import PlayableProcess
+from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.bursts import BurstLaws
 from trafficgen.processes.fractional_noise import FractionalNoiseLaws
 from trafficgen.processes.frames import FrameLaws, FrameTypeLaws, GroupLaws
+from trafficgen.processes.modulated import ClassLaws, ModulatedLaws
 from trafficgen.processes.renewal import RenewalLaws
 from trafficgen.processes.spectral_scores import Spectrum
 
@@ -37,6 +43,8 @@ def playable(process: PacketProcess) -> PlayableProcess:
                 packet_bytes=process.packet_bytes.distribution(),
                 placement=process.placement,
             )
+        case ModulatedProcess():
+            return _modulated(process)
 
 
 def _bursts(process: BurstProcess) -> BurstLaws:
@@ -48,6 +56,35 @@ def _bursts(process: BurstProcess) -> BurstLaws:
         gap_within_s=None if within is None else within.distribution(),
         packet_bytes=process.packet_bytes.distribution(),
         last_packet_bytes=process.last_packet_bytes.distribution(),
+        dependence=None if process.dependence is None else _dependence(process.dependence),
+    )
+
+
+def _dependence(part: BurstDependence) -> DependenceOfBursts:
+    return DependenceOfBursts(
+        packets_autocorrelation=np.array(part.packets_autocorrelation),
+        spacing_autocorrelation=np.array(part.spacing_autocorrelation),
+        packets_to_spacing=part.packets_to_spacing,
+        gap_correlation=part.gap_correlation,
+        packets_to_gap=part.packets_to_gap,
+    )
+
+
+def _modulated(process: ModulatedProcess) -> ModulatedLaws:
+    return ModulatedLaws(
+        bin_s=process.bin_s,
+        bin_bytes=process.bin_bytes.distribution(),
+        autocorrelation=np.array(process.autocorrelation),
+        classes=tuple(
+            ClassLaws(
+                up_to_bytes=math.inf if part.up_to_bytes is None else part.up_to_bytes,
+                gap_s=part.gap_s.distribution(),
+                packet_bytes=part.packet_bytes.distribution(),
+                idle_s=None if part.idle_s is None else part.idle_s.distribution(),
+                burst_packets=None if part.burst_packets is None else part.burst_packets.distribution(),
+            )
+            for part in process.classes
+        ),
     )
 
 

@@ -26,7 +26,7 @@ def test_mean_and_distribution_of_a_heavy_tailed_mixture_are_kept(size: int) -> 
 
 def test_smallest_and_largest_value_are_kept() -> None:
     sample = np.random.default_rng(0).exponential(1.0, 1000)
-    assert law_of(sample).support == (sample.min(), sample.max())
+    assert law_of(sample).support == pytest.approx((sample.min(), sample.max()), rel=1e-6)
 
 
 def test_few_values_far_apart_stay_where_they_are() -> None:

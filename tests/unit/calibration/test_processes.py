@@ -2,21 +2,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.phase_packets import FittedProcess, PhasePackets
-from trafficgen.calibration.processes import fit_process
+from trafficgen.calibration.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.calibration.processes import fit_process, propose_bursts
 from trafficgen.models import BurstProcess
 from trafficgen.units import IntArray, ns_array_from_s
 
 
-def fitted(time_s: list[float], sizes: list[int], *, threshold_s: float | None) -> FittedProcess:
+def packets_of(time_s: list[float], sizes: list[int], *, threshold_s: float | None) -> PhasePackets:
     time_ns: IntArray = ns_array_from_s(np.array(time_s))
-    packets = PhasePackets(
+    return PhasePackets(
         time_ns=time_ns,
         ip_bytes=np.array(sizes),
         span_ns=(int(time_ns[0]), int(time_ns[-1])),
         tick_s=1e-6,
         threshold_s=threshold_s,
     )
+
+
+def fitted(time_s: list[float], sizes: list[int], *, threshold_s: float | None) -> FittedProcess:
+    packets = packets_of(time_s, sizes, threshold_s=threshold_s)
     return fit_process(packets, generator_of=lambda quantity: np.random.default_rng(0))
 
 
@@ -50,7 +54,11 @@ def test_a_long_last_burst_does_not_raise_the_rate_of_the_process() -> None:
     # 11 bursts of 10 packets every 0.5 s, then one of 1,200 packets that lasts 12 s: 1,310 packets in 17.5 s.
     short = [burst * 0.5 + packet * 0.001 for burst in range(11) for packet in range(10)]
     long = [5.5 + packet * 0.01 for packet in range(1200)]
-    process = fitted([*short, *long], [1000] * 1310, threshold_s=0.05).process
+    packets = packets_of([*short, *long], [1000] * 1310, threshold_s=0.05)
+    fit = LawFitter(lambda quantity: np.random.default_rng(0), packets.tick_s)
+    found = propose_bursts(packets, fit, threshold_s=0.05)
+    assert found is not None
+    process = found.process
     assert isinstance(process, BurstProcess)
     rate = process.burst_packets.distribution().mean / process.spacing_s.distribution().mean
     # Without the spacing of the last burst it would be 1310 / 12 / 0.5 = 218 packets/s.

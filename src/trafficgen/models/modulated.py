@@ -1,0 +1,61 @@
+"""A packet process whose rate goes slowly up and down."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from trafficgen.models.estimate import ModelPart
+from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
+
+
+class RateClass(ModelPart):
+    """How packets are placed while the rate is in one range."""
+
+    up_to_bytes: float | None = Field(
+        gt=0, description="Largest bytes of a bin of this class; null for the class of the highest rates."
+    )
+    gap_s: LawOfTime = Field(description="Gap between successive packets of such a bin (within a burst of it), s.")
+    idle_s: LawOfTime | None = Field(default=None, description="Gap between bursts, s; null where there are none.")
+    burst_packets: LawOfPackets | None = Field(
+        default=None, description="Packets of a burst; null where there are none."
+    )
+    packet_bytes: LawOfBytes = Field(description="IP total length of a packet in such a bin, bytes.")
+
+    @model_validator(mode="after")
+    def _bursts_whole(self) -> Self:
+        if (self.idle_s is None) != (self.burst_packets is None):
+            raise ValueError("idle_s and burst_packets are given together or not at all")
+        return self
+
+
+class ModulatedProcess(ModelPart):
+    """Renewal gaps or bursts under a slowly varying rate.
+
+    Time is cut into bins. The bytes of the bins follow a law and have an autocorrelation, in the manner of ARTA
+    processes (Cario and Nelson 1996); within a bin, packets are placed by the laws of its class of rates.
+    """
+
+    kind: Literal["modulated"] = "modulated"
+    bin_s: float = Field(gt=0, description="Width of a bin, s.")
+    bin_bytes: LawOfBytes = Field(description="IP bytes of a bin; 0 is an idle bin.")
+    autocorrelation: tuple[float, ...] = Field(
+        max_length=256, description="Sample autocorrelation of the bytes of the bins, from lag 1."
+    )
+    classes: tuple[RateClass, ...] = Field(min_length=1, max_length=16, description="Classes of rates, ascending.")
+
+    @model_validator(mode="after")
+    def _classes_ascend(self) -> Self:
+        bounds = [part.up_to_bytes for part in self.classes]
+        known = [bound for bound in bounds[:-1] if bound is not None]
+        if bounds[-1] is not None or len(known) != len(bounds) - 1 or known != sorted(set(known)):
+            raise ValueError("up_to_bytes must ascend from class to class and be null in the last one alone")
+        if any(not -1 <= value <= 1 for value in self.autocorrelation):
+            raise ValueError("an autocorrelation lies between -1 and 1")
+        return self
+
+    @property
+    def gap_model(self) -> Literal["renewal", "bursts"]:
+        """What generates the gaps within a bin."""
+        return "renewal" if self.classes[-1].idle_s is None else "bursts"

@@ -1,0 +1,207 @@
+"""Renewal gaps under a slowly varying rate: bins with a law and an autocorrelation, filled class by class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
+from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, PlayedPackets, UintArray
+from trafficgen.processes.renewal import nonnegative
+from trafficgen.processes.slow_rate import correlated_order
+from trafficgen.units import BoolArray, FloatArray, IntArray
+
+#: Packets may be this share of a bin from where they belong before gaps are changed, and no more than this times the
+#: coefficient of variation of the bins; long gaps lose a share at most.
+_TOLERATED_SHARE = 0.1
+_TOLERATED_VARIATION = 0.25
+_LARGEST_CUT = 0.9
+
+#: Bin, gap before, size, and whether the gap is a long one, of each packet.
+Filling = tuple[IntArray, FloatArray, UintArray, BoolArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassLaws:
+    """Laws of a :class:`~trafficgen.models.RateClass`; meanings and units as there."""
+
+    up_to_bytes: float
+    gap_s: MixedLaw
+    packet_bytes: MixedLaw
+    idle_s: MixedLaw | None = None
+    burst_packets: MixedLaw | None = None
+
+    def fill(self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int) -> Filling:
+        """Return the packets of the bins of this class.
+
+        Args:
+            bins: Bytes of all bins, shape (m,).
+            mine: Bins of this class.
+            generator_of: Source of the draws.
+            number: Number of the class.
+        """
+        counts, sizes = _filled(self.packet_bytes, bins[mine], generator_of(f"{number}/packet_bytes"))
+        rows = np.repeat(mine, counts)
+        gaps_s = nonnegative(self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size)), self.gap_s)
+        gaps_s = gaps_s[: rows.size]
+        if self.idle_s is None or self.burst_packets is None:
+            return rows, gaps_s, sizes, gaps_s > self.gap_s.mean
+        long = self._starts_burst(rows.size, generator_of(f"{number}/burst_packets"))
+        idle = self.idle_s.spread_sample(generator_of(f"{number}/idle_s"), max(1, int(long.sum())))
+        gaps_s[long] = nonnegative(idle, self.idle_s)[: int(long.sum())]
+        return rows, gaps_s, sizes, long
+
+    def _starts_burst(self, count: int, generator: np.random.Generator) -> BoolArray:
+        """Return which of so many packets are the first of a burst."""
+        starts = np.zeros(count, dtype=np.bool_)
+        row = 0
+        while self.burst_packets is not None and row < count:
+            missing = math.ceil((count - row) / max(1.0, self.burst_packets.mean))
+            packets = np.maximum(np.rint(self.burst_packets.spread_sample(generator, missing)), 1)
+            at = row + np.concatenate(([0], np.cumsum(packets))).astype(np.int64)
+            starts[at[at < count]] = True
+            row = int(at[-1])
+        return starts
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModulatedLaws:
+    """Laws of a :class:`~trafficgen.models.ModulatedProcess`; meanings and units as there."""
+
+    bin_s: float
+    bin_bytes: MixedLaw
+    autocorrelation: FloatArray
+    classes: tuple[ClassLaws, ...]
+
+    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`.
+
+        A bin takes packets until its bytes are reached; what is short or over is carried to the next bin of its class.
+        Its gaps are drawn from the laws of its class; :func:`_placed` says how they come to fill it.
+        """
+        bins = self._bins(start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start)
+        bound = np.array([part.up_to_bytes for part in self.classes])
+        class_of = np.searchsorted(bound, bins, side="left")
+        rows, gaps_s, sizes, long = _in_order(
+            [
+                part.fill(bins, np.flatnonzero((class_of == number) & (bins > 0)), generator_of, number=number)
+                for number, part in enumerate(self.classes)
+            ]
+        )
+        if rows.size == 0:
+            return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
+        before = generator_of("offset").random(bins.size)
+        time_s = start_s + _placed(rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s)
+        if first_at_start:
+            time_s[0] = start_s
+        within = int(np.searchsorted(time_s, end_s))
+        return PlayedPackets(time_s[:within], sizes[:within])
+
+    def expected_packets(self, span_s: float, *, place: str) -> float:
+        """Return about how many packets a span has."""
+        mean_bytes = self.bin_bytes.mean
+        smallest = min(part.packet_bytes.mean for part in self.classes)
+        if not (math.isfinite(mean_bytes) and mean_bytes > 0 and smallest > 0):
+            raise GenerationError(f"bin_bytes and packet_bytes in {place} need finite means above 0; correct the laws")
+        return (span_s / self.bin_s + 1) * mean_bytes / smallest
+
+    def size_laws(self) -> dict[str, MixedLaw]:
+        """Return the laws of packet sizes by name of the field."""
+        return {f"packet_bytes of class {number}": part.packet_bytes for number, part in enumerate(self.classes)}
+
+    @property
+    def _tolerated_s(self) -> float:
+        """How far packets may be from where they belong, s: little where the rate hardly varies."""
+        mean = self.bin_bytes.mean
+        variation = math.sqrt(self.bin_bytes.variance) / mean if mean > 0 else 0.0
+        return self.bin_s * min(_TOLERATED_SHARE, _TOLERATED_VARIATION * variation)
+
+    def _bins(self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool) -> FloatArray:
+        """Return the bytes of each bin, the first one not idle where a packet has to be at the start."""
+        count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
+        ascending = np.sort(self.bin_bytes.spread_sample(generator, count))
+        bins = correlated_order(np.maximum(ascending, 0.0), self.autocorrelation, generator)
+        if first_active and bins[0] <= 0 and np.any(bins > 0):
+            bins = np.roll(bins, -int(np.argmax(bins > 0)))
+        return bins
+
+
+def _filled(law: MixedLaw, bins: FloatArray, generator: np.random.Generator) -> tuple[IntArray, UintArray]:
+    """Return how many packets each bin takes, and their sizes one after the other."""
+    total = float(bins.sum())
+    sizes = np.zeros(0, dtype=np.uint32)
+    while float(sizes.sum(dtype=np.float64)) < total:
+        missing = total - float(sizes.sum(dtype=np.float64))
+        draws = law.spread_sample(generator, max(1, math.ceil(missing / max(law.mean, 1.0))))
+        sizes = np.concatenate((sizes, np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32)))
+    # A packet belongs to the bin in whose share of the bytes its middle lies, so that errors do not add up.
+    middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
+    edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
+    counts = np.diff(edges).astype(np.int64)
+    return counts, sizes[: int(counts.sum())]
+
+
+def _in_order(parts: list[Filling]) -> Filling:
+    """Return the packets of all classes in the order of their bins."""
+    rows, gaps_s, sizes, long = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    return rows[order], gaps_s[order], sizes[order], long[order]
+
+
+def _placed(
+    rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: FloatArray, width_s: float, tolerated_s: float
+) -> FloatArray:
+    """Return the times of packets after the start of the first bin, s, ascending.
+
+    Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated from where they
+    belong; then one gap is lengthened, or the long ones are cut. So gaps keep their law. After an idle bin, a
+    random share of the first gap lies before the first packet.
+
+    Args:
+        rows: Bin of each packet, ascending, shape (n,).
+        gaps_s: Gap before each packet, s, shape (n,).
+        long: Which gaps may be cut, shape (n,).
+        before: Share of its first gap that lies before the first packet of a bin, for each bin.
+        width_s: Width of a bin, s.
+        tolerated_s: How far packets may be from where they belong, s.
+    """
+    first = np.flatnonzero(np.diff(rows, prepend=-1))
+    counts = np.diff(np.append(first, rows.size))
+    after_idle = np.diff(rows[first], prepend=-2) > 1
+    gaps_s = gaps_s.copy()
+    gaps_s[first[after_idle]] *= before[rows[first[after_idle]]]
+    length_s = np.add.reduceat(gaps_s, first)
+    cuttable_s = np.add.reduceat(np.where(long, gaps_s, 0.0), first)
+    opens_s, added_s = _paced(rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s)
+    bin_of = np.repeat(np.arange(first.size), counts)
+    longest = np.lexsort((gaps_s, bin_of))[first + counts - 1]
+    factor = 1 + np.minimum(added_s, 0.0) / np.maximum(cuttable_s, 1e-300)
+    gaps_s = np.where(long, gaps_s * factor[bin_of], gaps_s)
+    gaps_s[longest] += np.maximum(added_s, 0.0)
+    ends_s = np.cumsum(gaps_s)
+    return (opens_s - ends_s[first] + gaps_s[first])[bin_of] + ends_s
+
+
+def _paced(
+    rows: IntArray, length_s: FloatArray, cuttable_s: FloatArray, *, width_s: float, tolerated_s: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return when each bin's first gap begins, s, and what is added to its gaps, s (negative: cut)."""
+    opens, added = np.empty(rows.size), np.zeros(rows.size)
+    late_s, previous = 0.0, -1
+    for bin_, (row, length, cuttable) in enumerate(
+        zip(rows.tolist(), length_s.tolist(), cuttable_s.tolist(), strict=True)
+    ):
+        if row > previous + 1:
+            late_s = max(0.0, late_s - (row - previous - 1) * width_s)
+        opens[bin_] = row * width_s + late_s
+        late_s += length - width_s
+        if late_s < -tolerated_s:
+            added[bin_], late_s = -late_s, 0.0
+        elif late_s > tolerated_s:
+            cut = min(late_s, _LARGEST_CUT * cuttable)
+            added[bin_], late_s = -cut, late_s - cut
+        previous = row
+    return opens, added
