@@ -10,7 +10,7 @@ from scipy import stats
 from trafficgen.calibration.phase_packets import LawFitter
 from trafficgen.calibration.spectra import normal_scores_of, score_spectrum
 from trafficgen.models import Estimate, Law, ScoreSpectrum
-from trafficgen.processes.frames import sent_times
+from trafficgen.processes.frames import in_order, sent_times
 from trafficgen.processes.playable import spectrum_of
 from trafficgen.processes.spectral_scores import spectral_ranks
 from trafficgen.units import BoolArray, FloatArray
@@ -72,7 +72,7 @@ def fit_timing(
     sent_s = np.diff(start_s)
     rate = _frame_rate(steps_s)
     as_sent = fit.law("spacing_s", sent_s, "s")
-    sent_spectrum = score_spectrum(normal_scores_of(sent_s))
+    sent_spectrum = score_spectrum(sent_s)
     direct = FrameTiming(rate, ratio, as_sent, sent_spectrum, None, None)
     lateness_s = start_s - ratio.value * clock_s
     known = np.ones(start_s.size, dtype=np.bool_) if paced else _did_not_wait(start_s, end_s, gap_s)
@@ -84,7 +84,7 @@ def fit_timing(
         rate,
         ratio,
         fit.law("clock spacing_s", ratio.value * steps_s, "s"),
-        score_spectrum(normal_scores_of(steps_s)),
+        score_spectrum(steps_s),
         fit.law("lateness_s", lateness_s[known], "s"),
         score_spectrum(normal_scores_of(lateness_s)),
         first_lateness_s=float(lateness_s[0]),
@@ -132,7 +132,7 @@ def _played_spacings(timing: FrameTiming, busy_s: FloatArray, generator: np.rand
     """Return spacings as frames would be sent by a timing."""
     count = busy_s.size
     spacing_s = np.sort(timing.spacing_s.distribution().spread_sample(generator, count))
-    ready_s = np.cumsum(spacing_s[spectral_ranks(spectrum_of(timing.spacing_spectrum), count, generator)])
+    ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
     if timing.lateness_s is not None:
         lateness_s = np.sort(timing.lateness_s.distribution().spread_sample(generator, count))
         ready_s += lateness_s[spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)]

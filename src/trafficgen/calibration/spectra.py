@@ -40,7 +40,7 @@ def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
     keep their power. Frequencies that stand out are lines.
 
     Args:
-        scores: Normal scores in order of time, shape (n,).
+        scores: Normal scores, or values where sums of them matter, in order of time, shape (n,).
     """
     count = scores.size
     if count < FEWEST_VALUES or float(np.ptp(scores)) == 0:

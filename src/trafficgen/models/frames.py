@@ -56,12 +56,16 @@ class FrameProcess(ModelPart):
     frame_rate_hz: Estimate = Field(description="Frames in a second of the media clock, by the mode of its steps.")
     clock_ratio: Estimate = Field(description="Time that passed / time by the media clock.")
     spacing_s: LawOfTime = Field(description="Spacing of frames, s: of their instants, or as sent without lateness.")
-    spacing_spectrum: ScoreSpectrum | None = Field(default=None, description="Dependence of spacings.")
+    spacing_spectrum: ScoreSpectrum | None = Field(
+        default=None, description="Power spectrum of the spacings themselves."
+    )
     lateness_s: LawOfTime | None = Field(
         default=None, description="Time of a frame after its instant, s; null where spacings are those as sent."
     )
     first_lateness_s: float = Field(default=0.0, ge=0, description="Lateness of the first frame of the phase, s.")
-    lateness_spectrum: ScoreSpectrum | None = Field(default=None, description="Dependence of lateness.")
+    lateness_spectrum: ScoreSpectrum | None = Field(
+        default=None, description="Power spectrum of the normal scores of lateness."
+    )
     types: tuple[FrameType, ...] = Field(min_length=1, max_length=3, description="Types of frames.")
     group: GroupOfPictures | None = Field(default=None, description="Null where there is one type of frames.")
     size_spectrum: ScoreSpectrum | None = Field(

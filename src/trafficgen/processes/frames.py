@@ -126,8 +126,8 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
     reached_s = 0.0
     for turn in range(_MOST_TURNS):
         count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
-        spacing_s = _ordered_draws(laws.spacing_s, laws.spacing_spectrum, count, generator_of, f"spacing_s {turn}")
-        spacings.append(np.maximum(spacing_s, 0.0))
+        values = np.sort(laws.spacing_s.spread_sample(generator_of(f"spacing_s {turn}"), count))
+        spacings.append(np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0))
         reached_s += float(spacings[-1].sum())
         if reached_s >= span_s:
             break
@@ -210,6 +210,11 @@ def _fill(
         sizes.append(taken)
         left[open_frames] -= taken
         open_frames = open_frames[left[open_frames] > 0]
+
+
+def in_order(ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator) -> FloatArray:
+    """Return values in an order that gives them a spectrum: sums of spacings vary as it says, shape (n,)."""
+    return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
 
 
 def _ordered_draws(

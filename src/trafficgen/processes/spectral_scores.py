@@ -54,18 +54,23 @@ def normal_scores(count: int) -> FloatArray:
     return np.asarray(special.ndtri((np.arange(count) + 0.5) / count), dtype=np.float64)
 
 
-def spectral_ranks(spectrum: Spectrum | None, count: int, generator: np.random.Generator) -> IntArray:
+def spectral_ranks(
+    spectrum: Spectrum | None, count: int, generator: np.random.Generator, *, ascending: FloatArray | None = None
+) -> IntArray:
     """Return the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
 
     Args:
         spectrum: Its spectrum; None for independent values.
         count: Length.
         generator: Source of the phases.
+        ascending: Values of the series, ascending, shape (count,), where the spectrum is theirs rather than that of
+            normal scores.
     """
     if spectrum is None or count < _FEWEST_VALUES:
         return generator.permutation(count)
-    amplitude, ascending = spectrum.amplitudes(count), normal_scores(count)
-    if not amplitude.any():
+    amplitude = spectrum.amplitudes(count)
+    ascending = normal_scores(count) if ascending is None else ascending - ascending.mean()
+    if not amplitude.any() or float(np.ptp(ascending)) == 0:
         return generator.permutation(count)
     phases = np.exp(2j * np.pi * generator.random(amplitude.size))
     ranks = _ranks(np.fft.irfft(amplitude * phases, n=count))
