@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
 from trafficgen.flows import gaps_s
-from trafficgen.models import Law, PacketProcess
+from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 #: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
@@ -62,10 +62,12 @@ class FittedProcess:
     Attributes:
         process: The process as it is played.
         problems: Quantity -> why no family is used for it.
+        choice: What else was tried; None where nothing was compared.
     """
 
     process: PacketProcess
     problems: dict[str, str] = field(default_factory=dict)
+    choice: ProcessChoice | None = None
 
 
 class LawFitter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from trafficgen.calibration.fractional_noise import propose_fgn
 from trafficgen.calibration.frames import propose_frames
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
-from trafficgen.calibration.posterior_checks import check_process
+from trafficgen.calibration.posterior_checks import Check, check_process
 from trafficgen.flows import Bursts, segment_bursts
-from trafficgen.models import BurstProcess, RenewalProcess
+from trafficgen.models import BurstProcess, ProcessChoice, RenewalProcess, TriedProcess
 from trafficgen.units import FloatArray, s_from_ns
 
 _log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 _FEWEST_CHECKED = 50
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
+_DIGITS = 4
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
@@ -40,24 +42,42 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
     _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
-    chosen = _simple(packets, generator_of)
+    simple = _simple(packets, generator_of)
     if packets.time_ns.size < _FEWEST_CHECKED:
-        return chosen
-    check = check_process(chosen.process, packets, generator_of=generator_of, independent=True)
-    best = check.score
-    if check.passed:
-        return chosen
-    for propose in _PROPOSALS:
-        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
-        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
-        if proposal is None:
-            continue
-        check = check_process(proposal.process, packets, generator_of=generator_of)
-        if check.passed and check.score < best:
-            return proposal
-        if check.score < _CLEARLY_BETTER * best:
-            chosen, best = proposal, check.score
-    return chosen
+        return simple
+    fitted = [simple]
+    checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
+    best = 0
+    if not checks[0].passed:
+        for propose in _PROPOSALS:
+            _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
+            proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+            if proposal is None:
+                continue
+            fitted.append(proposal)
+            checks.append(check_process(proposal.process, packets, generator_of=generator_of))
+            if checks[-1].passed and checks[-1].score < checks[best].score:
+                best = len(fitted) - 1
+                break
+            if checks[-1].score < _CLEARLY_BETTER * checks[best].score:
+                best = len(fitted) - 1
+    return replace(fitted[best], choice=_choice(fitted, checks, best))
+
+
+def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:
+    """Return what was tried, for the model."""
+    return ProcessChoice(
+        chosen=best,
+        tried=tuple(
+            TriedProcess(
+                kind=found.process.kind,
+                passed=check.passed,
+                score=round(check.score, _DIGITS),
+                distances={name: round(distance, _DIGITS) for name, distance in check.distances.items()},
+            )
+            for found, check in zip(fitted, checks, strict=True)
+        ),
+    )
 
 
 def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:

@@ -116,6 +116,7 @@ def _fit_stream(
                 duration_s=end_s - start_s,
                 rate_bps=bps_from_bytes(float(ip_bytes[start:stop].sum()), end_s - start_s),
                 process=found.process,
+                choice=found.choice,
             )
         )
     if not fitted:

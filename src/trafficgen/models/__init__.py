@@ -1,5 +1,6 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
+from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
@@ -58,6 +59,7 @@ __all__ = [
     "Phase",
     "PhaseName",
     "Playout",
+    "ProcessChoice",
     "Provenance",
     "PublishedProvenance",
     "PublishedSource",
@@ -70,6 +72,7 @@ __all__ = [
     "Startup",
     "Stream",
     "Transport",
+    "TriedProcess",
     "dump_model",
     "load_model",
     "model_json_schema",
