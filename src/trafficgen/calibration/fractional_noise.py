@@ -19,6 +19,8 @@ _FEWEST_PACKETS, _EMPTY_SHARE = 2.0, 0.1
 #: Where the coefficient of variation of the gaps within bins is below this, packets are placed evenly.
 _EVEN_VARIATION = 0.5
 _LARGEST_HURST = 0.999
+#: The placement of packets is measured in this many bins at most.
+_BINS_OF_NOISE = 1 << 18
 
 
 def rate_and_noise(time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start_ns: int) -> tuple[FloatArray, float]:
@@ -31,8 +33,10 @@ def rate_and_noise(time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start
         start_ns: Start of the first bin, ns.
     """
     bins = rate_series(time_ns, ip_bytes, bin_s=bin_s, start_ns=start_ns).size_bytes
-    halves = rate_series(time_ns, ip_bytes, bin_s=bin_s / 2, start_ns=start_ns).size_bytes
-    return bins, placement_noise(ip_bytes.astype(np.float64), halves, bins=max(1, bins.size))
+    seen = slice(0, int(np.searchsorted(time_ns, start_ns + _BINS_OF_NOISE * ns_from_s(bin_s))))
+    halves = rate_series(time_ns[seen], ip_bytes[seen], bin_s=bin_s / 2, start_ns=start_ns).size_bytes
+    whole = max(1, min(bins.size, _BINS_OF_NOISE))
+    return bins, placement_noise(ip_bytes[seen].astype(np.float64), halves, bins=whole)
 
 
 def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

@@ -14,6 +14,8 @@ from trafficgen.units import FloatArray
 
 Verdict = Literal["long_memory", "level_shift", "periodic", "none", "undecided"]
 
+#: More bins are added up in pairs.
+_MOST_BINS = 1 << 20
 #: No more levels than this are removed: with more of them, long memory itself would be explained away.
 _MOST_SHIFTS = 3
 #: Bins of each level at least, as a share of all.
@@ -73,6 +75,9 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
         series: Bytes in bins of equal width, shape (n,).
         noise_variance: Variance that the placement of packets alone gives a bin, where it was measured.
     """
+    while series.size > _MOST_BINS:  # memory shows at any scale
+        series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)
+        noise_variance = None if noise_variance is None else 2 * noise_variance
     whittle, wavelet = local_whittle(series), estimate_hurst(series, noise_variance=noise_variance)
     levels = find_levels(series)
     shifts = int(levels[-1]) if levels.size else 0

@@ -19,6 +19,8 @@ from trafficgen.units import FloatArray, IntArray
 _SPARE_SHARE, _SPARE_FRAMES = 0.02, 4
 #: Turns of drawing more frames; laws that need more do not move on.
 _MOST_TURNS = 64
+#: Packets of a frame at most.
+_MOST_PACKETS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +204,11 @@ def _fill(
     law: MixedLaw, left: IntArray, frames: list[IntArray], sizes: list[IntArray], *, generator: np.random.Generator
 ) -> None:
     """Add packets of the law, frame by frame, until each frame's bytes are used up; the last one takes the rest."""
+    smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
     open_frames = np.arange(left.size)
     while open_frames.size:
         drawn = np.clip(np.rint(law.sample(generator, open_frames.size)), 1, LARGEST_IP_BYTES).astype(np.int64)
-        taken = np.minimum(drawn, left[open_frames])
+        taken = np.minimum(np.maximum(drawn, smallest[open_frames]), left[open_frames])
         frames.append(open_frames)
         sizes.append(taken)
         left[open_frames] -= taken
