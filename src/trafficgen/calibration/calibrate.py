@@ -191,8 +191,13 @@ def _memory(
     if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S:
         return None, None, None
     bins, noise = rate_and_noise(time_ns, ip_bytes, bin_s=_HURST_BIN_S, start_ns=start_ns)
-    long_range = judge_long_range(bins, noise_variance=noise)
-    return estimate_hurst(bins, noise_variance=noise), long_range, measured_facts(time_ns, ip_bytes, start_ns=start_ns)
+    measured = noise if time_ns.size >= bins.size else None  # of rarer packets it says little
+    long_range = judge_long_range(bins, noise_variance=measured)
+    return (
+        estimate_hurst(bins, noise_variance=measured),
+        long_range,
+        measured_facts(time_ns, ip_bytes, start_ns=start_ns),
+    )
 
 
 def _bursts(view: SessionView, playout: BoolArray, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:

@@ -123,8 +123,10 @@ def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: floa
     noise, parameters, beyond = 0.0, 2, _SIGNIFICANT if known is None else _CONTRADICTED
     if known is not None and known > 0:
         given, _ = _profile(energy, counts, shape, lambda scale: scale * shape + known, _SCALE_RANGE)
-        # Noise that was measured is there, unless the octaves clearly contradict it.
-        if 2 * (best.max() - given.max()) < _CONTRADICTED:
+        # Noise that was measured is there, unless the octaves clearly contradict it. Where white noise is all that
+        # there is, though, nothing is left that could have a memory beside it.
+        white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
+        if 2 * (best.max() - given.max()) < _CONTRADICTED and 2 * (given.max() - white) > _SIGNIFICANT:
             best, noise, beyond = given, known, _CONTRADICTED
     if energy.size > _FEWEST_OCTAVES:
         free, ratio = _profile(energy, counts, shape, None, _NOISE_RANGE)
