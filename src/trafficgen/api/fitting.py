@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
-from trafficgen.calibration import Calibration, calibrate
+from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import heaviest_upload
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
+from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def fit(
     resegment: bool = True,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    player_log: str | Path | None = None,
+    player_log_offset_s: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
@@ -61,14 +64,18 @@ def fit(
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        player_log: Log of the player of this session (JSON or CSV): it anchors the end of buffering, stalls and levels.
+        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the log's Unix time, or
+            without one the capture's first packet.
         progress: Called with bytes read so far and in all.
 
     Raises:
-        InputFileError: If an input cannot be read at all.
+        InputFileError: If an input cannot be read at all, or the player log is not one of this capture.
         SelectionError: If there is no such flow or session.
         CalibrationError: If the session does not have what a fit needs.
     """
     names = as_paths(paths)
+    log = None if player_log is None else read_player_log(player_log)
     opened = open_session(
         names,
         flow=flow,
@@ -81,7 +88,14 @@ def fit(
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
     files = [_text(Path(name).name) for name in names]
     try:
-        calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
+        calibration = calibrate(
+            opened.view,
+            files=files,
+            digests=digests,
+            seed=seed,
+            resegment=resegment,
+            player_log=_aligned(log, opened, offset_s=player_log_offset_s),
+        )
     except CalibrationError as error:
         if hint := _upload_warning(opened):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hint[0]}") from None
@@ -91,6 +105,14 @@ def fit(
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
     )
+
+
+def _aligned(log: PlayerLog | None, opened: OpenedSession, *, offset_s: float | None) -> PlayerLog | None:
+    """Return the player log on the session's clock."""
+    if log is None:
+        return None
+    start_unix_s = s_from_ns(opened.inspection.start_time_ns)
+    return aligned(log, opened.view, capture_start_unix_s=start_unix_s, offset_s=offset_s)
 
 
 def _upload_warning(opened: OpenedSession) -> list[str]:

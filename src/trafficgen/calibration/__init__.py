@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trafficgen.calibration.anchoring import aligned
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
-from trafficgen.calibration.conditions import Loss, Measures, tcp_friendly_kbps
+from trafficgen.calibration.conditions import Loss, tcp_friendly_kbps
 from trafficgen.calibration.dependence import Hurst, estimate_hurst
+from trafficgen.calibration.operational import Measures
 from trafficgen.calibration.phases import Phases, find_phases
+from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.rebuffering import Stall
 from trafficgen.calibration.summary import summarise
 from trafficgen.flows import SessionView
 from trafficgen.models import Model
@@ -20,11 +25,17 @@ __all__ = [
     "Loss",
     "Measures",
     "Phases",
+    "PlayedLevels",
+    "PlayerLog",
     "SessionMeasures",
+    "Stall",
+    "aligned",
     "calibrate",
     "estimate_hurst",
     "find_phases",
     "fit_session",
+    "played_levels",
+    "read_player_log",
     "tcp_friendly_kbps",
 ]
 
@@ -49,7 +60,13 @@ class Calibration:
 
 
 def calibrate(
-    view: SessionView, *, files: Sequence[str], digests: Sequence[str], seed: int = 0, resegment: bool = True
+    view: SessionView,
+    *,
+    files: Sequence[str],
+    digests: Sequence[str],
+    seed: int = 0,
+    resegment: bool = True,
+    player_log: PlayerLog | None = None,
 ) -> Calibration:
     """Fit a model to one session of a capture.
 
@@ -63,10 +80,11 @@ def calibrate(
         digests: ``sha256:`` digests of the files, empty where the input was a stream.
         seed: Seed of the resampling behind intervals and p-values.
         resegment: Whether segmentation-offload packets are cut to MTU size first.
+        player_log: What the player said, aligned to the session: it anchors buffering, stalls and levels.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
         CalibrationError: If a media flow is neither UDP nor TCP.
     """
-    fitted = fit_session(view, files=files, digests=digests, seed=seed, undo_offload=resegment)
+    fitted = fit_session(view, files=files, digests=digests, seed=seed, undo_offload=resegment, player_log=player_log)
     return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings)

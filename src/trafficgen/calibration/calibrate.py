@@ -10,13 +10,16 @@ from typing import Literal, cast
 
 import numpy as np
 
-from trafficgen.calibration.conditions import Loss, Measures, find_loss, handshake_rtt_s, operational_measures
+from trafficgen.calibration.anchoring import anchor_phases
+from trafficgen.calibration.conditions import Loss, find_loss, handshake_rtt_s
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.fractional_noise import rate_and_noise
 from trafficgen.calibration.long_range import LongRange, judge_long_range
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import (
@@ -41,6 +44,7 @@ from trafficgen.models import (
     PacketProcess,
     Playout,
     Startup,
+    Stream,
 )
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
@@ -53,6 +57,10 @@ _HURST_BIN_S = 0.1
 #: Ten days; a capture whose clock jumps by years must not fill the memory with empty bins.
 _MOST_HURST_BINS = 8_640_000
 _ACF_LAGS = 10
+_ANCHORED_METHOD = {
+    "buffer_full": "player log: last media packet before its buffer was full; interval of one sample of the log",
+    "playback_start": "player log: last media packet before the playback started",
+}
 _Z = 1.959963984540054
 
 
@@ -74,7 +82,9 @@ class SessionMeasures:
         facts: Dispersion, autocorrelation and variance-time curve of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Kind of the heaviest stream's process in its last phase.
-        measures: CCZ-B1 and CCZ-F1.
+        measures: What the papers define.
+        player_log: What the player said, aligned; None where no log was given.
+        played_levels: Levels of the player log.
     """
 
     packets: int
@@ -91,6 +101,8 @@ class SessionMeasures:
     gap_acf: list[float]
     process: str
     measures: Measures
+    player_log: PlayerLog | None = None
+    played_levels: PlayedLevels | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +115,13 @@ class FittedSession:
 
 
 def fit_session(
-    view: SessionView, *, files: Sequence[str], digests: Sequence[str], seed: int, undo_offload: bool
+    view: SessionView,
+    *,
+    files: Sequence[str],
+    digests: Sequence[str],
+    seed: int,
+    undo_offload: bool,
+    player_log: PlayerLog | None = None,
 ) -> FittedSession:
     """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
 
@@ -126,14 +144,20 @@ def fit_session(
             f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
         )
     _log.info("looking for phases in %d media packets", packets)
-    phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
+    phases = _phases(view, tick_s=tick_s, seed=seed, log=player_log)
     streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     _log.info("measuring the session")
-    session = _measure(view, phases, streams, tick_s=tick_s, seed=seed)
+    session = _measure(view, phases, streams, log=player_log, tick_s=tick_s, seed=seed)
     model = _model(view, session, streams, files=files, digests=digests, seed=seed, cut=cut)
     return FittedSession(model, session, _notes(streams, cut=cut))
+
+
+def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
+    generator = random_stream(seed, session=view.session, purpose="fit/phases")
+    phases = find_phases(view, tick_s=tick_s, generator=generator)
+    return phases if log is None else anchor_phases(phases, view, log)
 
 
 def _notes(streams: FittedStreams, *, cut: int) -> list[str]:
@@ -144,11 +168,20 @@ def _notes(streams: FittedStreams, *, cut: int) -> list[str]:
     return warnings
 
 
-def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_s: float, seed: int) -> SessionMeasures:
+def _measure(
+    view: SessionView,
+    phases: Phases,
+    streams: FittedStreams,
+    *,
+    log: PlayerLog | None,
+    tick_s: float,
+    seed: int,
+) -> SessionMeasures:
     """Return the measures of a session that are not part of a stream."""
     playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
     begun = view.table.time_ns > playout_ns if phases.side == "right" else view.table.time_ns >= playout_ns
-    playout = view.media & begun
+    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
+    playout = view.media & begun & (view.table.time_ns <= view.first_media_ns + ns_from_s(until_s))
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     gap_s = gap_s[playout[ends]]
     loss, rtt_s = find_loss(view), handshake_rtt_s(view.table)
@@ -166,16 +199,30 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         phases=phases,
         packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
         gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
-        bursts_by_phase=_bursts(view, playout, phases, tick_s=tick_s),
+        bursts_by_phase=_bursts(view, playout, view.media & ~begun, phases, tick_s=tick_s),
         loss=loss,
         rtt_s=rtt_s,
         hurst=hurst,
         long_range=long_range,
         facts=facts,
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=_gap_model(streams.streams[0].phases[-1].process),
-        measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
+        process=_gap_model(_playout_process(streams.streams[0])),
+        measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss, log=log),
+        player_log=log,
+        played_levels=_played_levels(view, log) if log else None,
     )
+
+
+def _played_levels(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
+    payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
+    media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
+    return played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
+
+
+def _playout_process(stream: Stream) -> PacketProcess:
+    """Return the process of a stream's longest playout, or of its last phase where it has none."""
+    playouts = [phase for phase in stream.phases if phase.name == "playout"]
+    return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
 
 
 def _gap_model(process: PacketProcess) -> str:
@@ -200,14 +247,16 @@ def _memory(
     )
 
 
-def _bursts(view: SessionView, playout: BoolArray, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:
+def _bursts(
+    view: SessionView, playout: BoolArray, before: BoolArray, phases: Phases, *, tick_s: float
+) -> dict[str, Bursts] | None:
     """Return the bursts of all media packets of the session, phase by phase."""
     threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
     if threshold_s is None:
         return None
     parts = {"playout": playout}
     if phases.buffering_end_s is not None:
-        parts["buffering"] = view.media & ~playout
+        parts["buffering"] = before
     table = view.table
     return {
         name: segment_bursts(table.time_ns[rows], table.ip_bytes[rows], threshold_s=threshold_s)
@@ -233,6 +282,7 @@ def _model(
         absent["provenance.conditions.loss_rate"] = "neither RTP nor TCP sequence numbers in the media flows"
     if session.phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
+    absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
         description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
@@ -241,6 +291,7 @@ def _model(
             digests=tuple(digests),
             session=view.session,
             flows=tuple(streams.flows),
+            player_log=session.player_log.file if session.player_log else None,
             resegmented_packets=cut,
             conditions=_conditions(session),
             software=f"trafficgen {software_version()}",
@@ -261,16 +312,19 @@ def _model(
 def _buffering(phases: Phases) -> Buffering | None:
     if phases.buffering_end_s is None or phases.buffering_kbps is None or phases.ratio is None:
         return None
+    method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
     return Buffering(
-        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=PHASES_METHOD),
+        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method),
         rate_bps=Estimate(value=bps_from_kbps(phases.buffering_kbps), method="IP bytes / duration"),
         ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
     )
 
 
 def _playout(phases: Phases) -> Playout:
+    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
+    method = "to the last media packet" if phases.playout_end_s is None else "to where the stream runs out"
     return Playout(
-        duration_s=Estimate(value=phases.end_s - phases.playout_start_s, method="to the last media packet"),
+        duration_s=Estimate(value=until_s - phases.playout_start_s, method=method),
         rate_bps=Estimate(value=bps_from_kbps(phases.playout_kbps), method="IP bytes / duration"),
     )
 

@@ -1,4 +1,4 @@
-"""Conditions of the capture, apart from the source: round-trip time and loss; and the measures that need them."""
+"""Conditions of the capture, apart from the source: round-trip time and loss; and the bound they set."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.calibration.phases import Phases
-from trafficgen.flows import SessionView, extend_sequence, mean_rate_kbps, rtp_loss, sliding_mean_rates_kbps
+from trafficgen.flows import SessionView, extend_sequence, rtp_loss
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray, kbps_from_bps, ns_from_s, s_from_ns
+from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray, kbps_from_bps, s_from_ns
 
 _SYN, _ACK = 0x02, 0x10
-#: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
-_WINDOW_S, _STEP_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S, _SHORTEST_S = 10.0, 0.5, 80.0, 100.0, 110.0
 #: CCZ-F1: size of a packet of the bound.
 _BOUND_PACKET_BYTES = 1500
 _SEQUENCE_SPACE_BITS = 32
@@ -35,16 +32,6 @@ class Loss:
     mean_burst_packets: float | None
     source: str
     packets: int
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Operational measures of CCZ-B1 and CCZ-F1, kbit/s of IP bytes; None where they are not defined."""
-
-    buffering_data_rate_kbps: float | None
-    steady_playout_rate_kbps: float | None
-    ratio: float | None
-    tcp_friendly_kbps: float | None
 
 
 def handshake_rtt_s(table: PacketTable) -> float | None:
@@ -138,20 +125,3 @@ def tcp_friendly_kbps(*, rtt_s: float | None, loss_rate: float | None) -> float 
         return None
     bound_bytes_per_s = 1.5 * np.sqrt(2 / 3) * _BOUND_PACKET_BYTES / (rtt_s * np.sqrt(loss_rate))
     return kbps_from_bps(float(bound_bytes_per_s) * BITS_PER_BYTE)
-
-
-def operational_measures(view: SessionView, phases: Phases, *, rtt_s: float | None, loss: Loss | None) -> Measures:
-    """Return the buffering data rate, the steady playout rate and their ratio (CCZ-B1), and the bound of CCZ-F1.
-
-    Zero is the first media packet; rates are of IP bytes of media. For media shorter than 110 s the first three are
-    None.
-    """
-    friendly = tcp_friendly_kbps(rtt_s=rtt_s, loss_rate=loss.rate if loss else None)
-    if phases.end_s < _SHORTEST_S:
-        return Measures(None, None, None, friendly)
-    time_ns, size_bytes, zero_ns = view.media_time_ns, view.media_ip_bytes, view.first_media_ns
-    starts_s = np.arange(0, _BUFFERING_UNTIL_S - _WINDOW_S + _STEP_S / 2, _STEP_S)
-    starts_ns = zero_ns + np.array([ns_from_s(start_s) for start_s in starts_s], dtype=np.int64)
-    largest = float(sliding_mean_rates_kbps(time_ns, size_bytes, starts_ns=starts_ns, window_s=_WINDOW_S).max())
-    steady = mean_rate_kbps(time_ns, size_bytes, start_ns=zero_ns + ns_from_s(_STEADY_FROM_S), end_ns=int(time_ns[-1]))
-    return Measures(largest, steady, largest / steady if steady > 0 else None, friendly)

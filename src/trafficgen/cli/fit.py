@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,6 +47,22 @@ def fit(
     ] = True,
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
+    player_log: Annotated[
+        Path | None,
+        typer.Option(
+            "--player-log",
+            metavar="FILE",
+            help="What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels.",
+        ),
+    ] = None,
+    player_log_offset: Annotated[
+        float | None,
+        typer.Option(
+            "--player-log-offset",
+            metavar="S",
+            help="Zero of the player log after the capture's first packet, s; default: its Unix time, or that packet.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -56,6 +73,8 @@ def fit(
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
+    if player_log_offset is not None and not math.isfinite(player_log_offset):
+        raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
     messages = messages_of(quiet=quiet, verbose=verbose)
     progress = ReadingProgress(messages)
     with progress.of_steps("trafficgen.calibration"):
@@ -68,6 +87,8 @@ def fit(
             resegment=resegment,
             decapsulate=decapsulate,
             idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+            player_log=player_log,
+            player_log_offset_s=player_log_offset,
             progress=progress,
         )
     progress.close()
@@ -122,6 +143,13 @@ def _process_in_words(phase: Phase) -> str:
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 
+_ANCHORS = {
+    None: "",
+    "buffer_full": " (to the full buffer in the player log)",
+    "playback_start": " (to the start of the playback in the player log)",
+}
+
+
 def _render_phases(phases: dict[str, Any]) -> None:
     print(f"silence    {number(phases['silence_s'])} s before the first media packet")
     buffering = phases["buffering"]
@@ -129,11 +157,16 @@ def _render_phases(phases: dict[str, Any]) -> None:
         interval = f"[{number(buffering['low'])}, {number(buffering['high'])}]"
         print(
             f"buffering  until {number(buffering['end_s'])} s {interval} at {number(buffering['rate_kbps'])} kbps, "
-            f"{number(phases['buffering_ratio'])} times the playout rate"
+            f"{number(phases['buffering_ratio'])} times the playout rate{_ANCHORS[buffering['anchor']]}"
         )
     playout = phases["playout"]
     span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
     print(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
+    for stall in phases["stalls"]:
+        where = "in the player" if stall["source"] == "player_log" else "in the packets"
+        print(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
+    if phases["end"] is not None:
+        print(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
 
 
 def _render_law(name: str, law: dict[str, Any] | None) -> None:

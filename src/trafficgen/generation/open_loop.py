@@ -46,7 +46,7 @@ def generate_sessions(
         model: The model.
         sessions: Number of sessions, at least 1; each has its own addresses.
         duration_s: Length of each session from its first packet, s; None for that of the model. A longer one stretches
-            the last phase of each stream, a shorter one cuts.
+            the last playout of each stream, a shorter one cuts.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process; None: all together.
         workers: Threads that share the sessions.

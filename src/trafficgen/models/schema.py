@@ -15,7 +15,7 @@ SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
 LONGEST_S = 1e9
 
-PhaseName = Literal["buffering", "playout"]
+PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 
 
 class CaptureConditions(ModelPart):
@@ -37,6 +37,9 @@ class FittedProvenance(ModelPart):
     digests: tuple[str, ...] = Field(description="sha256 of each file; empty where the input was a stream.")
     session: int = Field(ge=0, description="Session of the capture that was fitted.")
     flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
+    player_log: str | None = Field(
+        default=None, description="Name of the player log that anchored the phases, without folders."
+    )
     resegmented_packets: int = Field(
         default=0, ge=0, description="Segmentation-offload packets cut back to MTU size before the fit."
     )
@@ -117,7 +120,10 @@ class Transport(ModelPart):
 class Phase(ModelPart):
     """One phase of a stream."""
 
-    name: PhaseName = Field(description="buffering: faster than it plays; playout: as it plays.")
+    name: PhaseName = Field(
+        description="buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a stall; "
+        "end: where it runs out."
+    )
     start_s: float = Field(ge=0, le=LONGEST_S, description="Start after the session's first media packet, s.")
     duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
     rate_bps: float = Field(
