@@ -29,6 +29,8 @@ _FIRST_OCTAVE, _FIRST_OCTAVE_OF_SHORT = 3, 2
 _SHORT_SERIES = 4096
 #: Neighbouring coefficients are correlated a little: their squares count for this much less (exact for H = 0.9).
 _CORRELATED = 1.04
+#: The Hurst parameter of independent values.
+_NO_MEMORY = 0.5
 #: Octaves up to here have their exact energy, further ones by the power law.
 _EXACT_OCTAVES = 7
 #: White noise over the variance of fractional noise, and the scale of the latter over that of the series.
@@ -66,8 +68,8 @@ class Hurst:
 def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
     """Return the Hurst parameter by wavelets, or None where the series does not have one.
 
-    It has none where it is too short or constant, or where the whole interval lies outside [0, 1]: a level shift, a
-    strict period or a strictly constant rate.
+    It has none where it is too short or constant, where the estimate is not above 0 and its interval below 0.5 (a
+    strict period, a strictly constant rate), or where the whole interval is above 1 (a level shift).
 
     The mean squared wavelet coefficients of the octaves are compared with those of fractional Gaussian noise, alone or
     with white noise beside it, by their likelihood (they are taken as independent; each octave's sum is then in
@@ -99,7 +101,7 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     fit = next((fit for fit in fits if fit.p_value > _LEVEL), None)
     if fit is None:
         fit = _fit_octaves(energy, counts, energy.size - _FEWEST_OCTAVES, known)
-    if fit.high <= 0 or fit.low >= 1:
+    if (fit.value <= 0 and fit.high < _NO_MEMORY) or fit.low >= 1:
         return None
     low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
     return Hurst(value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise))
