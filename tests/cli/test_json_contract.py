@@ -24,7 +24,7 @@ FIT = {
 }
 LAW = {"family", "params", "atoms", "low", "high", "ks", "p_value"}
 MEASURES = {"buffering_data_rate_kbps", "steady_playout_rate_kbps", "ratio", "tcp_friendly_kbps"}
-DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model"}
+DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model", "long_range"}
 METRICS = {
     *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s", "rate_acf"),
     *("variance_time", "hurst", "phases"),

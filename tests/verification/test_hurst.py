@@ -46,3 +46,14 @@ def test_autocorrelation_of_an_autoregressive_series() -> None:
     np.testing.assert_allclose(autocorrelation(series, lags=3), [0.6, 0.36, 0.216], atol=0.031)
     assert autocorrelation(np.full(100, 0.02), lags=10) == []
     assert autocorrelation(series[:5], lags=10) == []
+
+
+def test_a_poisson_process_has_no_memory_beside_the_noise_of_its_placement() -> None:
+    found = []
+    for seed in range(40):
+        counts = np.random.default_rng(seed).poisson(20, 3000).astype(np.float64)
+        found.append(estimate_hurst(counts, noise_variance=20.0))
+    values = np.array([one.value for one in found if one is not None])
+    # one estimate of 3000 bins has a standard error of 0.03
+    assert abs(float(np.median(values)) - 0.5) < 0.02
+    assert sum(one is not None and one.low <= 0.5 <= one.high for one in found) >= 34  # of 38; three errors of 1.4

@@ -13,7 +13,10 @@ import numpy as np
 from trafficgen.calibration.anchoring import anchor_phases
 from trafficgen.calibration.conditions import Loss, find_loss, handshake_rtt_s
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.fractional_noise import rate_and_noise
+from trafficgen.calibration.long_range import LongRange, judge_long_range
 from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
@@ -27,7 +30,6 @@ from trafficgen.flows import (
     find_burst_threshold_s,
     gaps_s,
     gaps_within_flows_s,
-    rate_series,
     resegment,
     segment_bursts,
 )
@@ -36,6 +38,7 @@ from trafficgen.models import (
     Buffering,
     CaptureConditions,
     Estimate,
+    Facts,
     FittedProvenance,
     Model,
     ModulatedProcess,
@@ -76,6 +79,8 @@ class SessionMeasures:
         loss: Loss seen in the capture.
         rtt_s: Round-trip time of the TCP handshakes, s.
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
+        long_range: Whether that is long memory, or something that looks like it.
+        facts: Dispersion, autocorrelation and variance-time curve of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Kind of the heaviest stream's process in its last phase.
         measures: What the papers define.
@@ -92,6 +97,8 @@ class SessionMeasures:
     loss: Loss | None
     rtt_s: float | None
     hurst: Hurst | None
+    long_range: LongRange | None
+    facts: Facts | None
     gap_acf: list[float]
     process: str
     measures: Measures
@@ -185,6 +192,7 @@ def _measure(
         unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
         return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
 
+    hurst, long_range, facts = _memory(view, playout, playout_ns)
     heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
@@ -195,7 +203,9 @@ def _measure(
         bursts_by_phase=_bursts(view, playout, view.media & ~begun, phases, tick_s=tick_s),
         loss=loss,
         rtt_s=rtt_s,
-        hurst=_hurst(view, playout, playout_ns),
+        hurst=hurst,
+        long_range=long_range,
+        facts=facts,
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
         process=_gap_model(_playout_process(streams.streams[0])),
         measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss, log=log),
@@ -221,13 +231,21 @@ def _gap_model(process: PacketProcess) -> str:
     return process.gap_model if isinstance(process, ModulatedProcess) else process.kind
 
 
-def _hurst(view: SessionView, playout: BoolArray, start_ns: int) -> Hurst | None:
-    """Return the Hurst parameter of the playout's byte rate; None where it is too short, or too long to be true."""
-    time_ns = view.table.time_ns[playout]
+def _memory(
+    view: SessionView, playout: BoolArray, start_ns: int
+) -> tuple[Hurst | None, LongRange | None, Facts | None]:
+    """Return memory and facts of the playout; None where it is too short, or too long to be true."""
+    time_ns, ip_bytes = view.table.time_ns[playout], view.table.ip_bytes[playout]
     if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S:
-        return None
-    bins = rate_series(time_ns, view.table.ip_bytes[playout], bin_s=_HURST_BIN_S, start_ns=start_ns)
-    return estimate_hurst(bins.size_bytes)
+        return None, None, None
+    bins, noise = rate_and_noise(time_ns, ip_bytes, bin_s=_HURST_BIN_S, start_ns=start_ns)
+    measured = noise if time_ns.size >= bins.size else None  # of rarer packets it says little
+    long_range = judge_long_range(bins, noise_variance=measured)
+    return (
+        estimate_hurst(bins, noise_variance=measured),
+        long_range,
+        measured_facts(time_ns, ip_bytes, start_ns=start_ns),
+    )
 
 
 def _bursts(
@@ -288,6 +306,7 @@ def _model(
         buffering=_buffering(session.phases, rates[0]),
         playout=_playout(session.phases, rates[1]),
         streams=tuple(streams.streams),
+        facts=session.facts,
         absent=absent,
     )
 

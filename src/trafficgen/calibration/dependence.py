@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import special
 
+from trafficgen.processes.fractional_noise import noise_autocovariance
 from trafficgen.units import FloatArray
 
 #: Fewer bins than this span too few octaves.
@@ -15,10 +18,27 @@ FEWEST_BINS = 256
 _FEWEST_COEFFICIENTS = 4
 _FEWEST_OCTAVES = 3
 _Z = 1.959963984540054
-#: The regression starts at the first octave from which on a straight line is not rejected at this level.
-_LEVEL = 0.01
-#: The first octaves are biased, since the bins themselves stand in for the first approximation.
-_FIRST_OCTAVE = 3
+#: The fit starts at the first octave from which on it is not rejected at this level.
+_LEVEL = 0.001
+#: Values of H that are tried; those outside of (0, 1) say that a series is none.
+_HURST_STEP = 0.01
+_HURST_GRID = np.round(np.arange(-0.5, 1.75, _HURST_STEP), 10)
+#: The first octaves show where bins begin rather than memory, when a rate changes at other times than the bins: long
+#: series, which would see it, start at the third octave, shorter ones at the second.
+_FIRST_OCTAVE, _FIRST_OCTAVE_OF_SHORT = 3, 2
+_SHORT_SERIES = 4096
+#: Neighbouring coefficients are correlated a little: their squares count for this much less (exact for H = 0.9).
+_CORRELATED = 1.04
+#: The Hurst parameter of independent values.
+_NO_MEMORY = 0.5
+#: Octaves up to here have their exact energy, further ones by the power law.
+_EXACT_OCTAVES = 7
+#: White noise over the variance of fractional noise, and the scale of the latter over that of the series.
+_NOISE_RANGE = (1e-3, 1e2)
+_SCALE_RANGE = (1e-4, 10.0)
+_COARSE_POINTS, _FINE_TURNS = 25, 4
+#: Likelihood ratios: the 95% and the 99.9% point of chi-squared with one degree of freedom.
+_SIGNIFICANT, _CONTRADICTED = 3.84, 10.83
 
 #: Daubechies' wavelet with two vanishing moments (1988), which is blind to a linear trend.
 _ROOT = np.sqrt(3.0)
@@ -34,52 +54,222 @@ class Hurst:
         value: Estimate; 0.5 for a series without long memory.
         low: Lower end of the 95% interval.
         high: Upper end.
-        first_octave: Octave at which the regression starts (1 is twice the bin).
+        first_octave: Octave at which the fit starts (1 is twice the bin).
+        noise_share: Share of the variance of the bins that is white noise beside the memory.
     """
 
     value: float
     low: float
     high: float
     first_octave: int
+    noise_share: float = 0.0
 
 
-def estimate_hurst(series: FloatArray) -> Hurst | None:
-    """Return the Hurst parameter by the wavelet estimator, or None where the series does not have one.
+def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
+    """Return the Hurst parameter by wavelets, or None where the series does not have one.
 
-    It has none where it is too short or constant, or where the whole interval lies outside [0, 1]: a level shift, a
-    strict period or a strictly constant rate.
+    It has none where it is too short or constant, where the estimate is not above 0 and its interval below 0.5 (a
+    strict period, a strictly constant rate), or where the whole interval is above 1 (a level shift).
 
-    The logarithm of the mean squared wavelet coefficient grows with the octave by 2 H - 1; the slope is found by
-    weighted least squares with the known bias and variance of the logarithm, from the first octave from which on a
-    straight line is not rejected.
-    An interval that reaches beyond [0, 1] is cut to that range.
+    The mean squared wavelet coefficients of the octaves are compared with those of fractional Gaussian noise, alone or
+    with white noise beside it, by their likelihood (they are taken as independent; each octave's sum is then in
+    proportion to a chi-squared variable). The fit starts at the first octave from which on it is not rejected. White
+    noise has the variance that was given, unless the octaves contradict it (a likelihood ratio at the 0.1% level);
+    where none was given, its variance is free if that fits better than none (at the 5% level). The interval is that of
+    the profile likelihood, cut to [0, 1].
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
+        noise_variance: Variance that the placement of packets alone gives a bin, where it was measured.
 
-    Source: Veitch and Abry, "A wavelet-based joint estimator of the parameters of long-range dependence" (1999).
+    Source: Abry and Veitch, IEEE Trans. Information Theory 44 (1998) 2; Veitch and Abry, "A wavelet-based joint
+    estimator of the parameters of long-range dependence" (1999); the likelihood as in Wornell and Oppenheim, IEEE
+    Trans. Signal Processing 40 (1992) 611.
     """
     if series.size < FEWEST_BINS or float(np.std(series)) == 0:
         return None
     energy, counts = _octaves(series - series.mean())
-    if np.any(energy <= 0) or energy.size < _FIRST_OCTAVE - 1 + _FEWEST_OCTAVES:
+    skipped = (_FIRST_OCTAVE_OF_SHORT if series.size < _SHORT_SERIES else _FIRST_OCTAVE) - 1
+    if np.any(energy <= 0) or energy.size < skipped + _FEWEST_OCTAVES:
         return None
-    octave = np.arange(1, energy.size + 1, dtype=np.float64)
-    half = counts / 2
-    log_energy = np.log2(energy) - (special.digamma(half) / np.log(2) - np.log2(half))
-    variance = special.zeta(2, half) / np.log(2) ** 2
-    first = 0
-    for start in range(_FIRST_OCTAVE - 1, energy.size - _FEWEST_OCTAVES + 1):
-        first = start
-        slope, _, excess = _weighted_line(octave[start:], log_energy[start:], variance[start:])
-        if special.chdtrc(octave.size - start - 2, excess) > _LEVEL:
-            break
-    slope, slope_variance, _ = _weighted_line(octave[first:], log_energy[first:], variance[first:])
-    value, half_width = (slope + 1) / 2, _Z * float(np.sqrt(slope_variance)) / 2
-    if value + half_width <= 0 or value - half_width >= 1:
+    known = None if noise_variance is None else noise_variance / float(series.var())
+    energy, counts = energy / float(series.var()), counts / _CORRELATED
+    fits = (
+        _fit_octaves(energy, counts, start, known)
+        for start in range(_FIRST_OCTAVE - 1, energy.size - _FEWEST_OCTAVES + 1)
+    )
+    fit = next((fit for fit in fits if fit.p_value > _LEVEL), None)
+    if fit is None:
+        fit = _fit_octaves(energy, counts, energy.size - _FEWEST_OCTAVES, known)
+    if (fit.value <= 0 and fit.high < _NO_MEMORY) or fit.low >= 1:
         return None
-    low, value, high = np.clip([value - half_width, value, value + half_width], 0.0, 1.0).tolist()
-    return Hurst(value=value, low=low, high=high, first_octave=first + 1)
+    low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
+    return Hurst(value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise))
+
+
+@dataclass(frozen=True)
+class _OctaveFit:
+    value: float
+    low: float
+    high: float
+    start: int
+    noise: float
+    p_value: float
+
+
+def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: float | None) -> _OctaveFit:
+    """Return the best fit from an octave on: no noise, noise that is known, or free noise where it is significant."""
+    shape = octave_energies(energy.size)[:, start:]
+    energy, counts = energy[start:], counts[start:]
+    best, _ = _profile(energy, counts, shape, None)
+    noise, parameters, beyond = 0.0, 2, _SIGNIFICANT if known is None else _CONTRADICTED
+    if known is not None and known > 0:
+        given, _ = _profile(energy, counts, shape, lambda scale: scale * shape + known, _SCALE_RANGE)
+        # Noise that was measured is there, unless the octaves clearly contradict it. Where white noise is all that
+        # there is, though, nothing is left that could have a memory beside it.
+        white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
+        if 2 * (best.max() - given.max()) < _CONTRADICTED and 2 * (given.max() - white) > _SIGNIFICANT:
+            best, noise, beyond = given, known, _CONTRADICTED
+    if energy.size > _FEWEST_OCTAVES:
+        free, ratio = _profile(energy, counts, shape, None, _NOISE_RANGE)
+        if 2 * (free.max() - best.max()) > beyond:
+            best, parameters = free, 3
+            top = int(free.argmax())
+            noise = float(ratio[top]) * _scale(energy, counts, shape[top] + ratio[top])
+    deviance = -2 * float(best.max())
+    p_value = float(special.chdtrc(max(1, energy.size - parameters), deviance))
+    low, value, high = _profile_interval(best)
+    return _OctaveFit(value, low, high, start, noise, p_value)
+
+
+def _log_likelihood(energy: FloatArray, counts: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return the log-likelihood less that of the energies themselves; octaves are the last axis."""
+    quotient = energy / expected
+    return np.asarray(-0.5 * np.sum(counts * (quotient - 1 - np.log(quotient)), axis=-1))
+
+
+def _scale(energy: FloatArray, counts: FloatArray, shape: FloatArray) -> float:
+    """Return the best scale of a shape."""
+    return float(np.sum(counts * energy / shape) / counts.sum())
+
+
+def _profile(
+    energy: FloatArray,
+    counts: FloatArray,
+    shape: FloatArray,
+    expected: Callable[[FloatArray], FloatArray] | None,
+    bounds: tuple[float, float] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the likelihood of each H with what else there is at its best, and that value, both shape (h,).
+
+    Args:
+        energy: Energies of the octaves, shape (o,).
+        counts: Their coefficients, shape (o,).
+        shape: Energies of noise of variance 1 by H, shape (h, o).
+        expected: Energies given a parameter of each H, shape (h, 1); without it, the parameter is white noise over
+            the variance of fractional noise, and the scale of both is the best one.
+        bounds: Range of the parameter; None where it is 0.
+    """
+
+    def likelihood(parameter: FloatArray) -> FloatArray:
+        if expected is not None:
+            return _log_likelihood(energy, counts, expected(parameter[:, None]))
+        mixed = shape + parameter[:, None]
+        scale = np.sum(counts * energy / mixed, axis=1, keepdims=True) / counts.sum()
+        return _log_likelihood(energy, counts, scale * mixed)
+
+    value = np.zeros(shape.shape[0])
+    if bounds is None:
+        return likelihood(value), value
+    best = np.full(shape.shape[0], -np.inf)
+    for number in np.geomspace(*bounds, _COARSE_POINTS):
+        best, value = _better(likelihood, best, value, np.full(value.size, number))
+    width = (bounds[1] / bounds[0]) ** (1 / (_COARSE_POINTS - 1))
+    for _ in range(_FINE_TURNS):
+        centre, width = value, width**0.25
+        for power in (-3, -2, -1, 1, 2, 3):
+            best, value = _better(likelihood, best, value, centre * width**power)
+    return best, value
+
+
+def _better(
+    likelihood: Callable[[FloatArray], FloatArray], best: FloatArray, value: FloatArray, parameter: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the likelihood and the parameter of each H, replaced where another parameter is better."""
+    other = likelihood(parameter)
+    better = other > best
+    return np.where(better, other, best), np.where(better, parameter, value)
+
+
+def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
+    """Return where the likelihood is within half the 95% point of chi-squared of its maximum, and the maximum."""
+    top = int(likelihood.argmax())
+    value = float(_HURST_GRID[top])
+    if 0 < top < likelihood.size - 1:  # a parabola through the three points at the top
+        below, at, above = likelihood[top - 1 : top + 2]
+        curvature = below - 2 * at + above
+        value += float(0.5 * (below - above) / curvature * _HURST_STEP) if curvature < 0 else 0.0
+    level = float(likelihood[top]) - 0.5 * _Z**2
+    inside = likelihood >= level
+    first, last = int(inside.argmax()), int(likelihood.size - 1 - inside[::-1].argmax())
+    low, high = float(_HURST_GRID[first]), float(_HURST_GRID[last])
+    if first > 0:
+        low -= _HURST_STEP * float((likelihood[first] - level) / (likelihood[first] - likelihood[first - 1]))
+    if last < likelihood.size - 1:
+        high += _HURST_STEP * float((likelihood[last] - level) / (likelihood[last] - likelihood[last + 1]))
+    return min(low, value), value, max(high, value)
+
+
+@cache
+def octave_energies(octaves: int) -> FloatArray:
+    """Return the mean squared wavelet coefficients of fractional Gaussian noise of variance 1, by H and octave.
+
+    Within (0, 1) they are exact up to octave 7: the autocovariance, weighted with the autocorrelation of the wavelet's
+    filter; beyond, an octave has 2**(2H - 1) times the energy of the one before. Outside of (0, 1) that is all.
+
+    Args:
+        octaves: Number of octaves.
+    """
+    exact = min(octaves, _EXACT_OCTAVES)
+    energies = np.empty((_HURST_GRID.size, octaves))
+    low, filters = np.ones(1), []
+    for octave in range(exact):
+        step = 1 << octave
+        filters.append(np.convolve(low, _upsampled(_HIGH_PASS, step)))
+        low = np.convolve(low, _upsampled(_LOW_PASS, step))
+    for row, hurst in enumerate(_HURST_GRID):
+        within = 0 < hurst < 1
+        for octave in range(octaves):
+            if within and octave < exact:
+                weight = np.correlate(filters[octave], filters[octave], mode="full")[filters[octave].size - 1 :]
+                covariance = noise_autocovariance(float(hurst), weight.size - 1)
+                energies[row, octave] = weight[0] * covariance[0] + 2 * float(np.dot(weight[1:], covariance[1:]))
+            else:
+                before = energies[row, octave - 1] if octave else 1.0
+                energies[row, octave] = before * 2 ** (2 * hurst - 1)
+    return energies
+
+
+def _upsampled(taps: FloatArray, step: int) -> FloatArray:
+    spaced = np.zeros((taps.size - 1) * step + 1)
+    spaced[::step] = taps
+    return spaced
+
+
+def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -> float:
+    """Return the variance that the placement of packets within bins gives the bytes of a bin.
+
+    The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets at independent
+    times (a Poisson process) have the sum of their squared sizes, which is the most that is taken.
+
+    Args:
+        ip_bytes: Sizes of all packets, bytes, shape (n,).
+        half_bins: Bytes of half bins, two for each bin, shape (2 * bins,) or more.
+        bins: Number of bins.
+    """
+    halves = half_bins[: half_bins.size // 2 * 2].reshape(-1, 2)
+    difference = float(np.mean((halves[:, 0] - halves[:, 1]) ** 2))
+    return min(difference, float(np.dot(ip_bytes, ip_bytes)) / bins)
 
 
 def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -96,17 +286,6 @@ def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
         counts.append(detail.size)
         if approximation.size < _LOW_PASS.size:
             return np.array(energy), np.array(counts, dtype=np.float64)
-
-
-def _weighted_line(x: FloatArray, y: FloatArray, variance: FloatArray) -> tuple[float, float, float]:
-    """Return the slope of a weighted least-squares line, its variance, and the weighted sum of squared residuals."""
-    weight = 1 / variance
-    total = float(weight.sum())
-    mean_x, mean_y = float(np.dot(weight, x)) / total, float(np.dot(weight, y)) / total
-    spread = float(np.dot(weight, (x - mean_x) ** 2))
-    slope = float(np.dot(weight, (x - mean_x) * (y - mean_y))) / spread
-    residual = y - mean_y - slope * (x - mean_x)
-    return slope, 1 / spread, float(np.dot(weight, residual**2))
 
 
 def autocorrelation(series: FloatArray, *, lags: int) -> list[float]:

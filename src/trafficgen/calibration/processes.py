@@ -10,6 +10,8 @@ import numpy as np
 
 from trafficgen.calibration.burst_dependence import burst_dependence
 from trafficgen.calibration.cycles import PAUSE_S
+from trafficgen.calibration.fractional_noise import propose_fgn
+from trafficgen.calibration.frames import propose_frames
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
 from trafficgen.calibration.posterior_checks import Check, check_process
@@ -171,6 +173,8 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
 
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
 _PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (
+    propose_frames,
+    propose_fgn,
     propose_dependent_bursts,
     propose_pauses,
     propose_modulated,

@@ -170,4 +170,5 @@ def _dependence(session: SessionMeasures) -> Json:
         "hurst_high": hurst.high if hurst else None,
         "gap_acf": session.gap_acf,
         "model": session.process,
+        "long_range": session.long_range.to_json() if session.long_range else None,
     }

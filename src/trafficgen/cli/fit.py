@@ -130,6 +130,15 @@ def _process_in_words(phase: Phase) -> str:
     if process.kind == "bursts":
         packets, spacing_s = process.burst_packets.distribution().mean, process.spacing_s.distribution().mean
         return f"{span}, {number(packets)} packets every {number(spacing_s)} s"
+    if process.kind == "frames":
+        frames = f"{number(process.frame_rate_hz.value)} frames a second by the clock"
+        group = process.group
+        if group is None:
+            return f"{span}, {frames}"
+        mean = sum(part.frames * part.share for part in group.distances)
+        return f"{span}, {frames}, a key frame every {number(mean)} frames"
+    if process.kind == "fgn":
+        return f"{span}, fractional Gaussian noise with H = {number(process.hurst.value)}"
     if process.kind == "modulated":
         return f"{span}, the rate going up and down over bins of {number(process.bin_s)} s"
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"

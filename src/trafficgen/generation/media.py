@@ -27,12 +27,14 @@ class MediaPackets:
         ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
         burst_starts: Index of the first packet of each burst, shape (m,); None where every packet stands alone.
+        frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None where it is not known.
     """
 
     time_ns: IntArray
     ip_bytes: UintArray
     phase: npt.NDArray[np.int8]
     burst_starts: IntArray | None
+    frame_clock_ns: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.time_ns.size)
@@ -77,7 +79,9 @@ def _phase_packets(phase: PlayedPhase, *, zero_s: float, first: bool, generator_
         start_s=zero_s + phase.start_s, end_s=zero_s + phase.end_s, first_at_start=first, generator_of=generator_of
     )
     code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
-    return MediaPackets(ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts)
+    clock_s = played.frame_clock_s
+    clock_ns = None if clock_s is None else ns_array_from_s(clock_s)
+    return MediaPackets(ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts, clock_ns)
 
 
 def _joined(parts: list[MediaPackets]) -> MediaPackets:
@@ -93,4 +97,16 @@ def _joined(parts: list[MediaPackets]) -> MediaPackets:
         ip_bytes=np.concatenate([part.ip_bytes for part in parts]),
         phase=np.concatenate([part.phase for part in parts]),
         burst_starts=starts,
+        frame_clock_ns=_joined_clocks(parts),
     )
+
+
+def _joined_clocks(parts: list[MediaPackets]) -> IntArray | None:
+    """Return the instants of all bursts where a part has a sampling clock; elsewhere they are the times of sending."""
+    if all(part.frame_clock_ns is None for part in parts):
+        return None
+    clocks = []
+    for part in parts:
+        sent_ns = part.time_ns if part.burst_starts is None else part.time_ns[part.burst_starts]
+        clocks.append(sent_ns if part.frame_clock_ns is None else part.frame_clock_ns)
+    return np.concatenate(clocks)

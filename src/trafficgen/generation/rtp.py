@@ -21,8 +21,9 @@ def rtp_headers(
     """Return the SSRC and the RTP columns of a stream's packets.
 
     SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence numbers are consecutive
-    modulo 2**16. The timestamp follows the time of the packet, or that of its burst where a burst is a frame; with a
-    ``timestamp_step`` it moves by whole steps, as a sampling clock does, while the packets jitter around it.
+    modulo 2**16. The timestamp follows the time of the packet, or that of its burst where a burst is a frame (by the
+    frame's sampling clock where it has one, so that lateness is none of the timestamp); with a ``timestamp_step`` it
+    moves by whole steps, as a sampling clock does, while the packets jitter around it.
 
     Args:
         media: Packets of the stream, at least one.
@@ -44,8 +45,11 @@ def rtp_headers(
 
 def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> IntArray:
     """Return the clock of each packet from that of the first, shape (n,)."""
-    frames = media.burst_starts if rtp.frame_per_burst else None
+    framed = rtp.frame_per_burst or media.frame_clock_ns is not None
+    frames = media.burst_starts if framed else None
     time_ns = media.time_ns if frames is None else media.time_ns[frames]
+    if media.frame_clock_ns is not None:
+        time_ns = media.frame_clock_ns
     time_s = s_from_ns(time_ns - time_ns[0])
     step = 1 if rtp.timestamp_step is None else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
     ticks = _instants(time_s * (rtp.clock_hz / step), apart=rtp.frame_per_burst or step > 1) * step

@@ -2,6 +2,9 @@
 
 from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
+from trafficgen.models.fractional_noise import FractionalNoiseProcess
+from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.modulated import ModulatedProcess, RateClass
@@ -34,6 +37,7 @@ from trafficgen.models.schema import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
 from trafficgen.models.walk import with_laws
 
 __all__ = [
@@ -45,10 +49,18 @@ __all__ = [
     "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
+    "DispersionOfIntervals",
     "Estimate",
+    "Facts",
+    "FactsAtScale",
     "Family",
     "FittedProvenance",
+    "FractionalNoiseProcess",
+    "FrameProcess",
+    "FrameType",
     "GoodnessOfFit",
+    "GroupDistance",
+    "GroupOfPictures",
     "LadderRung",
     "Law",
     "Model",
@@ -76,6 +88,8 @@ __all__ = [
     "ResponseCurve",
     "ResponseKind",
     "RtpFormat",
+    "ScoreSpectrum",
+    "SpectralLine",
     "Startup",
     "Stream",
     "Tail",

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.fractional_noise import FractionalNoiseProcess
+from trafficgen.models.frames import FrameProcess
 from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
 from trafficgen.models.modulated import ModulatedProcess
 
@@ -65,4 +67,7 @@ class BurstProcess(ModelPart):
     )
 
 
-PacketProcess = Annotated[RenewalProcess | BurstProcess | ModulatedProcess, Field(discriminator="kind")]
+PacketProcess = Annotated[
+    RenewalProcess | BurstProcess | ModulatedProcess | FrameProcess | FractionalNoiseProcess,
+    Field(discriminator="kind"),
+]

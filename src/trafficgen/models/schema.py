@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.facts import Facts
 from trafficgen.models.population import Population, Prototype
 from trafficgen.models.process import PacketProcess
 from trafficgen.models.same_source import PooledResponse
@@ -199,6 +200,7 @@ class Model(ModelPart):
     buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")
     playout: Playout = Field(description="Steady part.")
     streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
+    facts: Facts | None = Field(default=None, description="Measured facts of the playout; they are not played.")
     absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
     population: Population | None = Field(
         default=None,

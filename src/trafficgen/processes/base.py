@@ -32,11 +32,13 @@ class PlayedPackets:
         ip_bytes: IP total lengths, bytes, shape (n,).
         burst_starts: Index of the first packet of each burst (or frame), shape (m,); None where every packet stands
             alone.
+        frame_clock_s: Time of each frame by the sampling clock, s, shape (m,); None where packets have no such clock.
     """
 
     time_s: FloatArray
     ip_bytes: UintArray
     burst_starts: IntArray | None = None
+    frame_clock_s: FloatArray | None = None
 
 
 class PlayableProcess(Protocol):

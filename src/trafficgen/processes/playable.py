@@ -6,12 +6,24 @@ import math
 
 import numpy as np
 
-from trafficgen.models import BurstDependence, BurstProcess, ModulatedProcess, PacketProcess, RenewalProcess
+from trafficgen.models import (
+    BurstDependence,
+    BurstProcess,
+    FractionalNoiseProcess,
+    FrameProcess,
+    ModulatedProcess,
+    PacketProcess,
+    RenewalProcess,
+    ScoreSpectrum,
+)
 from trafficgen.processes.base import PlayableProcess
 from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.bursts import BurstLaws
+from trafficgen.processes.fractional_noise import FractionalNoiseLaws
+from trafficgen.processes.frames import FrameLaws, FrameTypeLaws, GroupLaws
 from trafficgen.processes.modulated import ClassLaws, ModulatedLaws
 from trafficgen.processes.renewal import RenewalLaws
+from trafficgen.processes.spectral_scores import Spectrum
 
 
 def playable(process: PacketProcess) -> PlayableProcess:
@@ -21,6 +33,16 @@ def playable(process: PacketProcess) -> PlayableProcess:
             return _bursts(process)
         case RenewalProcess():
             return RenewalLaws(gap_s=process.gap_s.distribution(), packet_bytes=process.packet_bytes.distribution())
+        case FrameProcess():
+            return _frames(process)
+        case FractionalNoiseProcess():
+            return FractionalNoiseLaws(
+                bin_s=process.bin_s,
+                hurst=process.hurst.value,
+                bin_bytes=process.bin_bytes.distribution(),
+                packet_bytes=process.packet_bytes.distribution(),
+                placement=process.placement,
+            )
         case ModulatedProcess():
             return _modulated(process)
 
@@ -63,4 +85,50 @@ def _modulated(process: ModulatedProcess) -> ModulatedLaws:
             )
             for part in process.classes
         ),
+    )
+
+
+def _frames(process: FrameProcess) -> FrameLaws:
+    group, lateness, within = process.group, process.lateness_s, process.gap_within_s
+    return FrameLaws(
+        spacing_s=process.spacing_s.distribution(),
+        spacing_spectrum=spectrum_of(process.spacing_spectrum),
+        lateness_s=None if lateness is None else lateness.distribution(),
+        lateness_spectrum=spectrum_of(process.lateness_spectrum),
+        first_lateness_s=process.first_lateness_s,
+        types=tuple(
+            FrameTypeLaws(
+                name=part.name,
+                frame_bytes=part.frame_bytes.distribution(),
+                lead_bytes=part.lead_bytes,
+                lead_share=part.lead_share,
+            )
+            for part in process.types
+        ),
+        group=None
+        if group is None
+        else GroupLaws(
+            frames=np.array([part.frames for part in group.distances]),
+            share=np.array([part.share for part in group.distances]),
+            first_key_frame=group.first_key_frame,
+            reference_period=group.reference_period,
+            reference_position=group.reference_position,
+        ),
+        size_spectrum=spectrum_of(process.size_spectrum),
+        packetisation=process.packetisation,
+        packet_bytes=process.packet_bytes.distribution(),
+        gap_within_s=None if within is None else within.distribution(),
+        gap_scale=process.gap_scale,
+    )
+
+
+def spectrum_of(spectrum: ScoreSpectrum | None) -> Spectrum | None:
+    """Return the spectrum of a model as arrays; None for independent values."""
+    if spectrum is None:
+        return None
+    return Spectrum(
+        upper=np.array(spectrum.upper_frequency),
+        share=np.array(spectrum.share),
+        line_frequency=np.array([line.frequency for line in spectrum.lines]),
+        line_share=np.array([line.share for line in spectrum.lines]),
     )

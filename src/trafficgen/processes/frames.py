@@ -1,0 +1,266 @@
+"""Playing the frame clock: instants, lateness, types and sizes of frames, then their packets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
+from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, PlayedPackets, UintArray
+from trafficgen.processes.renewal import positive_mean_s
+from trafficgen.processes.spectral_scores import Spectrum, spectral_ranks
+from trafficgen.units import FloatArray, IntArray
+
+#: Frames drawn beyond the expected number, so that the last one passes the end of the phase.
+_SPARE_SHARE, _SPARE_FRAMES = 0.02, 4
+#: Turns of drawing more frames; laws that need more do not move on.
+_MOST_TURNS = 64
+#: Packets of a frame at most.
+_MOST_PACKETS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameTypeLaws:
+    """Laws of a :class:`~trafficgen.models.FrameType`; meanings and units as there."""
+
+    name: str
+    frame_bytes: MixedLaw
+    lead_bytes: tuple[int, ...]
+    lead_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupLaws:
+    """A :class:`~trafficgen.models.GroupOfPictures` as arrays."""
+
+    frames: IntArray
+    share: FloatArray
+    first_key_frame: int
+    reference_period: int | None
+    reference_position: int
+
+    def types(self, count: int, generator: np.random.Generator) -> IntArray:
+        """Return the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
+        groups = int(count / max(1.0, float(np.dot(self.frames, self.share)))) + 2
+        # Lengths of groups are spread evenly over their law, so that the number of key frames hardly varies.
+        probability = (generator.permutation(groups) + generator.random(groups)) / groups
+        chosen = np.searchsorted(np.cumsum(self.share), probability * self.share.sum())
+        lengths = self.frames[np.minimum(chosen, self.frames.size - 1)]
+        keys = self.first_key_frame + np.concatenate(([0], np.cumsum(lengths)))
+        while keys[-1] < count:
+            keys = np.append(keys, keys[-1] + generator.choice(self.frames, p=self.share / self.share.sum()))
+        frame = np.arange(count)
+        row = np.searchsorted(keys, frame, side="right") - 1
+        since = frame - np.where(row >= 0, keys[np.maximum(row, 0)], keys[0] - self.frames[int(self.share.argmax())])
+        types = np.ones(count, dtype=np.int64)
+        if self.reference_period is not None:
+            types[since % self.reference_period != self.reference_position] = 2
+        types[keys[keys < count]] = 0
+        return types
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameLaws:
+    """Laws of a :class:`~trafficgen.models.FrameProcess`; meanings and units as there."""
+
+    spacing_s: MixedLaw
+    spacing_spectrum: Spectrum | None
+    lateness_s: MixedLaw | None
+    lateness_spectrum: Spectrum | None
+    first_lateness_s: float
+    types: tuple[FrameTypeLaws, ...]
+    group: GroupLaws | None
+    size_spectrum: Spectrum | None
+    packetisation: Literal["filled", "equal"]
+    packet_bytes: MixedLaw
+    gap_within_s: MixedLaw | None
+    gap_scale: Literal["packet", "frame", "bytes"]
+
+    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+        # The first frame may be less late than others: these are moved towards the end by about the mean lateness.
+        late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
+        instant_s = frame_instants(self, span_s=end_s - start_s + late_s, generator_of=generator_of)
+        if not first_at_start and instant_s.size > 1:
+            instant_s = instant_s + generator_of("residual").random() * (instant_s[1] - instant_s[0])
+        lateness_s = _ordered_draws(self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s")
+        if first_at_start:
+            lateness_s[0] = self.first_lateness_s
+        types = frame_types(self, instant_s.size, generator_of=generator_of)
+        frame_bytes = frame_sizes(self, types, generator_of=generator_of)
+        frame, sizes = packetised(self, types, frame_bytes, generator_of=generator_of)
+        counts = np.bincount(frame, minlength=instant_s.size)
+        first = np.cumsum(counts) - counts
+        offset_s, after_s = _offsets(self, frame, sizes, counts, first, generator=generator_of("gap_within_s"))
+        sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
+        if first_at_start:
+            sent_s = sent_s - sent_s[0]
+        time_s = start_s + sent_s[frame] + offset_s
+        within = int(np.searchsorted(time_s, end_s))
+        begun = int(np.searchsorted(first, within))
+        return PlayedPackets(
+            time_s[:within], sizes[:within], first[:begun], frame_clock_s=start_s + instant_s[:begun] - instant_s[0]
+        )
+
+    def expected_packets(self, span_s: float, *, place: str) -> float:
+        """Return about how many packets a span has."""
+        frames = span_s / positive_mean_s(self.spacing_s, "spacing_s", place=place) + 1
+        largest, packet = max(part.frame_bytes.mean for part in self.types), self.packet_bytes.mean
+        if not (math.isfinite(largest) and packet >= 1):
+            raise GenerationError(f"frame_bytes in {place} has no finite mean, or packet_bytes is below 1 on average")
+        return frames * (largest / packet + 1 + max(len(part.lead_bytes) for part in self.types))
+
+    def size_laws(self) -> dict[str, MixedLaw]:
+        """Return the laws of packet sizes by name of the field; frames are cut into these."""
+        return {"packet_bytes": self.packet_bytes}
+
+
+def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf) -> FloatArray:
+    """Return the instants of the frames of a phase from 0 on, at least one, the last near its end, s, shape (k,)."""
+    mean_s = laws.spacing_s.mean
+    if not mean_s > 0:
+        raise GenerationError(f"frames {mean_s:g} s apart do not move on; correct spacing_s to be above 0")
+    spacings: list[FloatArray] = []
+    reached_s = 0.0
+    for turn in range(_MOST_TURNS):
+        count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
+        values = np.sort(laws.spacing_s.spread_sample(generator_of(f"spacing_s {turn}"), count))
+        spacings.append(np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0))
+        reached_s += float(spacings[-1].sum())
+        if reached_s >= span_s:
+            break
+    instant_s = np.concatenate(([0.0], np.cumsum(np.concatenate(spacings))))
+    return instant_s[: max(1, int(np.searchsorted(instant_s, span_s)))]
+
+
+def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> IntArray:
+    """Return the index into ``laws.types`` of each frame, shape (count,)."""
+    if laws.group is None:
+        return np.zeros(count, dtype=np.int64)
+    place = {part.name: row for row, part in enumerate(laws.types)}
+    rows = np.array([place.get(name, 0) for name in ("key", "predicted", "bidirectional")])
+    return rows[laws.group.types(count, generator_of("group"))]
+
+
+def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:
+    """Return the bytes of each frame: ranks of one series of scores, mapped to the law of each type, shape (k,)."""
+    ranks = spectral_ranks(laws.size_spectrum, types.size, generator_of("frame_bytes order"))
+    sizes = np.ones(types.size)
+    for row, part in enumerate(laws.types):
+        mine = np.flatnonzero(types == row)
+        values = np.sort(part.frame_bytes.spread_sample(generator_of(f"frame_bytes {part.name}"), mine.size))
+        sizes[mine[np.argsort(ranks[mine])]] = values
+    return np.maximum(np.rint(sizes), 1).astype(np.int64)
+
+
+def packetised(
+    laws: FrameLaws, types: IntArray, frame_bytes: IntArray, *, generator_of: GeneratorOf
+) -> tuple[IntArray, UintArray]:
+    """Return the frame and the size of each packet; the packets of a frame add up to its bytes.
+
+    Args:
+        laws: Laws of the process.
+        types: Type of each frame, shape (k,).
+        frame_bytes: Bytes of each frame, shape (k,), at least 1.
+        generator_of: Source of the draws.
+
+    Returns:
+        Number of its frame, ascending, and IP bytes of each packet, both shape (n,).
+    """
+    left = frame_bytes.copy()
+    frames: list[IntArray] = []
+    sizes: list[IntArray] = []
+    for row, part in enumerate(laws.types):
+        leads = generator_of(f"lead {part.name}").random(types.size) < part.lead_share
+        mine = np.flatnonzero((types == row) & leads & (left > sum(part.lead_bytes)))
+        for lead in part.lead_bytes:
+            frames.append(mine)
+            sizes.append(np.full(mine.size, lead))
+            left[mine] -= lead
+    if laws.packetisation == "equal":
+        frame, size = _equal(left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))))
+        frames.append(frame)
+        sizes.append(size)
+    else:
+        _fill(laws.packet_bytes, left, frames, sizes, generator=generator_of("packet_bytes"))
+    frame = np.concatenate(frames)
+    order = np.argsort(frame, kind="stable")
+    return frame[order], np.concatenate(sizes)[order].astype(np.uint32)
+
+
+def _equal(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
+    """Return the frame and size of packets of equal size, a byte more or less, as few as the largest size allows."""
+    counts = -(-left // largest)
+    frame = np.repeat(np.arange(left.size), counts)
+    number = np.arange(frame.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return frame, (left // counts)[frame] + (number < (left % counts)[frame])
+
+
+def _fill(
+    law: MixedLaw, left: IntArray, frames: list[IntArray], sizes: list[IntArray], *, generator: np.random.Generator
+) -> None:
+    """Add packets of the law, frame by frame, until each frame's bytes are used up; the last one takes the rest."""
+    smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
+    open_frames = np.arange(left.size)
+    while open_frames.size:
+        drawn = np.clip(np.rint(law.sample(generator, open_frames.size)), 1, LARGEST_IP_BYTES).astype(np.int64)
+        taken = np.minimum(np.maximum(drawn, smallest[open_frames]), left[open_frames])
+        frames.append(open_frames)
+        sizes.append(taken)
+        left[open_frames] -= taken
+        open_frames = open_frames[left[open_frames] > 0]
+
+
+def in_order(ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator) -> FloatArray:
+    """Return values in an order that gives them a spectrum: sums of spacings vary as it says, shape (n,)."""
+    return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
+
+
+def _ordered_draws(
+    law: MixedLaw | None, spectrum: Spectrum | None, count: int, generator_of: GeneratorOf, name: str
+) -> FloatArray:
+    """Return draws that are spread over a law, in an order that has a spectrum; zeros without a law."""
+    if law is None:
+        return np.zeros(count)
+    values = law.spread_sample(generator_of(name), count)
+    return np.sort(values)[spectral_ranks(spectrum, count, generator_of(f"{name} order"))]
+
+
+def _offsets(
+    laws: FrameLaws,
+    frame: IntArray,
+    sizes: UintArray,
+    counts: IntArray,
+    first: IntArray,
+    *,
+    generator: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the time of each packet after its frame's first one, and the least gap after each frame, s."""
+    if laws.gap_within_s is None:
+        return np.zeros(frame.size), np.zeros(counts.size)
+    if laws.gap_scale == "frame":
+        whole_s = np.maximum(laws.gap_within_s.sample(generator, counts.size), 0.0)
+        number = np.arange(frame.size) - first[frame]
+        return (whole_s / counts)[frame] * number, np.zeros(counts.size)
+    gap_s = np.maximum(laws.gap_within_s.sample(generator, frame.size), 0.0)
+    if laws.gap_scale == "bytes":
+        gap_s *= sizes / max(1.0, min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))
+    after_s = gap_s[first].copy()
+    gap_s[first] = 0.0
+    elapsed_s = np.cumsum(gap_s)
+    return elapsed_s - elapsed_s[first][frame], after_s
+
+
+def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
+    """Return when each frame is sent: when it is ready and the one before has been sent (Lindley 1952).
+
+    Args:
+        ready_s: When it is ready, s, shape (k,).
+        busy_s: How long it keeps the sender busy, s, shape (k,).
+    """
+    before_s = np.cumsum(busy_s) - busy_s
+    return np.maximum.accumulate(ready_s - before_s) + before_s

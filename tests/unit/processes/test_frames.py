@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trafficgen.distributions import MixedLaw, distribution_of
+from trafficgen.processes.frames import FrameLaws, FrameTypeLaws, GroupLaws, frame_types, packetised, sent_times
+from trafficgen.units import FloatArray
+
+
+def generator_of(quantity: str) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(quantity.encode()))
+
+
+def atom(value: float) -> MixedLaw:
+    return MixedLaw(continuous=None, values=(value,), probabilities=(1.0,))
+
+
+def laws(**changes: object) -> FrameLaws:
+    parts: dict[str, object] = {
+        "spacing_s": atom(0.04),
+        "spacing_spectrum": None,
+        "lateness_s": None,
+        "lateness_spectrum": None,
+        "first_lateness_s": 0.0,
+        "types": (FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(), lead_share=0.0),),
+        "group": None,
+        "size_spectrum": None,
+        "packetisation": "filled",
+        "packet_bytes": atom(1400),
+        "gap_within_s": atom(0.001),
+        "gap_scale": "packet",
+    }
+    return FrameLaws(**{**parts, **changes})  # type: ignore[arg-type]
+
+
+def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
+    played = laws().play(start_s=1.0, end_s=1.1, first_at_start=True, generator_of=generator_of)
+    assert played.ip_bytes.tolist() == [1400, 1400, 200] * 3
+    np.testing.assert_allclose(
+        played.time_s, [1 + 0.04 * frame + 0.001 * number for frame in range(3) for number in range(3)]
+    )
+    assert played.burst_starts is not None
+    assert played.burst_starts.tolist() == [0, 3, 6]
+    assert played.frame_clock_s is not None
+    np.testing.assert_allclose(played.frame_clock_s, [1.0, 1.04, 1.08])
+
+
+def test_equal_packets_are_as_few_as_the_largest_allows() -> None:
+    played = laws(packetisation="equal").play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    assert played.ip_bytes.tolist() == [1000, 1000, 1000]
+
+
+def test_lead_packets_come_first_and_are_part_of_the_frame() -> None:
+    key = FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(66, 44), lead_share=1.0)
+    played = laws(types=(key,)).play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    assert played.ip_bytes.tolist() == [66, 44, 1400, 1400, 90]
+
+
+def test_gaps_of_a_paced_frame_share_its_time() -> None:
+    paced = laws(gap_within_s=atom(0.03), gap_scale="frame")
+    played = paced.play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    np.testing.assert_allclose(played.time_s, [0, 0.01, 0.02])
+
+
+def test_a_frame_waits_until_the_one_before_has_been_sent() -> None:
+    slow = laws(gap_within_s=atom(0.02))  # 3 packets take 60 ms, frames come every 40 ms
+    played = slow.play(start_s=0, end_s=0.3, first_at_start=True, generator_of=generator_of)
+    np.testing.assert_allclose(np.diff(played.time_s), 0.02)
+
+
+def test_a_late_first_frame_is_followed_by_those_that_were_due() -> None:
+    late = laws(lateness_s=atom(0.0), first_lateness_s=0.1, gap_within_s=atom(0.001))
+    played = late.play(start_s=0, end_s=0.2, first_at_start=True, generator_of=generator_of)
+    assert played.burst_starts is not None
+    # frames due at -60 and -20 ms follow at once, three packets of 1 ms each; from 20 ms on the clock has caught up
+    np.testing.assert_allclose(played.time_s[played.burst_starts][:5], [0, 0.003, 0.006, 0.02, 0.06], atol=1e-12)
+
+
+def test_key_frames_come_after_the_first_one_at_the_lengths_of_groups() -> None:
+    group = GroupLaws(
+        frames=np.array([5]), share=np.array([1.0]), first_key_frame=2, reference_period=2, reference_position=1
+    )
+    types = tuple(
+        FrameTypeLaws(name=name, frame_bytes=atom(1000), lead_bytes=(), lead_share=0.0)
+        for name in ("key", "predicted", "bidirectional")
+    )
+    assert frame_types(laws(types=types, group=group), 12, generator_of=generator_of).tolist() == [
+        1, 2, 0, 1, 2, 1, 2, 0, 1, 2, 1, 2,
+    ]  # fmt: skip
+
+
+@given(
+    frame_bytes=st.lists(st.integers(1, 200_000), min_size=1, max_size=40),
+    packetisation=st.sampled_from(["filled", "equal"]),
+    leads=st.lists(st.integers(1, 100), max_size=3),
+    share=st.floats(0, 1),
+    scale=st.floats(50, 1400),
+)
+@settings(max_examples=100, deadline=None)
+def test_packets_add_up_to_their_frames(
+    frame_bytes: list[int], packetisation: str, leads: list[int], share: float, scale: float
+) -> None:
+    part = FrameTypeLaws(name="frame", frame_bytes=atom(1), lead_bytes=tuple(leads), lead_share=share)
+    law = MixedLaw(continuous=distribution_of("expon", {"loc": 1.0, "scale": scale}), integer=True)
+    sizes = np.array(frame_bytes)
+    process = laws(types=(part,), packetisation=packetisation, packet_bytes=law)
+    frame, packets = packetised(process, np.zeros(sizes.size, dtype=np.int64), sizes, generator_of=generator_of)
+    np.testing.assert_array_equal(np.bincount(frame, weights=packets, minlength=sizes.size), sizes)
+    assert np.all(np.diff(frame) >= 0)
+    assert packets.min() >= 1
+
+
+def by_hand(ready_s: FloatArray, busy_s: FloatArray) -> list[float]:
+    sent: list[float] = []
+    for ready, before in zip(ready_s, np.append(0, busy_s[:-1]), strict=True):
+        sent.append(max(ready, sent[-1] + before) if sent else ready)
+    return sent
+
+
+def test_sending_times_are_lindleys_recursion() -> None:
+    rng = np.random.default_rng(0)
+    ready_s, busy_s = np.cumsum(rng.exponential(1, 200)), rng.exponential(0.9, 200)
+    np.testing.assert_allclose(sent_times(ready_s, busy_s), by_hand(ready_s, busy_s), rtol=1e-12)
