@@ -11,6 +11,8 @@ import numpy as np
 
 from trafficgen.calibration.conditions import Loss, Measures, find_loss, handshake_rtt_s, operational_measures
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.level_association import LevelAssociation, associate
+from trafficgen.calibration.levels import Levels, find_levels
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.streams import FittedStreams, fit_streams
@@ -33,7 +35,6 @@ from trafficgen.models import (
     Estimate,
     FittedProvenance,
     Model,
-    ModulatedProcess,
     PacketProcess,
     Playout,
     Startup,
@@ -65,7 +66,10 @@ class SessionMeasures:
         rtt_s: Round-trip time of the TCP handshakes, s.
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
-        process: Kind of the heaviest stream's process in its last phase.
+        process: Process of the heaviest stream in its last phase.
+        levels: Levels of the session's rate; None where it has one.
+        association: How the steps between levels go with loss and goodput, or why that is not known; None without
+            levels.
         measures: CCZ-B1 and CCZ-F1.
     """
 
@@ -79,7 +83,9 @@ class SessionMeasures:
     rtt_s: float | None
     hurst: Hurst | None
     gap_acf: list[float]
-    process: str
+    process: PacketProcess
+    levels: Levels | None
+    association: LevelAssociation | str | None
     measures: Measures
 
 
@@ -146,6 +152,7 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
         return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
 
+    levels = _session_levels(view, playout, tick_s=tick_s)
     heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
@@ -158,14 +165,23 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         rtt_s=rtt_s,
         hurst=_hurst(view, playout, playout_ns),
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=_gap_model(streams.streams[0].phases[-1].process),
+        process=streams.streams[0].phases[-1].process,
+        levels=levels,
+        association=None if levels is None else associate(view, levels),
         measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
     )
 
 
-def _gap_model(process: PacketProcess) -> str:
-    """Return what generates the gaps, by the names of `fit --json`."""
-    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind
+def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
+    """Return the levels of the rate of all media, from the session's start, or of the playout alone.
+
+    A fast start is not a level: what comes before the playout counts where its level comes again.
+    """
+    table = view.table
+    whole = find_levels(view.media_time_ns, view.media_ip_bytes, tick_s=tick_s)
+    if playout.sum() == view.media.sum() or (whole is not None and whole.level[0] in whole.level[1:]):
+        return whole
+    return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
 
 
 def _hurst(view: SessionView, playout: BoolArray, start_ns: int) -> Hurst | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from trafficgen.calibration.cycles import PAUSE_S
+from trafficgen.calibration.mmpp_process import propose_mmpp
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
-from trafficgen.calibration.posterior_checks import check_process
+from trafficgen.calibration.posterior_checks import Check, check_process
+from trafficgen.calibration.semi_markov import propose_semi_markov
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import BurstProcess, RenewalProcess
 from trafficgen.units import FloatArray, s_from_ns
@@ -40,6 +43,13 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     best = check.score
     if check.passed:
         return chosen
+    for propose in _PROVEN:
+        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+        if proposal is None:
+            continue
+        check = check_process(proposal.process, packets, generator_of=generator_of)
+        if check.score < best and _is_tolerable(check):
+            return proposal
     for propose in _PROPOSALS:
         proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
         if proposal is None:
@@ -50,6 +60,15 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if check.score < _CLEARLY_BETTER * best:
             chosen, best = proposal, check.score
     return chosen
+
+
+def _is_tolerable(check: Check) -> bool:
+    """Return whether rates and their autocorrelation are not far beyond what chance makes of them."""
+    return all(
+        distance <= _TOLERABLE * check.chance[name] + _TOLERABLE_SLACK
+        for name, distance in check.distances.items()
+        if "rate" in name
+    )
 
 
 def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
@@ -118,7 +137,14 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
 
 
+Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
+
+#: Processes that pass a test of their own before they are proposed: they need not pass the check, which has few bins of
+#: 10 s, but must be better than independent gaps and not far beyond chance in any rate.
+_TOLERABLE = 1.5
+_TOLERABLE_SLACK = 0.02
+_PROVEN: tuple[Propose, ...] = (propose_mmpp, partial(propose_semi_markov, simple=_simple))
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
-_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (propose_modulated,)
+_PROPOSALS: tuple[Propose, ...] = (propose_modulated,)
 #: A process that fails its check is left for another one that fails too only where the score falls by this share.
 _CLEARLY_BETTER = 0.85

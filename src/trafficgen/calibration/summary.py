@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
+from trafficgen.calibration.rate_state_summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts
-from trafficgen.models import Law
+from trafficgen.models import Law, ModulatedProcess, PacketProcess
 
 Json = dict[str, object]
 
@@ -24,7 +25,7 @@ def summarise(fitted: FittedSession) -> Json:
         "packet_bytes": _law(session.packet_bytes.parametric),
         "gap_s": _law(session.gap_s.parametric),
         "bursts": _bursts(session),
-        "levels": None,
+        "levels": describe_levels(session.levels, session.association),
         "loss": _loss(session),
         "dependence": _dependence(session),
         "measures": {
@@ -103,5 +104,11 @@ def _dependence(session: SessionMeasures) -> Json:
         "hurst_low": hurst.low if hurst else None,
         "hurst_high": hurst.high if hurst else None,
         "gap_acf": session.gap_acf,
-        "model": session.process,
+        "model": _gap_model(session.process),
+        **describe_mmpp(session.process),
     }
+
+
+def _gap_model(process: PacketProcess) -> str:
+    """Return what generates the gaps, by the names of `fit --json`."""
+    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind

@@ -109,6 +109,12 @@ def _process_in_words(phase: Phase) -> str:
         return f"{span}, {number(packets)} packets every {number(spacing_s)} s"
     if process.kind == "modulated":
         return f"{span}, the rate going up and down over bins of {number(process.bin_s)} s"
+    if process.kind == "mmpp":
+        rates = " or ".join(number(state.rate_per_s.value) for state in process.states)
+        return f"{span}, {rates} packets per second at random, switched by a Markov chain"
+    if process.kind == "semi_markov":
+        levels = ", ".join(number(kbps_from_bps(state.rate_bps)) for state in process.states)
+        return f"{span}, switching between {levels} kbps"
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 

@@ -3,8 +3,10 @@
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.mmpp import MmppProcess, MmppState
 from trafficgen.models.modulated import ModulatedProcess, RateClass
-from trafficgen.models.process import BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.packet_process import PacketProcess
+from trafficgen.models.process import BurstProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -24,6 +26,7 @@ from trafficgen.models.schema import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.models.semi_markov import RateState, SemiMarkovProcess, StatePackets
 
 __all__ = [
     "LONGEST_S",
@@ -38,6 +41,8 @@ __all__ = [
     "FittedProvenance",
     "GoodnessOfFit",
     "Law",
+    "MmppProcess",
+    "MmppState",
     "Model",
     "ModelPart",
     "ModulatedProcess",
@@ -50,9 +55,12 @@ __all__ = [
     "PublishedSource",
     "QuantilePoint",
     "RateClass",
+    "RateState",
     "RenewalProcess",
     "RtpFormat",
+    "SemiMarkovProcess",
     "Startup",
+    "StatePackets",
     "Stream",
     "Transport",
     "dump_model",

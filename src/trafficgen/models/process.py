@@ -1,14 +1,13 @@
-"""Packet processes: how a stream places packets in time and how large they are, within one phase."""
+"""The basic packet processes: how a stream places packets in time and how large they are, within one phase."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
-from trafficgen.models.modulated import ModulatedProcess
 
 
 class RenewalProcess(ModelPart):
@@ -34,6 +33,3 @@ class BurstProcess(ModelPart):
     )
     packet_bytes: LawOfBytes = Field(description="IP total length of packets but the last of a burst, bytes.")
     last_packet_bytes: LawOfBytes = Field(description="IP total length of the last packet of a burst, bytes.")
-
-
-PacketProcess = Annotated[RenewalProcess | BurstProcess | ModulatedProcess, Field(discriminator="kind")]

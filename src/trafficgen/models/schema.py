@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.process import PacketProcess
+from trafficgen.models.packet_process import PacketProcess
 
 SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
