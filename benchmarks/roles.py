@@ -7,13 +7,18 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import dpkt
+import numpy as np
+import pyarrow as pa
 from benchmarks.workload import make_table
+from scipy import stats
 
-from trafficgen import read_packets
+from trafficgen import fit, read_packets
 from trafficgen.export.pcap import write_pcap, write_pcapng
+from trafficgen.tables import PacketTable
 
 
 def read_with_trafficgen(path: Path) -> int:
@@ -96,6 +101,57 @@ def read_dpkt(path: Path, packets: int) -> float:
     return elapsed_s
 
 
+def make_flow(path: Path, packets: int, *, kind: str) -> None:
+    """Write a capture of one flow: log-normal gaps, bursts of about ten packets, or a rate that swells and falls."""
+    random = np.random.default_rng(0)
+    if kind == "bursts":
+        gap_s = np.where(
+            random.random(packets) < 0.1, random.gamma(4.0, 0.01, packets), random.exponential(4e-4, packets)
+        )
+    else:
+        gap_s = random.lognormal(np.log(3e-3), 1.0, packets)
+    if kind == "swelling":
+        gap_s /= 1 + 0.8 * np.sin(2 * np.pi * np.arange(packets) * 4e-3 / 20)
+    sizes = np.where(
+        random.random(packets) < 0.35, 1500, np.clip(random.lognormal(np.log(500), 0.45, packets), 60, 1499)
+    )
+    table = make_table(packets)
+    columns = {
+        "time_ns": pa.array((np.cumsum(gap_s) * 1e9).astype(np.int64)),
+        "flow": pa.array(np.zeros(packets, dtype=np.uint32)),
+        "to_client": table.packets["to_client"],
+        "frame_bytes": pa.array(sizes.astype(np.uint32) + np.uint32(14)),
+        "ip_bytes": pa.array(sizes.astype(np.uint32)),
+        "payload_bytes": pa.array(sizes.astype(np.uint32) - np.uint32(28)),
+    }
+    write_pcap(PacketTable(packets=pa.table(columns), flows=table.flows.slice(0, 1), origin_ns=table.origin_ns), path)
+
+
+def fit_ours(path: Path, packets: int) -> float:
+    """Fit a model and return the time; one core, as the environment says."""
+    started = time.perf_counter()
+    fitted = fit(path)
+    elapsed_s = time.perf_counter() - started
+    print(f"note={fitted.model.streams[0].phases[-1].process.kind}")
+    return elapsed_s
+
+
+def fit_scipy(path: Path, packets: int) -> float:
+    """Fit five families to the gaps with scipy, and test the log-normal one by its parametric bootstrap.
+
+    The bootstrap is the size of ours: 99 samples of at most 1000 values.
+    """
+    gap_s = np.diff(read_packets(path).time_ns) / 1e9
+    gap_s = gap_s[gap_s > 0]
+    started = time.perf_counter()
+    for law in (stats.expon, stats.lognorm, stats.gamma, stats.weibull_min, stats.pareto):
+        params = law.fit(gap_s, floc=0)
+        stats.kstest(gap_s, law.cdf, args=params)
+    part = np.random.default_rng(0).choice(gap_s, min(1000, gap_s.size), replace=False)
+    stats.goodness_of_fit(stats.lognorm, part, known_params={"loc": 0}, statistic="ks", n_mc_samples=99)
+    return time.perf_counter() - started
+
+
 def _expect(found: int, packets: int) -> None:
     if found != packets:
         raise SystemExit(f"{found} packets read where {packets} were written")
@@ -107,6 +163,9 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "write_dpkt": write_dpkt,
     "read_ours": read_ours,
     "read_dpkt": read_dpkt,
+    **{f"make_{kind}": partial(make_flow, kind=kind) for kind in ("renewal", "bursts", "swelling")},
+    "fit_ours": fit_ours,
+    "fit_scipy": fit_scipy,
 }
 
 

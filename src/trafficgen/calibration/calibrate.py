@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -42,6 +43,8 @@ from trafficgen.models import (
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_from_ns
+
+_log = logging.getLogger(__name__)
 
 _FEWEST_PACKETS = 3
 _HURST_BIN_S = 0.1
@@ -121,10 +124,12 @@ def fit_session(
         raise CalibrationError(
             f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
         )
+    _log.info("looking for phases in %d media packets", packets)
     phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
     streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
+    _log.info("measuring the session")
     session = _measure(view, phases, streams, tick_s=tick_s, seed=seed)
     model = _model(view, session, streams, files=files, digests=digests, seed=seed, cut=cut)
     return FittedSession(model, session, _notes(streams, cut=cut))

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
 from trafficgen.flows import gaps_s
-from trafficgen.models import Law, PacketProcess
+from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 #: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
@@ -31,6 +31,7 @@ class PhasePackets:
         rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where it is not RTP.
         rtp_marker: RTP markers, shape (n,); None where it is not RTP.
         clock_hz: RTP clock, Hz; None where it is not known.
+        name: What to call stream and phase to people.
     """
 
     time_ns: IntArray
@@ -41,6 +42,7 @@ class PhasePackets:
     rtp_timestamp: IntArray | None = None
     rtp_marker: BoolArray | None = None
     clock_hz: int | None = None
+    name: str = "the stream"
 
     @property
     def span_s(self) -> float:
@@ -60,10 +62,12 @@ class FittedProcess:
     Attributes:
         process: The process as it is played.
         problems: Quantity -> why no family is used for it.
+        choice: What else was tried; None where nothing was compared.
     """
 
     process: PacketProcess
     problems: dict[str, str] = field(default_factory=dict)
+    choice: ProcessChoice | None = None
 
 
 class LawFitter:

@@ -25,7 +25,7 @@ _LEVEL = 0.95
 #: Differences below this are of no consequence.
 _SLACK = 0.02
 #: Gaps and sizes count for more than one rate: there are several rates. ``rate_acf`` is halved above.
-_WEIGHTS = {"gap_s": 3.0, "packet_bytes": 3.0, "rate_acf": 2.0, "burst_packets": 0.5, "burst_spacing_s": 0.5}
+_WEIGHTS = {"gap_s": 3.0, "packet_bytes": 3.0, "rate_acf": 2.0, "burst_packets": 0.3, "burst_spacing_s": 0.3}
 #: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
 _BINS_S = (0.5, 1.0, 10.0)
 _LAGS = 20

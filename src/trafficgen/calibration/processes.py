@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 
+from trafficgen.calibration.burst_dependence import burst_dependence
 from trafficgen.calibration.cycles import PAUSE_S
 from trafficgen.calibration.mmpp_process import propose_mmpp
 from trafficgen.calibration.modulated import propose_modulated
@@ -14,14 +16,17 @@ from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, Law
 from trafficgen.calibration.posterior_checks import Check, check_process
 from trafficgen.calibration.semi_markov import propose_semi_markov
 from trafficgen.flows import Bursts, segment_bursts
-from trafficgen.models import BurstProcess, RenewalProcess
+from trafficgen.models import BurstProcess, ProcessChoice, RenewalProcess, TriedProcess
 from trafficgen.units import FloatArray, s_from_ns
+
+_log = logging.getLogger(__name__)
 
 #: Bursts need this many to be told from chance, and more than this many packets on average.
 #: Fewer packets say nothing about rates.
 _FEWEST_CHECKED = 50
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
+_DIGITS = 4
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
@@ -36,30 +41,44 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
-    chosen = _simple(packets, generator_of)
+    _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
+    simple = _simple(packets, generator_of)
     if packets.time_ns.size < _FEWEST_CHECKED:
-        return chosen
-    check = check_process(chosen.process, packets, generator_of=generator_of, independent=True)
-    best = check.score
-    if check.passed:
-        return chosen
-    for propose in _PROVEN:
-        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
-        if proposal is None:
-            continue
-        check = check_process(proposal.process, packets, generator_of=generator_of)
-        if check.score < best and _is_tolerable(check):
-            return proposal
-    for propose in _PROPOSALS:
-        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
-        if proposal is None:
-            continue
-        check = check_process(proposal.process, packets, generator_of=generator_of)
-        if check.passed and check.score < best:
-            return proposal
-        if check.score < _CLEARLY_BETTER * best:
-            chosen, best = proposal, check.score
-    return chosen
+        return simple
+    fitted = [simple]
+    checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
+    best = 0
+    if not checks[0].passed:
+        for propose in _PROPOSALS:
+            _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
+            proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+            if proposal is None:
+                continue
+            fitted.append(proposal)
+            checks.append(check_process(proposal.process, packets, generator_of=generator_of))
+            passed = checks[-1].passed or (propose in _PROVEN and _is_tolerable(checks[-1]))
+            if passed and checks[-1].score < checks[best].score:
+                best = len(fitted) - 1
+                break
+            if checks[-1].score < _CLEARLY_BETTER * checks[best].score:
+                best = len(fitted) - 1
+    return replace(fitted[best], choice=_choice(fitted, checks, best))
+
+
+def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:
+    """Return what was tried, for the model."""
+    return ProcessChoice(
+        chosen=best,
+        tried=tuple(
+            TriedProcess(
+                kind=found.process.kind,
+                passed=check.passed,
+                score=round(check.score, _DIGITS),
+                distances={name: round(distance, _DIGITS) for name, distance in check.distances.items()},
+            )
+            for found, check in zip(fitted, checks, strict=True)
+        ),
+    )
 
 
 def _is_tolerable(check: Check) -> bool:
@@ -78,13 +97,16 @@ def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
     ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
 
 
-def propose_bursts(packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None) -> FittedProcess | None:
+def propose_bursts(
+    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
+) -> FittedProcess | None:
     """Return bursts of packets, or None where the phase has fewer than five, or these have one packet on average.
 
     Args:
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
         threshold_s: Largest gap within a burst, s, or None.
+        dependent: Whether the bursts are to hang together; None is returned where they look independent.
     """
     if threshold_s is None:
         return None
@@ -92,13 +114,28 @@ def propose_bursts(packets: PhasePackets, fit: LawFitter, *, threshold_s: float 
     many = bursts.packets.size >= _FEWEST_BURSTS
     if not many or float(bursts.packets.mean()) <= _SMALLEST_MEAN_PACKETS:
         return None
-    return FittedProcess(_bursts(bursts, packets, fit), fit.problems)
+    process = _bursts(bursts, packets, fit)
+    if dependent:
+        dependence = burst_dependence(bursts, packets)
+        if dependence is None:
+            return None
+        process = process.model_copy(update={"dependence": dependence})
+    return FittedProcess(process, fit.problems)
+
+
+def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return bursts that hang together, or None where there are none or they look independent."""
+    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks."""
     known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
-    return None if known else propose_bursts(packets, fit, threshold_s=PAUSE_S)
+    if known:
+        return None
+    return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
+        packets, fit, threshold_s=PAUSE_S
+    )
 
 
 def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
@@ -137,14 +174,19 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
 
 
+def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return semi-Markov rate states, each with bursts or independent gaps, or None where the rate has one level."""
+    return propose_semi_markov(packets, fit, simple=_simple)
+
+
 Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
 
 #: Processes that pass a test of their own before they are proposed: they need not pass the check, which has few bins of
 #: 10 s, but must be better than independent gaps and not far beyond chance in any rate.
+_PROVEN: tuple[Propose, ...] = (propose_mmpp, propose_rate_states)
 _TOLERABLE = 1.5
 _TOLERABLE_SLACK = 0.02
-_PROVEN: tuple[Propose, ...] = (propose_mmpp, partial(propose_semi_markov, simple=_simple))
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
-_PROPOSALS: tuple[Propose, ...] = (propose_modulated,)
+_PROPOSALS: tuple[Propose, ...] = (*_PROVEN, propose_dependent_bursts, propose_pauses, propose_modulated)
 #: A process that fails its check is left for another one that fails too only where the score falls by this share.
 _CLEARLY_BETTER = 0.85

@@ -102,6 +102,7 @@ def _fit_stream(
             span_ns=(view.first_media_ns + ns_from_s(start_s), view.first_media_ns + ns_from_s(end_s)),
             tick_s=tick_s,
             threshold_s=threshold_s,
+            name=f"{name}, {phase_name}",
             **_rtp_columns(view, rows[start:stop], clock_hz=transport.rtp.clock_hz if transport.rtp else None),
         )
         found = fit_process(packets, generator_of=generator_of)
@@ -115,6 +116,7 @@ def _fit_stream(
                 duration_s=end_s - start_s,
                 rate_bps=bps_from_bytes(float(ip_bytes[start:stop].sum()), end_s - start_s),
                 process=found.process,
+                choice=found.choice,
             )
         )
     if not fitted:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 _FIRST_NEWS_S = 2.0
@@ -48,7 +50,7 @@ class Messages:
 
 @dataclass
 class ReadingProgress:
-    """A line on stderr for readings that take more than two seconds: rewritten on a terminal, else now and then."""
+    """A line on stderr for work that takes more than two seconds: rewritten on a terminal, else now and then."""
 
     messages: Messages
     _began_s: float = field(default_factory=time.monotonic)
@@ -57,20 +59,51 @@ class ReadingProgress:
 
     def __call__(self, done_bytes: int, total_bytes: int | None) -> None:
         """Show how far a reading is."""
+        share = f" of {total_bytes / 1e6:.0f} MB ({done_bytes / total_bytes:.0%})" if total_bytes else " MB"
+        self.show(f"reading: {done_bytes / 1e6:.0f}{share}")
+
+    def show(self, text: str) -> None:
+        """Show what is being done, when it has taken a while and nothing was shown just before."""
         now_s = time.monotonic()
         terminal = sys.stderr.isatty()
         every_s = _NEWS_EVERY_S if terminal else _NEWS_EVERY_WITHOUT_TERMINAL_S
         if self.messages.quiet or now_s - self._began_s < _FIRST_NEWS_S or now_s - self._said_s < every_s:
             return
         self._said_s, self._shown = now_s, True
-        share = f" of {total_bytes / 1e6:.0f} MB ({done_bytes / total_bytes:.0%})" if total_bytes else " MB"
-        text = f"reading: {done_bytes / 1e6:.0f}{share}"
         print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def of_steps(self, logger_name: str) -> Iterator[None]:
+        """Show the steps that a part of the library logs while the block runs; with ``-v`` every one of them."""
+        logger, handler = logging.getLogger(logger_name), _Steps(self)
+        level = logger.level
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
 
     def close(self) -> None:
         """Leave the line clean for what follows."""
         if self._shown and sys.stderr.isatty():
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+class _Steps(logging.Handler):
+    """Passes what is logged on to the line of progress."""
+
+    def __init__(self, progress: ReadingProgress) -> None:
+        super().__init__()
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one step."""
+        if self._progress.messages.verbose:
+            self._progress.messages.detail(record.getMessage())
+        else:
+            self._progress.show(record.getMessage())
 
 
 def print_json(value: object) -> None:

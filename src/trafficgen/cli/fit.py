@@ -58,17 +58,18 @@ def fit(
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
     progress = ReadingProgress(messages)
-    fitted = trafficgen.fit(
-        captures,
-        flow=flow,
-        session=session,
-        upload=upload,
-        seed=seed,
-        resegment=resegment,
-        decapsulate=decapsulate,
-        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
-        progress=progress,
-    )
+    with progress.of_steps("trafficgen.calibration"):
+        fitted = trafficgen.fit(
+            captures,
+            flow=flow,
+            session=session,
+            upload=upload,
+            seed=seed,
+            resegment=resegment,
+            decapsulate=decapsulate,
+            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+            progress=progress,
+        )
     progress.close()
     messages.warn(fitted.warnings)
     if out is not None:

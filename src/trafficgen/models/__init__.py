@@ -1,12 +1,13 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
+from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
 from trafficgen.models.mmpp import MmppProcess, MmppState
 from trafficgen.models.modulated import ModulatedProcess, RateClass
 from trafficgen.models.packet_process import PacketProcess
-from trafficgen.models.process import BurstProcess, RenewalProcess
+from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -34,6 +35,7 @@ __all__ = [
     "Alternative",
     "Atom",
     "Buffering",
+    "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
     "Estimate",
@@ -50,6 +52,7 @@ __all__ = [
     "Phase",
     "PhaseName",
     "Playout",
+    "ProcessChoice",
     "Provenance",
     "PublishedProvenance",
     "PublishedSource",
@@ -63,6 +66,7 @@ __all__ = [
     "StatePackets",
     "Stream",
     "Transport",
+    "TriedProcess",
     "dump_model",
     "load_model",
     "model_json_schema",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.packet_process import PacketProcess
 
@@ -123,6 +124,9 @@ class Phase(ModelPart):
         description="Mean IP rate of the capture in the phase, bit/s; what is played is the process.",
     )
     process: PacketProcess = Field(description="How packets are placed and sized.")
+    choice: ProcessChoice | None = Field(
+        default=None, description="What else was tried; null where there was no choice or too few packets to judge."
+    )
 
     @property
     def end_s(self) -> float:

@@ -10,11 +10,14 @@ import numpy as np
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, whole_sizes
+from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
 from trafficgen.units import FloatArray, IntArray
 
 #: A pause is longer than the threshold by at least the resolution of the packet table.
 _SHORTEST_EXCESS_S = 1e-9
+#: Bursts in a given order wait for one another where that makes the phase longer by no more than this share.
+_WAITING_SHARE = 0.01
 #: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the threshold.
 _FILLED_SHARE = 0.5
 
@@ -29,6 +32,7 @@ class BurstLaws:
     gap_within_s: MixedLaw | None
     packet_bytes: MixedLaw
     last_packet_bytes: MixedLaw
+    dependence: DependenceOfBursts | None = None
 
     def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
         """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
@@ -86,22 +90,40 @@ def burst_times(
         generator=generator_of("spacing_s"),
         spread=True,
     )
-    spacing_s, starts_s = np.diff(points_s), points_s[:-1]
-    drawn = _burst_packets(laws, starts_s.size, generator=generator_of("burst_packets"))
+    spacing_s, start_s = np.diff(points_s), float(points_s[0])
+    drawn = _burst_packets(laws, spacing_s.size, generator=generator_of("burst_packets"))
+    if laws.dependence is not None:
+        drawn, spacing_s = laws.dependence.arrange(drawn, spacing_s, generator_of)
     counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
-    offsets_s = _offsets(laws, counts, first_rows, generator=generator_of("gap_within_s"))
+    offsets_s = _offsets(laws, counts, first_rows, generator_of=generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
-    if np.any(needed_s >= spacing_s):
-        spacing_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
-        if _mean_need_s(laws) < laws.spacing_s.mean:
-            spacing_s = np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
-        else:
-            _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
-        starts_s = starts_s[0] + np.cumsum(spacing_s) - spacing_s
-    times_s = np.repeat(starts_s, counts)
+    spacing_s = _kept_apart(laws, spacing_s, needed_s, offsets_s, counts, generator_of=generator_of)
+    times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
     return times_s, first_rows
+
+
+def _kept_apart(
+    laws: BurstLaws,
+    spacing_s: FloatArray,
+    needed_s: FloatArray,
+    offsets_s: FloatArray,
+    counts: IntArray,
+    *,
+    generator_of: GeneratorOf,
+) -> FloatArray:
+    """Return spacings in which no burst reaches into the next; where there is no room, bursts are squeezed in place."""
+    short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
+    if short_s == 0.0 and not np.any(needed_s >= spacing_s):
+        return spacing_s
+    waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
+    if not waits:
+        spacing_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
+    if waits or _mean_need_s(laws) < laws.spacing_s.mean:
+        return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
+    _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
+    return spacing_s
 
 
 def _burst_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
@@ -125,15 +147,17 @@ def _squeeze(
     offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
 
 
-def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator: np.random.Generator) -> FloatArray:
+def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator_of: GeneratorOf) -> FloatArray:
     """Return the time of each packet after the start of its burst, s."""
     total = int(counts.sum())
     if laws.gap_within_s is None:
         return np.zeros(total)
-    law = laws.gap_within_s
+    law, generator = laws.gap_within_s, generator_of("gap_within_s")
     gaps_s = np.empty(total)
     for row in range(0, total, BLOCK):
         gaps_s[row : row + BLOCK] = nonnegative(law.sample(generator, min(BLOCK, total - row)), law)
+    if laws.dependence is not None:
+        gaps_s = laws.dependence.arrange_gaps(gaps_s, counts, generator_of("order of gap_within_s"))
     gaps_s[first_rows] = 0.0
     offsets_s = np.cumsum(gaps_s, out=gaps_s)
     offsets_s -= np.repeat(offsets_s[first_rows], counts)

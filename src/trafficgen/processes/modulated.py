@@ -14,8 +14,10 @@ from trafficgen.processes.renewal import nonnegative
 from trafficgen.processes.slow_rate import correlated_order
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: Packets may be this share of a bin from where they belong before gaps are changed, and long gaps lose this at most.
+#: Packets may be this share of a bin from where they belong before gaps are changed, and no more than this times the
+#: coefficient of variation of the bins; long gaps lose a share at most.
 _TOLERATED_SHARE = 0.1
+_TOLERATED_VARIATION = 0.25
 _LARGEST_CUT = 0.9
 
 #: Bin, gap before, size, and whether the gap is a long one, of each packet.
@@ -92,7 +94,7 @@ class ModulatedLaws:
         if rows.size == 0:
             return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
         before = generator_of("offset").random(bins.size)
-        time_s = start_s + _placed(rows, gaps_s, long, before=before, width_s=self.bin_s)
+        time_s = start_s + _placed(rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s)
         if first_at_start:
             time_s[0] = start_s
         within = int(np.searchsorted(time_s, end_s))
@@ -109,6 +111,13 @@ class ModulatedLaws:
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""
         return {f"packet_bytes of class {number}": part.packet_bytes for number, part in enumerate(self.classes)}
+
+    @property
+    def _tolerated_s(self) -> float:
+        """How far packets may be from where they belong, s: little where the rate hardly varies."""
+        mean = self.bin_bytes.mean
+        variation = math.sqrt(self.bin_bytes.variance) / mean if mean > 0 else 0.0
+        return self.bin_s * min(_TOLERATED_SHARE, _TOLERATED_VARIATION * variation)
 
     def _bins(self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool) -> FloatArray:
         """Return the bytes of each bin, the first one not idle where a packet has to be at the start."""
@@ -142,11 +151,13 @@ def _in_order(parts: list[Filling]) -> Filling:
     return rows[order], gaps_s[order], sizes[order], long[order]
 
 
-def _placed(rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: FloatArray, width_s: float) -> FloatArray:
+def _placed(
+    rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: FloatArray, width_s: float, tolerated_s: float
+) -> FloatArray:
     """Return the times of packets after the start of the first bin, s, ascending.
 
-    Bins are filled by the gaps as they were drawn as long as packets are no further than a tenth of a bin from where
-    they belong; then one gap is lengthened, or the long ones are cut. So gaps keep their law. After an idle bin, a
+    Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated from where they
+    belong; then one gap is lengthened, or the long ones are cut. So gaps keep their law. After an idle bin, a
     random share of the first gap lies before the first packet.
 
     Args:
@@ -155,6 +166,7 @@ def _placed(rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: Floa
         long: Which gaps may be cut, shape (n,).
         before: Share of its first gap that lies before the first packet of a bin, for each bin.
         width_s: Width of a bin, s.
+        tolerated_s: How far packets may be from where they belong, s.
     """
     first = np.flatnonzero(np.diff(rows, prepend=-1))
     counts = np.diff(np.append(first, rows.size))
@@ -163,7 +175,7 @@ def _placed(rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: Floa
     gaps_s[first[after_idle]] *= before[rows[first[after_idle]]]
     length_s = np.add.reduceat(gaps_s, first)
     cuttable_s = np.add.reduceat(np.where(long, gaps_s, 0.0), first)
-    opens_s, added_s = _paced(rows[first], length_s, cuttable_s, width_s=width_s)
+    opens_s, added_s = _paced(rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s)
     bin_of = np.repeat(np.arange(first.size), counts)
     longest = np.lexsort((gaps_s, bin_of))[first + counts - 1]
     factor = 1 + np.minimum(added_s, 0.0) / np.maximum(cuttable_s, 1e-300)
@@ -174,10 +186,9 @@ def _placed(rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: Floa
 
 
 def _paced(
-    rows: IntArray, length_s: FloatArray, cuttable_s: FloatArray, *, width_s: float
+    rows: IntArray, length_s: FloatArray, cuttable_s: FloatArray, *, width_s: float, tolerated_s: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return when each bin's first gap begins, s, and what is added to its gaps, s (negative: cut)."""
-    tolerated_s = _TOLERATED_SHARE * width_s
     opens, added = np.empty(rows.size), np.zeros(rows.size)
     late_s, previous = 0.0, -1
     for bin_, (row, length, cuttable) in enumerate(

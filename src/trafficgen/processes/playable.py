@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from trafficgen.models import (
+    BurstDependence,
     BurstProcess,
     MmppProcess,
     ModulatedProcess,
@@ -15,6 +16,7 @@ from trafficgen.models import (
     SemiMarkovProcess,
 )
 from trafficgen.processes.base import PlayableProcess
+from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.bursts import BurstLaws
 from trafficgen.processes.mmpp import MmppLaws
 from trafficgen.processes.modulated import ClassLaws, ModulatedLaws
@@ -48,6 +50,17 @@ def _bursts(process: BurstProcess) -> BurstLaws:
         gap_within_s=None if within is None else within.distribution(),
         packet_bytes=process.packet_bytes.distribution(),
         last_packet_bytes=process.last_packet_bytes.distribution(),
+        dependence=None if process.dependence is None else _dependence(process.dependence),
+    )
+
+
+def _dependence(part: BurstDependence) -> DependenceOfBursts:
+    return DependenceOfBursts(
+        packets_autocorrelation=np.array(part.packets_autocorrelation),
+        spacing_autocorrelation=np.array(part.spacing_autocorrelation),
+        packets_to_spacing=part.packets_to_spacing,
+        gap_correlation=part.gap_correlation,
+        packets_to_gap=part.packets_to_gap,
     )
 
 

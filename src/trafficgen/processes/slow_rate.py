@@ -9,16 +9,14 @@ the sampling error of two realisations.
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg, special
+from scipy import fft, linalg, special
 
 from trafficgen.units import FloatArray
 
-#: Turns of mapping ranks and restoring amplitudes; the autocorrelation hardly moves beyond.
-_TURNS = 30
-#: Longer series are close enough after fewer turns.
-_LONG_SERIES, _FEW_TURNS = 100_000, 8
-#: Orders of a short series among which the best one is taken.
-_SHORT_SERIES, _ORDERS = 4096, 8
+#: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.
+_TURNS = 15
+#: Draws among which the best order is taken, for series up to so many values: the longer, the more alike orders are.
+_ORDERS = ((512, 8), (2048, 3))
 _TINY = 1e-300
 #: Fewer values have no autocorrelation to speak of.
 _FEWEST_VALUES = 8
@@ -56,7 +54,10 @@ def correlated_order(ascending: FloatArray, autocorrelation: FloatArray, generat
         return generator.permutation(ascending)
     wanted = autocorrelation[:lags]
     amplitude = np.sqrt(spectrum(wanted, count))
-    orders = [_order(ascending, amplitude, generator) for _ in range(_ORDERS if count <= _SHORT_SERIES else 1)]
+    draws = next((draws for longest, draws in _ORDERS if count <= longest), 1)
+    orders = [_order(ascending, amplitude, generator) for _ in range(draws)]
+    if len(orders) == 1:
+        return orders[0]
     return min(orders, key=lambda series: float(np.max(np.abs(sample_autocorrelation(series, lags) - wanted))))
 
 
@@ -64,10 +65,14 @@ def _order(ascending: FloatArray, amplitude: FloatArray, generator: np.random.Ge
     """Return values in an order whose spectrum has about these amplitudes and random phases."""
     count, mean = ascending.size, float(ascending.mean())
     series = generator.permutation(ascending)
-    for _ in range(_TURNS if count <= _LONG_SERIES else _FEW_TURNS):
-        bent = np.fft.rfft(series - mean)
+    before = None
+    for _ in range(_TURNS):
+        bent = fft.rfft(series - mean)
         bent *= amplitude / np.maximum(np.abs(bent), _TINY)
-        series[np.argsort(np.fft.irfft(bent, n=count), kind="stable")] = ascending
+        order = np.argsort(fft.irfft(bent, n=count), kind="stable")
+        if before is not None and np.array_equal(order, before):
+            break
+        series[order], before = ascending, order
     return series
 
 

@@ -1,0 +1,85 @@
+"""How bursts hang together: draws of several quantities put into an order in which they depend on one another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from trafficgen.processes.base import GeneratorOf
+from trafficgen.processes.slow_rate import correlated_scores
+from trafficgen.units import FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependenceOfBursts:
+    """Laws of a :class:`~trafficgen.models.BurstDependence`; meanings and units as there."""
+
+    packets_autocorrelation: FloatArray
+    spacing_autocorrelation: FloatArray
+    packets_to_spacing: float
+    gap_correlation: float
+    packets_to_gap: float
+
+    def arrange(
+        self, packets: FloatArray, spacing_s: FloatArray, generator_of: GeneratorOf
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return packets and spacings in an order in which they depend on one another.
+
+        Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of the model (Iman and
+        Conover 1982), so that every quantity keeps its own law.
+
+        Args:
+            packets: Packets of the bursts, any order, shape (b,).
+            spacing_s: Spacings, s, any order, shape (b,).
+            generator_of: Source of the draws.
+        """
+        count = packets.size
+        scores = correlated_scores(self.packets_autocorrelation, count, generator_of("order of burst_packets"))
+        own = correlated_scores(self.spacing_autocorrelation, count, generator_of("order of spacing_s"))
+        spacing_scores = _correlated(scores, self.packets_to_spacing, own)
+        return _by_rank(packets, scores), _by_rank(spacing_s, spacing_scores)
+
+    def arrange_gaps(self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator) -> FloatArray:
+        """Return gaps in an order in which those of one burst resemble one another.
+
+        Args:
+            gaps_s: Gaps, s, any order, as many as packets, shape (n,).
+            counts: Packets of the bursts, in order, shape (b,).
+            generator: Source of the draws.
+        """
+        if self.gap_correlation == 0.0:
+            return gaps_s
+        of_burst = _correlated(
+            normal_scores(counts.astype(np.float64)), self.packets_to_gap, generator.standard_normal(counts.size)
+        )
+        own = generator.standard_normal(gaps_s.size)
+        share = math.sqrt(_pearson(self.gap_correlation))
+        return _by_rank(gaps_s, share * np.repeat(of_burst, counts) + math.sqrt(1 - share**2) * own)
+
+
+def _correlated(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:
+    """Return normal scores of which the ranks have a given correlation with those of others."""
+    correlation = _pearson(rank_correlation)
+    return correlation * scores + math.sqrt(max(0.0, 1 - correlation**2)) * own
+
+
+def _pearson(rank_correlation: float) -> float:
+    """Return the correlation of normal scores whose ranks have a given correlation (Pearson 1907)."""
+    return 2 * math.sin(math.pi * rank_correlation / 6)
+
+
+def _by_rank(values: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return values in the order of the ranks of scores."""
+    arranged = np.empty(values.size)
+    arranged[np.argsort(scores, kind="stable")] = np.sort(values)
+    return arranged
+
+
+def normal_scores(values: FloatArray) -> FloatArray:
+    """Return the normal scores of the ranks of a sample, shape (n,); ties keep their order."""
+    ranks = np.empty(values.size)
+    ranks[np.argsort(values, kind="stable")] = np.arange(values.size)
+    return np.asarray(special.ndtri((ranks + 0.5) / max(1, values.size)), dtype=np.float64)
