@@ -28,6 +28,8 @@ _LARGEST_KS = 0.012
 _KOLMOGOROV_99 = 1.63
 _LARGEST_CORRELATION = 0.05
 _CORRELATION_Z = 3.0
+#: Further off than this, one state more does not help.
+_FAR_KS = 0.05
 #: The slowest state was entered this often at least.
 _FEWEST_CYCLES = 5.0
 #: Three states are tried on fewer gaps and in fewer steps: the time grows with the square of the states.
@@ -108,8 +110,11 @@ def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None
         evidence = (families[0].bic if families else np.inf) - found.bic
         if not _CLEAR_BIC <= evidence < np.inf:
             return None
-        if _is_uniform(residuals(sample, found)):
+        left = residuals(sample, found)
+        if _is_uniform(left):
             return found, float(evidence)
+        if _ks_of_uniform(left) > _FAR_KS:
+            return None
     return None
 
 
@@ -136,14 +141,17 @@ def _cycles(gap_s: FloatArray, fit: MmppFit) -> float:
 
 
 def _is_uniform(values: FloatArray) -> bool:
+    """Return whether residuals are uniform and independent."""
     n = values.size
-    ks = float(np.abs(np.sort(values) - (np.arange(n) + 0.5) / n).max())
     centred = values - values.mean()
     correlation = float(np.dot(centred[1:], centred[:-1]) / np.dot(centred, centred))
-    if _largest_excess(values) > _RESIDUAL_Z:
-        return False
-    uniform = ks <= max(_LARGEST_KS, _KOLMOGOROV_99 / float(np.sqrt(n)))
-    return uniform and abs(correlation) <= max(_LARGEST_CORRELATION, _CORRELATION_Z / float(np.sqrt(n)))
+    uniform = _ks_of_uniform(values) <= max(_LARGEST_KS, _KOLMOGOROV_99 / float(np.sqrt(n)))
+    uncorrelated = abs(correlation) <= max(_LARGEST_CORRELATION, _CORRELATION_Z / float(np.sqrt(n)))
+    return uniform and uncorrelated and _largest_excess(values) <= _RESIDUAL_Z
+
+
+def _ks_of_uniform(values: FloatArray) -> float:
+    return float(np.abs(np.sort(values) - (np.arange(values.size) + 0.5) / values.size).max())
 
 
 def _jump_chain(generator_per_s: FloatArray) -> FloatArray:
