@@ -14,6 +14,8 @@ from trafficgen.calibration.anchoring import anchor_phases
 from trafficgen.calibration.conditions import Loss, find_loss, handshake_rtt_s
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.fractional_noise import rate_and_noise
+from trafficgen.calibration.level_association import LevelAssociation, associate
+from trafficgen.calibration.levels import Levels, find_levels
 from trafficgen.calibration.long_range import LongRange, judge_long_range
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
@@ -41,7 +43,6 @@ from trafficgen.models import (
     Facts,
     FittedProvenance,
     Model,
-    ModulatedProcess,
     PacketProcess,
     Playout,
     Startup,
@@ -82,7 +83,10 @@ class SessionMeasures:
         long_range: Whether that is long memory, or something that looks like it.
         facts: Dispersion, autocorrelation and variance-time curve of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
-        process: Kind of the heaviest stream's process in its last phase.
+        process: Process of the heaviest stream in its longest playout.
+        levels: Levels of the session's rate; None where it has one.
+        association: How the steps between levels go with loss and goodput, or why that is not known; None without
+            levels.
         measures: What the papers define.
         player_log: What the player said, aligned; None where no log was given.
         played_levels: Levels of the player log.
@@ -100,7 +104,9 @@ class SessionMeasures:
     long_range: LongRange | None
     facts: Facts | None
     gap_acf: list[float]
-    process: str
+    process: PacketProcess
+    levels: Levels | None
+    association: LevelAssociation | str | None
     measures: Measures
     player_log: PlayerLog | None = None
     played_levels: PlayedLevels | None = None
@@ -193,6 +199,7 @@ def _measure(
         return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
 
     hurst, long_range, facts = _memory(view, playout, playout_ns)
+    levels = _session_levels(view, playout, tick_s=tick_s)
     heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
@@ -207,7 +214,9 @@ def _measure(
         long_range=long_range,
         facts=facts,
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=_gap_model(_playout_process(streams.streams[0])),
+        process=_playout_process(streams.streams[0]),
+        levels=levels,
+        association=None if levels is None else associate(view, levels),
         measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss, log=log),
         player_log=log,
         played_levels=_played_levels(view, log) if log else None,
@@ -226,9 +235,16 @@ def _playout_process(stream: Stream) -> PacketProcess:
     return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
 
 
-def _gap_model(process: PacketProcess) -> str:
-    """Return what generates the gaps, by the names of `fit --json`."""
-    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind
+def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
+    """Return the levels of the rate of all media, from the session's start, or of the playout alone.
+
+    A fast start is not a level: what comes before the playout counts where its level comes again.
+    """
+    table = view.table
+    whole = find_levels(view.media_time_ns, view.media_ip_bytes, tick_s=tick_s)
+    if playout.sum() == view.media.sum() or (whole is not None and whole.level[0] in whole.level[1:]):
+        return whole
+    return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
 
 
 def _memory(

@@ -12,9 +12,11 @@ from trafficgen.calibration.burst_dependence import burst_dependence
 from trafficgen.calibration.cycles import PAUSE_S
 from trafficgen.calibration.fractional_noise import propose_fgn
 from trafficgen.calibration.frames import propose_frames
+from trafficgen.calibration.mmpp_process import propose_mmpp
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
 from trafficgen.calibration.posterior_checks import Check, check_process
+from trafficgen.calibration.semi_markov import propose_semi_markov
 from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.models import BurstProcess, ProcessChoice, RenewalProcess, TriedProcess
 from trafficgen.units import FloatArray, s_from_ns
@@ -58,7 +60,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
                 continue
             fitted.append(proposal)
             checks.append(check_process(proposal.process, packets, generator_of=generator_of))
-            if checks[-1].passed and checks[-1].score < checks[best].score:
+            passed = checks[-1].passed or (propose in _PROVEN and _is_tolerable(checks[-1]))
+            if passed and checks[-1].score < checks[best].score:
                 best = len(fitted) - 1
                 break
             if checks[-1].score < _CLEARLY_BETTER * checks[best].score:
@@ -79,6 +82,15 @@ def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> Proc
             )
             for found, check in zip(fitted, checks, strict=True)
         ),
+    )
+
+
+def _is_tolerable(check: Check) -> bool:
+    """Return whether rates and their autocorrelation are not far beyond what chance makes of them."""
+    return all(
+        distance <= _TOLERABLE * check.chance[name] + _TOLERABLE_SLACK
+        for name, distance in check.distances.items()
+        if "rate" in name
     )
 
 
@@ -171,8 +183,21 @@ def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
 
 
+def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return semi-Markov rate states, each with bursts or independent gaps, or None where the rate has one level."""
+    return propose_semi_markov(packets, fit, simple=_simple)
+
+
+Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
+
+#: Processes that pass a test of their own before they are proposed: they need not pass the check, which has few bins of
+#: 10 s, but must be better than independent gaps and not far beyond chance in any rate.
+_PROVEN: tuple[Propose, ...] = (propose_mmpp, propose_rate_states)
+_TOLERABLE = 1.5
+_TOLERABLE_SLACK = 0.02
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
-_PROPOSALS: tuple[Callable[[PhasePackets, LawFitter], FittedProcess | None], ...] = (
+_PROPOSALS: tuple[Propose, ...] = (
+    *_PROVEN,
     propose_frames,
     propose_fgn,
     propose_dependent_bursts,

@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
+from trafficgen.calibration.rate_state_summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts
-from trafficgen.models import Law
+from trafficgen.models import Law, ModulatedProcess, PacketProcess
 
 Json = dict[str, object]
 
@@ -94,9 +95,10 @@ def _stalls(session: SessionMeasures) -> list[Json]:
 
 
 def _levels(session: SessionMeasures) -> Json | None:
+    """Return the levels: those that a player log tells, else those of the rate."""
     levels = session.played_levels
     if levels is None:
-        return None
+        return describe_levels(session.levels, session.association)
     return {
         "kbps": list(levels.kbps),
         "transition": [None if row is None else list(row) for row in levels.transition],
@@ -169,6 +171,12 @@ def _dependence(session: SessionMeasures) -> Json:
         "hurst_low": hurst.low if hurst else None,
         "hurst_high": hurst.high if hurst else None,
         "gap_acf": session.gap_acf,
-        "model": session.process,
+        "model": _gap_model(session.process),
         "long_range": session.long_range.to_json() if session.long_range else None,
+        **describe_mmpp(session.process),
     }
+
+
+def _gap_model(process: PacketProcess) -> str:
+    """Return what generates the gaps, by the names of `fit --json`."""
+    return process.gap_model if isinstance(process, ModulatedProcess) else process.kind

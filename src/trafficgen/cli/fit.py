@@ -124,7 +124,7 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
             print(f"  {stream.name}, {phase.name}: {_process_in_words(phase)}")
 
 
-def _process_in_words(phase: Phase) -> str:
+def _process_in_words(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
     span = f"{number(phase.start_s)} to {number(phase.end_s)} s at {number(kbps_from_bps(phase.rate_bps))} kbps"
     process = phase.process
     if process.kind == "bursts":
@@ -141,6 +141,12 @@ def _process_in_words(phase: Phase) -> str:
         return f"{span}, fractional Gaussian noise with H = {number(process.hurst.value)}"
     if process.kind == "modulated":
         return f"{span}, the rate going up and down over bins of {number(process.bin_s)} s"
+    if process.kind == "mmpp":
+        rates = " or ".join(number(state.rate_per_s.value) for state in process.states)
+        return f"{span}, {rates} packets per second at random, switched by a Markov chain"
+    if process.kind == "semi_markov":
+        levels = ", ".join(number(kbps_from_bps(state.rate_bps)) for state in process.states)
+        return f"{span}, switching between {levels} kbps"
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 

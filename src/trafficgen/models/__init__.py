@@ -7,7 +7,9 @@ from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
+from trafficgen.models.mmpp import MmppProcess, MmppState
 from trafficgen.models.modulated import ModulatedProcess, RateClass
+from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import (
     LadderRung,
     Population,
@@ -16,7 +18,7 @@ from trafficgen.models.population import (
     Prototype,
     RankCorrelation,
 )
-from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
 from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
     LONGEST_S,
@@ -37,6 +39,7 @@ from trafficgen.models.schema import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.models.semi_markov import RateState, SemiMarkovProcess, StatePackets
 from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
 from trafficgen.models.walk import with_laws
 
@@ -63,6 +66,8 @@ __all__ = [
     "GroupOfPictures",
     "LadderRung",
     "Law",
+    "MmppProcess",
+    "MmppState",
     "Model",
     "ModelPart",
     "ModulatedProcess",
@@ -84,13 +89,16 @@ __all__ = [
     "QuantilePoint",
     "RankCorrelation",
     "RateClass",
+    "RateState",
     "RenewalProcess",
     "ResponseCurve",
     "ResponseKind",
     "RtpFormat",
     "ScoreSpectrum",
+    "SemiMarkovProcess",
     "SpectralLine",
     "Startup",
+    "StatePackets",
     "Stream",
     "Tail",
     "Transport",

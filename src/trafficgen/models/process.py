@@ -1,16 +1,13 @@
-"""Packet processes: how a stream places packets in time and how large they are, within one phase."""
+"""The basic packet processes: how a stream places packets in time and how large they are, within one phase."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.fractional_noise import FractionalNoiseProcess
-from trafficgen.models.frames import FrameProcess
 from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
-from trafficgen.models.modulated import ModulatedProcess
 
 
 class RenewalProcess(ModelPart):
@@ -65,9 +62,3 @@ class BurstProcess(ModelPart):
     dependence: BurstDependence | None = Field(
         default=None, description="How bursts hang together; null where they are independent."
     )
-
-
-PacketProcess = Annotated[
-    RenewalProcess | BurstProcess | ModulatedProcess | FrameProcess | FractionalNoiseProcess,
-    Field(discriminator="kind"),
-]

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import Facts
+from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
-from trafficgen.models.process import PacketProcess
 from trafficgen.models.same_source import PooledResponse
 
 SCHEMA_VERSION = "1.0"

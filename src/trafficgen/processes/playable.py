@@ -11,22 +11,28 @@ from trafficgen.models import (
     BurstProcess,
     FractionalNoiseProcess,
     FrameProcess,
+    MmppProcess,
     ModulatedProcess,
     PacketProcess,
     RenewalProcess,
     ScoreSpectrum,
+    SemiMarkovProcess,
 )
 from trafficgen.processes.base import PlayableProcess
 from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.bursts import BurstLaws
 from trafficgen.processes.fractional_noise import FractionalNoiseLaws
 from trafficgen.processes.frames import FrameLaws, FrameTypeLaws, GroupLaws
+from trafficgen.processes.mmpp import MmppLaws
 from trafficgen.processes.modulated import ClassLaws, ModulatedLaws
+from trafficgen.processes.rate_path import DwellDraws, RateChain
 from trafficgen.processes.renewal import RenewalLaws
+from trafficgen.processes.semi_markov import SemiMarkovLaws
 from trafficgen.processes.spectral_scores import Spectrum
+from trafficgen.units import FloatArray
 
 
-def playable(process: PacketProcess) -> PlayableProcess:
+def playable(process: PacketProcess) -> PlayableProcess:  # noqa: PLR0911 - one line a kind, checked to be complete
     """Return a process as laws to draw from, made once for all sessions."""
     match process:
         case BurstProcess():
@@ -36,15 +42,23 @@ def playable(process: PacketProcess) -> PlayableProcess:
         case FrameProcess():
             return _frames(process)
         case FractionalNoiseProcess():
-            return FractionalNoiseLaws(
-                bin_s=process.bin_s,
-                hurst=process.hurst.value,
-                bin_bytes=process.bin_bytes.distribution(),
-                packet_bytes=process.packet_bytes.distribution(),
-                placement=process.placement,
-            )
+            return _fractional_noise(process)
         case ModulatedProcess():
             return _modulated(process)
+        case MmppProcess():
+            return _mmpp(process)
+        case SemiMarkovProcess():
+            return _semi_markov(process)
+
+
+def _fractional_noise(process: FractionalNoiseProcess) -> FractionalNoiseLaws:
+    return FractionalNoiseLaws(
+        bin_s=process.bin_s,
+        hurst=process.hurst.value,
+        bin_bytes=process.bin_bytes.distribution(),
+        packet_bytes=process.packet_bytes.distribution(),
+        placement=process.placement,
+    )
 
 
 def _bursts(process: BurstProcess) -> BurstLaws:
@@ -131,4 +145,43 @@ def spectrum_of(spectrum: ScoreSpectrum | None) -> Spectrum | None:
         share=np.array(spectrum.share),
         line_frequency=np.array([line.frequency for line in spectrum.lines]),
         line_share=np.array([line.share for line in spectrum.lines]),
+    )
+
+
+def _mmpp(process: MmppProcess) -> MmppLaws:
+    mean_s = np.array([state.mean_sojourn_s.value for state in process.states])
+    return MmppLaws(
+        rate_per_s=np.array([state.rate_per_s.value for state in process.states]),
+        chain=RateChain(
+            dwells=tuple(_exponential(value) for value in mean_s.tolist()),
+            mean_dwell_s=mean_s,
+            transition=np.array(process.transition),
+        ),
+        packet_bytes=process.packet_bytes.distribution(),
+        mean_rate_per_s=process.mean_rate_per_s,
+        observed_s=process.observed_s,
+    )
+
+
+def _exponential(mean_s: float) -> DwellDraws:
+    def draw(generator: np.random.Generator, count: int) -> FloatArray:
+        return generator.exponential(mean_s, count)
+
+    return draw
+
+
+def _semi_markov(process: SemiMarkovProcess) -> SemiMarkovLaws:
+    laws = [None if state.dwell_s is None else state.dwell_s.distribution() for state in process.states]
+    count = len(laws)
+    return SemiMarkovLaws(
+        rate_bps=np.array([state.rate_bps for state in process.states]),
+        chain=RateChain(
+            dwells=tuple(None if law is None else law.sample for law in laws),
+            mean_dwell_s=np.array([math.inf if law is None else law.mean for law in laws]),
+            transition=np.array([row if row is not None else (0.0,) * count for row in process.transition]),
+            first_state=process.first_state,
+        ),
+        packets=tuple(playable(state.process) for state in process.states),
+        mean_rate_bps=process.mean_rate_bps,
+        observed_s=process.observed_s,
     )

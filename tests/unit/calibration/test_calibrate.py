@@ -15,6 +15,8 @@ from trafficgen.flows import choose_session
 from trafficgen.models import BurstProcess, Model, RenewalProcess, dump_model
 from trafficgen.tables import PacketTable
 
+SwitchingMaker = Callable[..., Any]
+MmppMaker = Callable[..., Any]
 TableMaker = Callable[..., PacketTable]
 CaptureFinder = Callable[[str], Path]
 KEYS = {
@@ -206,3 +208,26 @@ def test_start_up_bursts_of_real_players_are_buffering(
 def test_a_steady_stream_over_rtsp_has_no_buffering(shared_capture: CaptureFinder) -> None:
     table = read_capture([shared_capture("streaming/trex_rtsp_rtp_250k_av.pcap")]).table
     assert fitted(table).session.phases.buffering_end_s is None
+
+
+def test_levels_are_in_the_summary_and_played_by_the_model(make_table: TableMaker, switching: SwitchingMaker) -> None:
+    source = switching(8, switches=25)
+    result = fitted(make_table(source.time_ns / 1e9, ip_bytes=1000))
+    summary: Any = result.summary()
+    levels = summary["levels"]
+    assert summary["dependence"]["model"] == "semi_markov"
+    assert levels["switches"] == 25
+    assert levels["kbps"] == pytest.approx([80, 150, 260, 450], rel=0.02)
+    assert sorted(levels["kbps"]) == levels["kbps"]
+    for number, row in enumerate(levels["transition"]):
+        assert row is None or (sum(row) == pytest.approx(1) and row[number] == 0)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert Model.model_validate_json(dump_model(result.model)) == result.model
+
+
+def test_states_of_an_mmpp_are_in_the_summary(make_table: TableMaker, mmpp_times: MmppMaker) -> None:
+    time_ns = mmpp_times(2, rates=(200.0, 20.0), sojourns_s=(0.5, 0.5), packets=10_000)
+    summary: Any = fitted(make_table(time_ns / 1e9, ip_bytes=1000)).summary()
+    assert summary["dependence"]["model"] == "mmpp"
+    assert [rate["value"] for rate in summary["dependence"]["mmpp"]["rates_per_s"]] == pytest.approx([200, 20], rel=0.1)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary

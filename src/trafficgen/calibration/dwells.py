@@ -1,0 +1,151 @@
+"""Laws of the time at a level, by maximum likelihood with censoring: the last dwell of a session is not seen to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, stats
+
+from trafficgen.models import Alternative, GoodnessOfFit, Law
+from trafficgen.units import FloatArray
+
+DwellFamily = Literal["expon", "gamma", "lognorm", "weibull_min"]
+
+#: Fewer whole dwells do not tell one family from another.
+FEWEST_DWELLS = 5
+_SHAPE: dict[DwellFamily, str] = {"gamma": "a", "lognorm": "s", "weibull_min": "c"}
+#: Shapes outside this range are regular to one part in a thousand, or without a mean in practice.
+_LOG_SHAPE = (-3.0, 7.0)
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Dwells:
+    """Times at one level.
+
+    Attributes:
+        whole_s: Dwells that were seen to end, s, shape (n,).
+        unfinished_s: Dwells that the capture cut off, s, shape (m,).
+    """
+
+    whole_s: FloatArray
+    unfinished_s: FloatArray
+
+    @property
+    def total_s(self) -> float:
+        """Time at the level, s."""
+        return float(self.whole_s.sum() + self.unfinished_s.sum())
+
+
+@dataclass(frozen=True)
+class DwellFit:
+    """A family fitted to dwells.
+
+    Attributes:
+        family: scipy.stats name.
+        params: scipy.stats parameters, ``loc`` 0.
+        log_likelihood: At the estimate, censored dwells included.
+        log_sd: Standard errors of the logarithms of the estimated parameters.
+    """
+
+    family: DwellFamily
+    params: dict[str, float]
+    log_likelihood: float
+    log_sd: dict[str, float]
+
+    def bic(self, observations: int) -> float:
+        """Bayesian information criterion for so many whole dwells; smaller is better."""
+        return len(self.log_sd) * float(np.log(observations)) - 2 * self.log_likelihood
+
+
+def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
+    """Fit one family by maximum likelihood, unfinished dwells censored on the right; None where there is no maximum.
+
+    Args:
+        family: scipy.stats name.
+        dwells: Times at a level, at least one of them whole.
+
+    Source: Kalbfleisch and Prentice, "The statistical analysis of failure time data" (2002), chapter 3.
+    """
+    n = int(dwells.whole_s.size)
+    if n == 0:
+        return None
+    if family == "expon":
+        scale = dwells.total_s / n
+        return DwellFit("expon", {"loc": 0.0, "scale": scale}, -n * (float(np.log(scale)) + 1), {"scale": n**-0.5})
+    law = getattr(stats, family)
+    mean_s = dwells.total_s / n
+
+    def loss(theta: FloatArray) -> float:
+        shape, scale = float(np.exp(np.clip(theta[0], *_LOG_SHAPE))), mean_s * float(np.exp(theta[1]))
+        value = law.logpdf(dwells.whole_s, shape, scale=scale).sum()
+        if dwells.unfinished_s.size:
+            value += law.logsf(dwells.unfinished_s, shape, scale=scale).sum()
+        return -float(value) if np.isfinite(value) else 1e300
+
+    spread = float(np.log(dwells.whole_s).std()) or 1.0
+    start = {"gamma": (-2 * np.log(spread), 2 * np.log(spread)), "lognorm": (np.log(spread), -(spread**2) / 2)}
+    first = np.array(start.get(family, (np.log(1.28 / spread), 0.0)))
+    found = optimize.minimize(loss, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
+    if not found.success or found.fun >= 1e300 or not _LOG_SHAPE[0] < found.x[0] < _LOG_SHAPE[1]:
+        return None
+    shape, scale = float(np.exp(found.x[0])), mean_s * float(np.exp(found.x[1]))
+    sd = _standard_errors(loss, found.x)
+    name = _SHAPE[family]
+    return DwellFit(family, {name: shape, "loc": 0.0, "scale": scale}, -float(found.fun), {name: sd[0], "scale": sd[1]})
+
+
+def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
+    """Return standard errors from the observed information, by second differences."""
+    assert callable(loss)
+    step = 1e-3
+    eye = np.eye(2) * step
+    hessian = np.array(
+        [
+            [
+                (loss(theta + a + b) - loss(theta + a - b) - loss(theta - a + b) + loss(theta - a - b)) / (4 * step**2)
+                for b in eye
+            ]
+            for a in eye
+        ]
+    )
+    try:
+        variance = np.diag(np.linalg.inv(hessian))
+    except np.linalg.LinAlgError:
+        return float("nan"), float("nan")
+    sd = np.sqrt(np.where(variance > 0, variance, np.nan))
+    return float(sd[0]), float(sd[1])
+
+
+def dwell_law(dwells: Dwells) -> Law | None:
+    """Return the law of the time at a level, or None for a level that was never left.
+
+    The family is chosen by BIC; with fewer than five whole dwells it is exponential. Intervals are of Wald's kind on
+    the logarithms, from the observed information.
+
+    Args:
+        dwells: Times at the level.
+    """
+    n = int(dwells.whole_s.size)
+    families: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
+    fits = [fit for family in families[: 1 if n < FEWEST_DWELLS else None] if (fit := fit_dwell_family(family, dwells))]
+    if not fits:
+        return None
+    fits.sort(key=lambda fit: fit.bic(n))
+    best = fits[0]
+    known = {name: sd for name, sd in best.log_sd.items() if np.isfinite(sd)}
+    fitted = getattr(stats, best.family)(**best.params)
+    ks = float(stats.kstest(dwells.whole_s, fitted.cdf).statistic)
+    return Law(
+        unit="s",
+        family=best.family,
+        params=best.params,
+        low={name: best.params[name] * float(np.exp(-_Z * sd)) for name, sd in known.items()},
+        high={name: best.params[name] * float(np.exp(_Z * sd)) for name, sd in known.items()},
+        observations=n,
+        log_likelihood=best.log_likelihood,
+        alternatives=tuple(Alternative(family=fit.family, delta_bic=fit.bic(n) - best.bic(n)) for fit in fits[1:]),
+        fit=GoodnessOfFit(ks=ks, method="of the whole dwells; no p-value, one dwell is censored"),
+    )

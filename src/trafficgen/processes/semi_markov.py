@@ -1,0 +1,89 @@
+"""Semi-Markov rate states as something to play: a path of the states, and the packets of each in its dwells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.distributions import MixedLaw
+from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets
+from trafficgen.processes.rate_path import RateChain, RatePath, on_path, time_in
+from trafficgen.units import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SemiMarkovLaws:
+    """Laws of a :class:`~trafficgen.models.SemiMarkovProcess`; meanings and units as there."""
+
+    rate_bps: FloatArray
+    chain: RateChain
+    packets: tuple[PlayableProcess, ...]
+    mean_rate_bps: float
+    observed_s: float
+
+    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`.
+
+        Each state plays its packets on a clock of its own that runs only while the source is in it, so that its rate is
+        that of all its dwells together. A burst that a switch cuts goes on as a new one in the next dwell.
+        """
+        path = self.chain.path_with_mean(
+            self.rate_bps,
+            mean=self.mean_rate_bps,
+            observed_s=self.observed_s,
+            start_s=start_s,
+            end_s=end_s,
+            generator=generator_of("path"),
+        )
+        played = [
+            self._play_state(path, int(state), generator_of, at_start=first_at_start and path.state[0] == state)
+            for state in np.unique(path.state)
+        ]
+        time_s = np.concatenate([part.packets.time_s for part in played])
+        order = np.argsort(time_s, kind="stable")
+        starts = np.concatenate([part.starts for part in played])[order]
+        bursts = any(part.packets.burst_starts is not None for part in played)
+        return PlayedPackets(
+            time_s[order],
+            np.concatenate([part.packets.ip_bytes for part in played])[order],
+            np.flatnonzero(starts) if bursts else None,
+        )
+
+    def _play_state(self, path: RatePath, state: int, generator_of: GeneratorOf, *, at_start: bool) -> _StatePackets:
+        def generator_of_state(quantity: str) -> np.random.Generator:
+            return generator_of(f"state {state}/{quantity}")
+
+        drawn = self.packets[state].play(
+            start_s=0.0, end_s=time_in(path, state), first_at_start=at_start, generator_of=generator_of_state
+        )
+        time_s, dwell = on_path(path, state, drawn.time_s)
+        starts = np.ones(time_s.size, dtype=np.bool_)
+        if drawn.burst_starts is not None:
+            starts[:] = False
+            starts[drawn.burst_starts] = True
+            starts[1:] |= dwell[1:] != dwell[:-1]
+            starts[:1] = True
+        return _StatePackets(PlayedPackets(time_s, drawn.ip_bytes, drawn.burst_starts), starts)
+
+    def expected_packets(self, span_s: float, *, place: str) -> float:
+        """Return about how many packets a span has."""
+        share = self.chain.occupancy()
+        each = [part.expected_packets(span_s, place=f"{place}, state {n}") for n, part in enumerate(self.packets)]
+        return float(np.dot(share, each))
+
+    def size_laws(self) -> dict[str, MixedLaw]:
+        """Return the laws of packet sizes by name of the field."""
+        return {
+            f"{name} of state {number}": law
+            for number, part in enumerate(self.packets)
+            for name, law in part.size_laws().items()
+        }
+
+
+@dataclass(frozen=True)
+class _StatePackets:
+    """Packets of one state, and which of them start a burst, shape (n,)."""
+
+    packets: PlayedPackets
+    starts: BoolArray
