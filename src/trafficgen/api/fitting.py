@@ -86,7 +86,7 @@ def fit(
         progress=progress,
     )
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
-    files = [_text(Path(name).name) for name in names]
+    files = [file_text(name) for name in names]
     try:
         calibration = calibrate(
             opened.view,
@@ -104,6 +104,29 @@ def fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
+    )
+
+
+def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) -> Fit:
+    """Return the fit of one capture's session.
+
+    Raises:
+        CalibrationError: If the session does not have what a fit needs; the capture is named.
+    """
+    try:
+        calibration = calibrate(
+            opened.view,
+            files=[file_text(name)],
+            digests=[] if is_stream(name) else [file_digest(Path(name))],
+            seed=seed,
+            resegment=resegment,
+        )
+    except CalibrationError as error:
+        raise error.at(name) from None
+    return Fit(
+        calibration=calibration,
+        flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
+        warnings=(*opened.inspection.warnings, *calibration.warnings),
     )
 
 
@@ -128,6 +151,6 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
     ]
 
 
-def _text(name: str) -> str:
-    """Return a file's name as text: JSON has no place for bytes that are not UTF-8."""
-    return name.encode(errors="replace").decode()
+def file_text(name: str) -> str:
+    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
+    return Path(name).name.encode(errors="replace").decode()

@@ -20,6 +20,7 @@ from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.rate_intervals import phase_rates
 from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import (
@@ -48,7 +49,7 @@ from trafficgen.models import (
 )
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
-from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
 
@@ -283,6 +284,7 @@ def _model(
     if session.phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
+    rates = phase_rates(view, session.phases, seed=seed)
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
         description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
@@ -301,31 +303,31 @@ def _model(
         startup=Startup(
             silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
         ),
-        buffering=_buffering(session.phases),
-        playout=_playout(session.phases),
+        buffering=_buffering(session.phases, rates[0]),
+        playout=_playout(session.phases, rates[1]),
         streams=tuple(streams.streams),
         facts=session.facts,
         absent=absent,
     )
 
 
-def _buffering(phases: Phases) -> Buffering | None:
-    if phases.buffering_end_s is None or phases.buffering_kbps is None or phases.ratio is None:
+def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
+    if phases.buffering_end_s is None or rate is None or phases.ratio is None:
         return None
     method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
     return Buffering(
         duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method),
-        rate_bps=Estimate(value=bps_from_kbps(phases.buffering_kbps), method="IP bytes / duration"),
+        rate_bps=rate,
         ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
     )
 
 
-def _playout(phases: Phases) -> Playout:
+def _playout(phases: Phases, rate: Estimate) -> Playout:
     until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     method = "to the last media packet" if phases.playout_end_s is None else "to where the stream runs out"
     return Playout(
         duration_s=Estimate(value=until_s - phases.playout_start_s, method=method),
-        rate_bps=Estimate(value=bps_from_kbps(phases.playout_kbps), method="IP bytes / duration"),
+        rate_bps=rate,
     )
 
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
 from trafficgen.cli._options import (
     AsJson,
     Captures,
     Decapsulate,
     FlowChoice,
     IdleTimeout,
+    PlayerLogFile,
+    PlayerLogOffset,
     Quiet,
     Seed,
     SessionChoice,
@@ -47,22 +50,11 @@ def fit(
     ] = True,
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
-    player_log: Annotated[
-        Path | None,
-        typer.Option(
-            "--player-log",
-            metavar="FILE",
-            help="What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels.",
-        ),
-    ] = None,
-    player_log_offset: Annotated[
-        float | None,
-        typer.Option(
-            "--player-log-offset",
-            metavar="S",
-            help="Zero of the player log after the capture's first packet, s; default: its Unix time, or that packet.",
-        ),
-    ] = None,
+    population: ManyCaptures = False,
+    same_source: SameSource = False,
+    workers: FitWorkers = None,
+    player_log: PlayerLogFile = None,
+    player_log_offset: PlayerLogOffset = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -76,20 +68,29 @@ def fit(
     if player_log_offset is not None and not math.isfinite(player_log_offset):
         raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
     messages = messages_of(quiet=quiet, verbose=verbose)
+    options = FitOptions(
+        session=session,
+        upload=upload,
+        seed=seed,
+        resegment=resegment,
+        decapsulate=decapsulate,
+        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+    )
+    if population or same_source or workers is not None:
+        how = Together(
+            population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
+        )
+        fit_many(captures, how, out=out, messages=messages, as_json=as_json, **options)
+        return
     progress = ReadingProgress(messages)
     with progress.of_steps("trafficgen.calibration"):
         fitted = trafficgen.fit(
             captures,
             flow=flow,
-            session=session,
-            upload=upload,
-            seed=seed,
-            resegment=resegment,
-            decapsulate=decapsulate,
-            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
             player_log=player_log,
             player_log_offset_s=player_log_offset,
             progress=progress,
+            **options,
         )
     progress.close()
     messages.warn(fitted.warnings)

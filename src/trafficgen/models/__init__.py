@@ -6,9 +6,18 @@ from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
-from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.modulated import ModulatedProcess, RateClass
+from trafficgen.models.population import (
+    LadderRung,
+    Population,
+    PopulationLaw,
+    PopulationQuantity,
+    Prototype,
+    RankCorrelation,
+)
 from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -29,6 +38,7 @@ from trafficgen.models.schema import (
     smallest_header_bytes,
 )
 from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
+from trafficgen.models.walk import with_laws
 
 __all__ = [
     "LONGEST_S",
@@ -51,26 +61,38 @@ __all__ = [
     "GoodnessOfFit",
     "GroupDistance",
     "GroupOfPictures",
+    "LadderRung",
     "Law",
     "Model",
     "ModelPart",
     "ModulatedProcess",
     "PacketProcess",
+    "PathCondition",
     "Phase",
     "PhaseName",
     "Playout",
+    "PooledPoint",
+    "PooledResponse",
+    "Population",
+    "PopulationLaw",
+    "PopulationQuantity",
     "ProcessChoice",
+    "Prototype",
     "Provenance",
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
+    "RankCorrelation",
     "RateClass",
     "RenewalProcess",
+    "ResponseCurve",
+    "ResponseKind",
     "RtpFormat",
     "ScoreSpectrum",
     "SpectralLine",
     "Startup",
     "Stream",
+    "Tail",
     "Transport",
     "TriedProcess",
     "dump_model",
@@ -78,4 +100,5 @@ __all__ = [
     "model_json_schema",
     "save_model",
     "smallest_header_bytes",
+    "with_laws",
 ]

@@ -9,7 +9,9 @@ from pydantic import Field, model_validator
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import Facts
+from trafficgen.models.population import Population, Prototype
 from trafficgen.models.process import PacketProcess
+from trafficgen.models.same_source import PooledResponse
 
 SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
@@ -159,6 +161,11 @@ class Stream(ModelPart):
         return self
 
 
+# A prototype holds streams and a model holds prototypes: the two modules meet here.
+Prototype.model_rebuild(_types_namespace={"Stream": Stream})
+Population.model_rebuild()
+
+
 class Startup(ModelPart):
     """What comes before the first media packet."""
 
@@ -195,6 +202,13 @@ class Model(ModelPart):
     streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
     facts: Facts | None = Field(default=None, description="Measured facts of the playout; they are not played.")
     absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
+    population: Population | None = Field(
+        default=None,
+        description="How sessions differ; the rest of the model is then the most typical one. Null for one session.",
+    )
+    same_source: PooledResponse | None = Field(
+        default=None, description="Answer to congestion from captures over several paths; null for one capture."
+    )
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:
