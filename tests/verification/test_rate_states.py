@@ -87,7 +87,7 @@ def test_intervals_of_an_mmpp_cover() -> None:
             length_s = rng.exponential(sojourns_s[state])
             times.append(now_s + np.sort(rng.random(rng.poisson(rates[state] * length_s))) * length_s)
             now_s, state = now_s + length_s, 1 - state
-        time_ns = np.unique(ns_array_from_s(np.round(np.concatenate(times), 6)))
+        time_ns = np.unique(ns_array_from_s(np.asarray(np.round(np.concatenate(times), 6), dtype=np.float64)))
         packets = PhasePackets(time_ns, np.full(time_ns.size, 700), (int(time_ns[0]), int(time_ns[-1])), 1e-6)
         fit = LawFitter(lambda quantity: np.random.default_rng(zlib.crc32(quantity.encode())), 1e-6)
         found = propose_mmpp(packets, fit)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from trafficgen.calibration.dwells import dwell_law
-from trafficgen.calibration.families import fit_families
+from trafficgen.calibration.families import fit_family
 from trafficgen.calibration.levels import find_levels
 from trafficgen.calibration.mmpp import MOST_GAPS, MmppFit, fit_mmpp, log_likelihood, residuals
 from trafficgen.calibration.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.flows import spread_over_tick
-from trafficgen.models import Estimate, MmppProcess, MmppState
+from trafficgen.models import Estimate, Family, MmppProcess, MmppState
 from trafficgen.units import FloatArray
 
 _FEWEST_GAPS = 500
@@ -39,6 +39,7 @@ _ITERATIONS_OF_THREE = 30
 #: Sojourns with fewer packets on average are not seen one by one.
 _PACKETS_OF_LEVEL = 30.0
 _STEP = 1e-3
+_RENEWAL_FAMILIES: tuple[Family, ...] = ("expon", "lognorm", "gamma", "weibull_min", "pareto")
 _Z = 1.959963984540054
 _METHOD = "EM algorithm on the gaps (Ryden 1996); Wald interval of the logarithm, observed information"
 
@@ -83,6 +84,14 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     return FittedProcess(process, fit.problems)
 
 
+def _renewal_bic(gap_s: FloatArray) -> float:
+    """Return the smallest BIC of independent gaps of one family, by densities as that of the process."""
+    fits = [fit for family in _RENEWAL_FAMILIES if (fit := fit_family(family, gap_s)) is not None]
+    return min(
+        (len(fit.low) * float(np.log(fit.observations)) - 2 * fit.log_likelihood for fit in fits), default=np.inf
+    )
+
+
 def _is_dependent(gap_s: FloatArray) -> bool:
     """Return whether means of successive gaps vary more than those of independent ones, by the ranks of the gaps."""
     return _largest_excess(np.argsort(np.argsort(gap_s, kind="stable")).astype(np.float64)) > _CORRELATED_Z
@@ -106,8 +115,7 @@ def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None
         found = fit_mmpp(sample, states=states, iterations=iterations)
         if found is None or _cycles(sample, found) < _FEWEST_CYCLES:
             return None
-        families = fit_families(spread_over_tick(np.sort(sample), tick_s=tick_s))
-        evidence = (families[0].bic if families else np.inf) - found.bic
+        evidence = _renewal_bic(spread_over_tick(np.sort(sample), tick_s=tick_s)) - found.bic
         if not _CLEAR_BIC <= evidence < np.inf:
             return None
         left = residuals(sample, found)
