@@ -6,6 +6,7 @@ from trafficgen.models.io import dump_model, load_model, model_json_schema, save
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
 from trafficgen.models.modulated import ModulatedProcess, RateClass
 from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
+from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -35,11 +36,15 @@ __all__ = [
     "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
+    "CongestionResponse",
+    "DelayRange",
     "Estimate",
     "Family",
     "FittedProvenance",
+    "Friendliness",
     "GoodnessOfFit",
     "Law",
+    "LossModel",
     "Model",
     "ModelPart",
     "ModulatedProcess",
@@ -54,6 +59,7 @@ __all__ = [
     "QuantilePoint",
     "RateClass",
     "RenewalProcess",
+    "ResponsePoint",
     "RtpFormat",
     "Startup",
     "Stream",
