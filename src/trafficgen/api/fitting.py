@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session, read_packets
 from trafficgen.calibration import Calibration, calibrate
 from trafficgen.capture import Progress
-from trafficgen.errors import CalibrationError
-from trafficgen.flows import heaviest_upload
+from trafficgen.errors import CalibrationError, CaptureWarning
+from trafficgen.flows import heaviest_upload, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
+from trafficgen.tables import PacketTable
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ def fit(
     resegment: bool = True,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    receiver: Paths | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
@@ -61,6 +64,8 @@ def fit(
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        receiver: Captures of the same session at the other end of the path: packets are matched, the model is fitted to
+            what the sender sent and says what the path did to it. Which of the two is the sender's is found out.
         progress: Called with bytes read so far and in all.
 
     Raises:
@@ -81,7 +86,17 @@ def fit(
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
     files = [_text(Path(name).name) for name in names]
     try:
-        calibration = calibrate(opened.view, files=files, digests=digests, seed=seed, resegment=resegment)
+        calibration = calibrate(
+            opened.view,
+            files=files,
+            digests=digests,
+            seed=seed,
+            resegment=resegment,
+            receiver=_other_end(
+                receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload, progress=progress
+            ),
+            receiver_files=[_text(Path(name).name) for name in as_paths(receiver or ())],
+        )
     except CalibrationError as error:
         if hint := _upload_warning(opened):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hint[0]}") from None
@@ -91,6 +106,25 @@ def fit(
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
     )
+
+
+def _other_end(
+    receiver: Paths | None,
+    *,
+    decapsulate: bool,
+    idle_timeout_s: float | None,
+    upload: bool,
+    progress: Progress | None,
+) -> PacketTable | None:
+    """Return the packets of the second capture, in order of time; its oddities are not those of the fit."""
+    if receiver is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptureWarning)
+        table = read_packets(
+            receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress
+        ).sorted_by_time()
+    return turned_round(table) if upload else table
 
 
 def _upload_warning(opened: OpenedSession) -> list[str]:

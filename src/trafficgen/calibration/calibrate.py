@@ -10,10 +10,14 @@ from typing import Literal, cast
 
 import numpy as np
 
-from trafficgen.calibration.conditions import Loss, Measures, find_loss, handshake_rtt_s, operational_measures
+from trafficgen.calibration.conditions import PathConditions, find_conditions
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.operational import Measures, operational_measures
+from trafficgen.calibration.pairing import pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.response import FoundResponse, find_response
+from trafficgen.calibration.restoration import restore_source
 from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import (
@@ -30,7 +34,6 @@ from trafficgen.flows import (
 from trafficgen.models import (
     LONGEST_S,
     Buffering,
-    CaptureConditions,
     Estimate,
     FittedProvenance,
     Model,
@@ -41,6 +44,7 @@ from trafficgen.models import (
 )
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
@@ -50,7 +54,6 @@ _HURST_BIN_S = 0.1
 #: Ten days; a capture whose clock jumps by years must not fill the memory with empty bins.
 _MOST_HURST_BINS = 8_640_000
 _ACF_LAGS = 10
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class SessionMeasures:
         packet_bytes: Law of the IP lengths in the playout.
         gap_s: Law of the gaps within flows in the playout.
         bursts_by_phase: Bursts of the session's media packets by name of the phase; None where there is no threshold.
-        loss: Loss seen in the capture.
-        rtt_s: Round-trip time of the TCP handshakes, s.
+        path: What the path of the capture was like: loss, round-trip time, delays, link rate.
+        response: How the source answers to congestion.
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Kind of the heaviest stream's process in its last phase.
@@ -78,8 +81,8 @@ class SessionMeasures:
     packet_bytes: FittedLaw
     gap_s: FittedLaw
     bursts_by_phase: dict[str, Bursts] | None
-    loss: Loss | None
-    rtt_s: float | None
+    path: PathConditions
+    response: FoundResponse
     hurst: Hurst | None
     gap_acf: list[float]
     process: str
@@ -96,18 +99,33 @@ class FittedSession:
 
 
 def fit_session(
-    view: SessionView, *, files: Sequence[str], digests: Sequence[str], seed: int, undo_offload: bool
+    view: SessionView,
+    *,
+    files: Sequence[str],
+    digests: Sequence[str],
+    seed: int,
+    undo_offload: bool,
+    receiver: PacketTable | None = None,
+    receiver_files: Sequence[str] = (),
 ) -> FittedSession:
     """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
-        CalibrationError: If a media flow is neither UDP nor TCP.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of something else.
     """
-    cut, tick_s = 0, s_from_ns(clock_tick_ns(view.media_time_ns))
+    cut = 0
     if undo_offload:
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
+        receiver = resegment(receiver)[0] if receiver is not None else None
+    pairing = None
+    if receiver is not None:
+        pairing = pair_sessions(view, receiver)
+        if pairing.swapped:
+            files, receiver_files, receiver = receiver_files, files, view.table
+        view = pairing.sender
+    tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     packets = int(np.count_nonzero(view.media))
     if packets < _FEWEST_PACKETS or view.media_time_ns[0] == view.media_time_ns[-1]:
         raise TooFewObservationsError(
@@ -119,32 +137,53 @@ def fit_session(
             f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
         )
     _log.info("looking for phases in %d media packets", packets)
-    phases = find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
-    streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
+    phases = _phases(view, tick_s=tick_s, seed=seed)
+    restored = restore_source(view)
+    sent_phases = phases if restored.method is None else _phases(restored.view, tick_s=tick_s, seed=seed)
+    streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
-    _log.info("measuring the session")
-    session = _measure(view, phases, streams, tick_s=tick_s, seed=seed)
-    model = _model(view, session, streams, files=files, digests=digests, seed=seed, cut=cut)
-    return FittedSession(model, session, _notes(streams, cut=cut))
+    _log.info("measuring the session and its path")
+    path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
+    session = _measure(view, phases, streams, path, tick_s=tick_s, seed=seed)
+    model = _model(
+        view,
+        session,
+        streams,
+        sent_phases,
+        files=files,
+        receiver_files=receiver_files,
+        digests=digests,
+        seed=seed,
+        cut=cut,
+        restored=restored.method,
+    )
+    return FittedSession(model, session, _notes(streams, cut=cut, restored=restored.method))
 
 
-def _notes(streams: FittedStreams, *, cut: int) -> list[str]:
+def _phases(view: SessionView, *, tick_s: float, seed: int) -> Phases:
+    return find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
+
+
+def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[str]:
     warnings = list(streams.warnings)
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
+    if restored is not None:
+        warnings.append(f"the model describes what was sent, not what arrived: {restored}")
     if cut:
         warnings.append(f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before the fit")
     return warnings
 
 
-def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_s: float, seed: int) -> SessionMeasures:
+def _measure(
+    view: SessionView, phases: Phases, streams: FittedStreams, path: PathConditions, *, tick_s: float, seed: int
+) -> SessionMeasures:
     """Return the measures of a session that are not part of a stream."""
     playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
     begun = view.table.time_ns > playout_ns if phases.side == "right" else view.table.time_ns >= playout_ns
     playout = view.media & begun
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     gap_s = gap_s[playout[ends]]
-    loss, rtt_s = find_loss(view), handshake_rtt_s(view.table)
 
     def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
         generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
@@ -159,12 +198,12 @@ def _measure(view: SessionView, phases: Phases, streams: FittedStreams, *, tick_
         packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
         gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
         bursts_by_phase=_bursts(view, playout, phases, tick_s=tick_s),
-        loss=loss,
-        rtt_s=rtt_s,
+        path=path,
+        response=find_response(path.records, rtt_s=path.rtt_s),
         hurst=_hurst(view, playout, playout_ns),
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
         process=_gap_model(streams.streams[0].phases[-1].process),
-        measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss),
+        measures=operational_measures(view, phases, rtt_s=path.rtt_s, loss=path.loss),
     )
 
 
@@ -201,19 +240,18 @@ def _model(
     view: SessionView,
     session: SessionMeasures,
     streams: FittedStreams,
+    phases: Phases,
     *,
     files: Sequence[str],
+    receiver_files: Sequence[str],
     digests: Sequence[str],
     seed: int,
     cut: int,
+    restored: str | None,
 ) -> Model:
     names = tuple(PurePath(name).name for name in files)
-    absent = dict(streams.absent)
-    if session.rtt_s is None:
-        absent["provenance.conditions.rtt_s"] = "no complete TCP handshake in the capture"
-    if session.loss is None:
-        absent["provenance.conditions.loss_rate"] = "neither RTP nor TCP sequence numbers in the media flows"
-    if session.phases.buffering_end_s is None:
+    absent = {**streams.absent, **session.path.absent, **session.response.absent}
+    if phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
@@ -223,8 +261,10 @@ def _model(
             digests=tuple(digests),
             session=view.session,
             flows=tuple(streams.flows),
+            receiver_files=tuple(PurePath(name).name for name in receiver_files),
+            restored=restored,
             resegmented_packets=cut,
-            conditions=_conditions(session),
+            conditions=session.path.conditions,
             software=f"trafficgen {software_version()}",
             seed=seed,
             date=run_date(),
@@ -232,9 +272,10 @@ def _model(
         startup=Startup(
             silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
         ),
-        buffering=_buffering(session.phases),
-        playout=_playout(session.phases),
+        buffering=_buffering(phases),
+        playout=_playout(phases),
         streams=tuple(streams.streams),
+        response=session.response.response,
         absent=absent,
     )
 
@@ -253,29 +294,4 @@ def _playout(phases: Phases) -> Playout:
     return Playout(
         duration_s=Estimate(value=phases.end_s - phases.playout_start_s, method="to the last media packet"),
         rate_bps=Estimate(value=bps_from_kbps(phases.playout_kbps), method="IP bytes / duration"),
-    )
-
-
-def _conditions(session: SessionMeasures) -> CaptureConditions:
-    loss = session.loss
-    return CaptureConditions(
-        rtt_s=Estimate(value=session.rtt_s, method="median of TCP handshakes, SYN to first ACK")
-        if session.rtt_s is not None
-        else None,
-        loss_rate=_share(loss) if loss else None,
-        mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
-        loss_source=cast(Literal["rtp", "tcp"], loss.source) if loss else None,
-    )
-
-
-def _share(loss: Loss) -> Estimate:
-    """Return a share with its 95% interval (Wilson 1927, the sample reduced by the mean run of losses)."""
-    n, p = loss.packets / (loss.mean_burst_packets or 1.0), loss.rate
-    centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * float(np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))) / (1 + _Z**2 / n)
-    return Estimate(
-        value=p,
-        low=max(0.0, min(p, centre - half)),
-        high=min(1.0, max(p, centre + half)),
-        method="share of packets; Wilson interval, runs of losses counted as one",
     )

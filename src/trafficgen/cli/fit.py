@@ -37,6 +37,15 @@ def fit(
     flow: FlowChoice = None,
     session: SessionChoice = None,
     upload: Upload = False,
+    receiver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--receiver",
+            metavar="CAPTURE",
+            help="The same session captured at the other end of the path: packets are matched, the model is of what "
+            "was sent.",
+        ),
+    ] = None,
     seed: Seed = 0,
     resegment: Annotated[
         bool,
@@ -64,6 +73,7 @@ def fit(
             flow=flow,
             session=session,
             upload=upload,
+            receiver=receiver,
             seed=seed,
             resegment=resegment,
             decapsulate=decapsulate,
@@ -90,8 +100,7 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     for name, law in (("packet size, bytes", summary["packet_bytes"]), ("packet gap, s", summary["gap_s"])):
         _render_law(name, law)
     _render_bursts(summary["bursts"])
-    if summary["loss"] is not None:
-        print(f"loss       {summary['loss']['rate']:.3%} ({summary['loss']['source']})")
+    _render_path(summary)
     dependence = summary["dependence"]
     if dependence["hurst"] is not None:
         low, high = number(dependence["hurst_low"]), number(dependence["hurst_high"])
@@ -125,6 +134,20 @@ def _render_phases(phases: dict[str, Any]) -> None:
     playout = phases["playout"]
     span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
     print(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
+
+
+def _render_path(summary: dict[str, Any]) -> None:
+    loss, conditions, response = summary["loss"], summary["conditions"], summary["response"]
+    if loss is not None:
+        print(f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}] ({loss['source']})")
+    if conditions["rtt_s"] is not None:
+        print(f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})")
+    queueing = conditions["queueing_delay_s"]
+    if queueing is not None:
+        print(f"queueing   median {number(queueing['median'])} s, largest {number(queueing['largest'])} s")
+    if conditions["link_rate_bps"] is not None:
+        print(f"link       {number(kbps_from_bps(conditions['link_rate_bps']['value']))} kbps")
+    print(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
 
 
 def _render_law(name: str, law: dict[str, Any] | None) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration import Phases, tcp_friendly_kbps
-from trafficgen.calibration.conditions import find_loss, handshake_rtt_s, operational_measures
+from trafficgen.calibration.conditions import find_loss
+from trafficgen.calibration.operational import operational_measures
+from trafficgen.calibration.round_trips import handshake_rtt_s
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 
