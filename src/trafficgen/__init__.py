@@ -22,6 +22,7 @@ from trafficgen.errors import (
     ModelFileError,
     OutputFileError,
     PacketTableError,
+    PlayerLogError,
     SelectionError,
     TooFewObservationsError,
     TrafficgenError,
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from trafficgen.api.comparing import compare
     from trafficgen.api.fitting import Fit, fit
     from trafficgen.api.playing import export, generate
+    from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
+    from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, load_model, model_json_schema, save_model
@@ -46,11 +49,15 @@ _HOMES = {
     "Inspection": "trafficgen.flows",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
+    "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.export",
+    "SameSourceFit": "trafficgen.api.same_source",
     "compare": "trafficgen.api.comparing",
     "exceeded_limits": "trafficgen.validation",
     "export": "trafficgen.api.playing",
     "fit": "trafficgen.api.fitting",
+    "fit_population": "trafficgen.api.populations",
+    "fit_same_source": "trafficgen.api.same_source",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.models",
@@ -100,7 +107,10 @@ __all__ = [
     "OutputFileError",
     "PacketTable",
     "PacketTableError",
+    "PlayerLogError",
+    "PopulationFit",
     "ProjectionReport",
+    "SameSourceFit",
     "SelectionError",
     "TooFewObservationsError",
     "TrafficgenError",
@@ -110,6 +120,8 @@ __all__ = [
     "exceeded_limits",
     "export",
     "fit",
+    "fit_population",
+    "fit_same_source",
     "generate",
     "inspect",
     "load_model",

@@ -6,6 +6,7 @@ The tree::
     ├── InputFileError               a file that cannot be used: which, where in it, what to do
     │   ├── CaptureError             a capture file
     │   ├── PacketTableError         a packet table (Parquet or CSV)
+    │   ├── PlayerLogError           a player log
     │   └── ModelFileError           a model file
     ├── OutputFileError              a file that cannot be written
     ├── SelectionError               a flow or session that is not there
@@ -54,6 +55,10 @@ class CaptureError(InputFileError):
 
 class PacketTableError(InputFileError):
     """A packet table that lacks columns or holds impossible values."""
+
+
+class PlayerLogError(InputFileError):
+    """A player log that is not one, or holds impossible values."""
 
 
 class ModelFileError(InputFileError):

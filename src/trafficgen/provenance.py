@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -31,3 +32,9 @@ def run_date() -> str:
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     now = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch else datetime.datetime.now(datetime.UTC)
     return now.date().isoformat()
+
+
+def combined_digest(digests: Iterable[str]) -> str:
+    """Return one SHA-256 for many files: that of their digests, sorted, a line each."""
+    lines = "".join(digest + "\n" for digest in sorted(digests))
+    return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"

@@ -173,3 +173,30 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
     assert result.code == 2
     assert "Usage: trafficgen" in result.out
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "parts"),
+    [
+        ("time_s,buffer_s\n0,much\n", [], ["log.csv", "line 2: buffer_s is 'much'", "leave it empty"]),
+        ("a,b\n1,2\n", [], ["log.csv", "no player log's columns", "give a CSV or JSON"]),
+        ("unix_time_s,buffer_s\n17e8,0\n1700000009,5\n", [], ["log.csv", "the media last to", "--player-log-offset"]),
+        ("time_s,buffer_s\n0,0\n9,5\n", ["--player-log-offset", "nan"], ["--player-log-offset"]),
+        ("time_s,buffer_s\n0,0\n9,5\n", ["--player-log-offset", "-100"], ["log.csv", "give the log of this capture"]),
+    ],
+)
+def test_player_logs_that_cannot_be_used_are_refused(
+    command: Command, table_file: Path, text: str, options: list[str], parts: list[str]
+) -> None:
+    Path("log.csv").write_text(text, encoding="utf-8")
+    _refused(command("fit", str(table_file), "-o", "m.json", "--player-log", "log.csv", *options), *parts)
+    assert not Path("m.json").exists()
+
+
+def test_a_player_log_reaches_the_summary_and_the_model(command: Command, table_file: Path) -> None:
+    Path("log.csv").write_text("time_s,level_kbps,stalled\n0,300,1\n1,300,0\n5,600,0\n", encoding="utf-8")
+    result = command("fit", str(table_file), "-q", "-o", "m.json", "--player-log", "log.csv", "--json")
+    assert result.code == 0
+    assert result.json["levels"]["kbps"] == [300, 600]
+    assert result.json["player_log"]["clock"] == "capture_start"
+    assert json.loads(Path("m.json").read_text(encoding="utf-8"))["provenance"]["player_log"] == "log.csv"

@@ -49,7 +49,7 @@ def test_any_stream_gives_a_valid_model_or_one_clear_error(
         assert n < 3 or np.unique(table.time_ns).size <= 2 * flows
         return
     except CalibrationError:
-        assert np.ptp(table.time_ns) > ns_from_s(LONGEST_S)
+        assert np.ptp(table.time_ns) >= ns_from_s(LONGEST_S)  # cutting offload packets makes the span a little longer
         return
     json.dumps(result.summary(), allow_nan=False)
     assert Model.model_validate_json(dump_model(result.model)) == result.model

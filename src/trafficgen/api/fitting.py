@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session, read_packets
-from trafficgen.calibration import Calibration, calibrate
+from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable
+from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def fit(
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
     receiver: Paths | None = None,
+    player_log: str | Path | None = None,
+    player_log_offset_s: float | None = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
@@ -66,14 +69,18 @@ def fit(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         receiver: Captures of the same session at the other end of the path: packets are matched, the model is fitted to
             what the sender sent and says what the path did to it. Which of the two is the sender's is found out.
+        player_log: Log of the player of this session (JSON or CSV): it anchors the end of buffering, stalls and levels.
+        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the log's Unix time, or
+            without one the capture's first packet.
         progress: Called with bytes read so far and in all.
 
     Raises:
-        InputFileError: If an input cannot be read at all.
+        InputFileError: If an input cannot be read at all, or the player log is not one of this capture.
         SelectionError: If there is no such flow or session.
         CalibrationError: If the session does not have what a fit needs.
     """
     names = as_paths(paths)
+    log = None if player_log is None else read_player_log(player_log)
     opened = open_session(
         names,
         flow=flow,
@@ -84,7 +91,7 @@ def fit(
         progress=progress,
     )
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
-    files = [_text(Path(name).name) for name in names]
+    files = [file_text(name) for name in names]
     try:
         calibration = calibrate(
             opened.view,
@@ -95,7 +102,8 @@ def fit(
             receiver=_other_end(
                 receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload, progress=progress
             ),
-            receiver_files=[_text(Path(name).name) for name in as_paths(receiver or ())],
+            receiver_files=[file_text(name) for name in as_paths(receiver or ())],
+            player_log=_aligned(log, opened, offset_s=player_log_offset_s),
         )
     except CalibrationError as error:
         if hint := _upload_warning(opened):
@@ -127,6 +135,37 @@ def _other_end(
     return turned_round(table) if upload else table
 
 
+def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) -> Fit:
+    """Return the fit of one capture's session.
+
+    Raises:
+        CalibrationError: If the session does not have what a fit needs; the capture is named.
+    """
+    try:
+        calibration = calibrate(
+            opened.view,
+            files=[file_text(name)],
+            digests=[] if is_stream(name) else [file_digest(Path(name))],
+            seed=seed,
+            resegment=resegment,
+        )
+    except CalibrationError as error:
+        raise error.at(name) from None
+    return Fit(
+        calibration=calibration,
+        flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
+        warnings=(*opened.inspection.warnings, *calibration.warnings),
+    )
+
+
+def _aligned(log: PlayerLog | None, opened: OpenedSession, *, offset_s: float | None) -> PlayerLog | None:
+    """Return the player log on the session's clock."""
+    if log is None:
+        return None
+    start_unix_s = s_from_ns(opened.inspection.start_time_ns)
+    return aligned(log, opened.view, capture_start_unix_s=start_unix_s, offset_s=offset_s)
+
+
 def _upload_warning(opened: OpenedSession) -> list[str]:
     """Return a warning where more goes the other way than the session brings to its client."""
     view = opened.view
@@ -140,6 +179,6 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
     ]
 
 
-def _text(name: str) -> str:
-    """Return a file's name as text: JSON has no place for bytes that are not UTF-8."""
-    return name.encode(errors="replace").decode()
+def file_text(name: str) -> str:
+    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
+    return Path(name).name.encode(errors="replace").decode()

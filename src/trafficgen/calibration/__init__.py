@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trafficgen.calibration.anchoring import aligned
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
 from trafficgen.calibration.delay_trends import DelayTrends, delay_trends
 from trafficgen.calibration.dependence import Hurst, estimate_hurst
@@ -12,6 +13,9 @@ from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.operational import Measures
 from trafficgen.calibration.pairing import Pairing, pair_sessions
 from trafficgen.calibration.phases import Phases, find_phases
+from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.rebuffering import Stall
 from trafficgen.calibration.restoration import Restoration, restore_source
 from trafficgen.calibration.summary import summarise
 from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps, tcp_friendly_kbps
@@ -28,8 +32,12 @@ __all__ = [
     "Measures",
     "Pairing",
     "Phases",
+    "PlayedLevels",
+    "PlayerLog",
     "Restoration",
     "SessionMeasures",
+    "Stall",
+    "aligned",
     "calibrate",
     "delay_trends",
     "estimate_hurst",
@@ -37,6 +45,8 @@ __all__ = [
     "fit_session",
     "padhye_bps",
     "pair_sessions",
+    "played_levels",
+    "read_player_log",
     "restore_source",
     "tcp_friendly_bps",
     "tcp_friendly_kbps",
@@ -71,6 +81,7 @@ def calibrate(
     resegment: bool = True,
     receiver: PacketTable | None = None,
     receiver_files: Sequence[str] = (),
+    player_log: PlayerLog | None = None,
 ) -> Calibration:
     """Fit a model to one session of a capture.
 
@@ -91,6 +102,7 @@ def calibrate(
         resegment: Whether segmentation-offload packets are cut to MTU size first.
         receiver: All packets of a capture of the same session at the receiver, in order of time.
         receiver_files: Names of its files.
+        player_log: What the player said, aligned to the session: it anchors buffering, stalls and levels.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
@@ -104,5 +116,6 @@ def calibrate(
         undo_offload=resegment,
         receiver=receiver,
         receiver_files=receiver_files,
+        player_log=player_log,
     )
     return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings)

@@ -17,7 +17,7 @@ _TICKS_BESIDE = 3
 _DISCRETE_VALUES = 12
 _TIMES_EACH = 10
 #: What is left beside atoms is kept value by value when it is no more than this.
-_FEW_LEFT = 20
+_FEW_LEFT = 3
 _MOST_ATOMS = 32
 
 
@@ -28,7 +28,7 @@ class Split:
     Attributes:
         values: Values of the atoms, ascending, shape (k,).
         probabilities: Their shares of the sample, shape (k,).
-        rest: The sample without them, ascending, shape (m,).
+        rest: The sample without them, in its order, on the clock's ticks, shape (m,).
     """
 
     values: FloatArray
@@ -42,27 +42,32 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     A value is an atom when it has at least 1% of the sample (and ten values), and five times as many as the mean of
     the three clock ticks on either side: a law with a density puts nearly the same on neighbouring ticks. A sample of
     a dozen different values, each taken ten times on average, is atoms throughout, and so is what is left when it is
-    little.
+    three different values or fewer.
 
     Args:
         sample: The sample, shape (n,), n > 0.
         tick: Granularity of its values, > 0.
     """
-    ordered = np.sort(sample)
-    ticks = np.rint(ordered / tick).astype(np.int64)
-    distinct, first, counts = np.unique(ticks, return_index=True, return_counts=True)
+    ticks = np.rint(sample / tick).astype(np.int64)
+    distinct, place, counts = np.unique(ticks, return_inverse=True, return_counts=True)
     atom = _stand_out(distinct, counts)
     if np.count_nonzero(atom) > _MOST_ATOMS:
         atom &= counts >= np.sort(counts[atom])[-_MOST_ATOMS]
     left = counts[~atom]
-    few = left.size + np.count_nonzero(atom) <= _MOST_ATOMS and left.sum() <= _FEW_LEFT
     discrete = left.size <= _DISCRETE_VALUES and left.sum() >= _TIMES_EACH * left.size
-    if few or discrete:
+    if left.size <= _FEW_LEFT or discrete:
         atom[:] = True
-    rest = ticks[~atom[np.searchsorted(distinct, ticks)]].astype(np.float64)
+    in_atom = atom[place]
     # The median of what fell on the tick: the pieces of offload packets lie between the ticks of the capture's clock.
-    middle = ordered[first + counts // 2]
-    return Split(values=middle[atom], probabilities=counts[atom] / ticks.size, rest=rest * tick)
+    values = [float(np.median(sample[place == index])) for index in np.flatnonzero(atom)]
+    return Split(
+        values=np.array(values), probabilities=counts[atom] / ticks.size, rest=ticks[~in_atom].astype(np.float64) * tick
+    )
+
+
+def without_atoms(sample: FloatArray, *, tick: float) -> Split:
+    """Return a sample as it is, on the clock's ticks, with no value taken for an atom."""
+    return Split(values=np.zeros(0), probabilities=np.zeros(0), rest=np.rint(sample / tick) * tick)
 
 
 def _stand_out(distinct: IntArray, counts: IntArray) -> BoolArray:

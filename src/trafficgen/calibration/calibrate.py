@@ -10,12 +10,15 @@ from typing import Literal, cast
 
 import numpy as np
 
+from trafficgen.calibration.anchoring import anchor_phases
 from trafficgen.calibration.conditions import PathConditions, find_conditions
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.pairing import pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.rate_intervals import phase_rates
 from trafficgen.calibration.response import FoundResponse, find_response
 from trafficgen.calibration.restoration import restore_source
 from trafficgen.calibration.streams import FittedStreams, fit_streams
@@ -41,11 +44,12 @@ from trafficgen.models import (
     PacketProcess,
     Playout,
     Startup,
+    Stream,
 )
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, FloatArray, bps_from_kbps, ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +58,10 @@ _HURST_BIN_S = 0.1
 #: Ten days; a capture whose clock jumps by years must not fill the memory with empty bins.
 _MOST_HURST_BINS = 8_640_000
 _ACF_LAGS = 10
+_ANCHORED_METHOD = {
+    "buffer_full": "player log: last media packet before its buffer was full; interval of one sample of the log",
+    "playback_start": "player log: last media packet before the playback started",
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,9 @@ class SessionMeasures:
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Kind of the heaviest stream's process in its last phase.
-        measures: CCZ-B1 and CCZ-F1.
+        measures: What the papers define.
+        player_log: What the player said, aligned; None where no log was given.
+        played_levels: Levels of the player log.
     """
 
     packets: int
@@ -87,6 +97,8 @@ class SessionMeasures:
     gap_acf: list[float]
     process: str
     measures: Measures
+    player_log: PlayerLog | None = None
+    played_levels: PlayedLevels | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,7 @@ def fit_session(
     undo_offload: bool,
     receiver: PacketTable | None = None,
     receiver_files: Sequence[str] = (),
+    player_log: PlayerLog | None = None,
 ) -> FittedSession:
     """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
 
@@ -137,17 +150,19 @@ def fit_session(
             f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
         )
     _log.info("looking for phases in %d media packets", packets)
-    phases = _phases(view, tick_s=tick_s, seed=seed)
+    phases = _phases(view, tick_s=tick_s, seed=seed, log=player_log)
     restored = restore_source(view)
-    sent_phases = phases if restored.method is None else _phases(restored.view, tick_s=tick_s, seed=seed)
+    sent_phases = (
+        phases if restored.method is None else _phases(restored.view, tick_s=tick_s, seed=seed, log=player_log)
+    )
     streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     _log.info("measuring the session and its path")
     path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
-    session = _measure(view, phases, streams, path, tick_s=tick_s, seed=seed)
+    session = _measure(view, phases, streams, path, log=player_log, tick_s=tick_s, seed=seed)
     model = _model(
-        view,
+        restored.view,
         session,
         streams,
         sent_phases,
@@ -161,8 +176,10 @@ def fit_session(
     return FittedSession(model, session, _notes(streams, cut=cut, restored=restored.method))
 
 
-def _phases(view: SessionView, *, tick_s: float, seed: int) -> Phases:
-    return find_phases(view, tick_s=tick_s, generator=random_stream(seed, session=view.session, purpose="fit/phases"))
+def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
+    generator = random_stream(seed, session=view.session, purpose="fit/phases")
+    phases = find_phases(view, tick_s=tick_s, generator=generator)
+    return phases if log is None else anchor_phases(phases, view, log)
 
 
 def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[str]:
@@ -176,12 +193,20 @@ def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[st
 
 
 def _measure(
-    view: SessionView, phases: Phases, streams: FittedStreams, path: PathConditions, *, tick_s: float, seed: int
+    view: SessionView,
+    phases: Phases,
+    streams: FittedStreams,
+    path: PathConditions,
+    *,
+    log: PlayerLog | None,
+    tick_s: float,
+    seed: int,
 ) -> SessionMeasures:
     """Return the measures of a session that are not part of a stream."""
     playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
     begun = view.table.time_ns > playout_ns if phases.side == "right" else view.table.time_ns >= playout_ns
-    playout = view.media & begun
+    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
+    playout = view.media & begun & (view.table.time_ns <= view.first_media_ns + ns_from_s(until_s))
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     gap_s = gap_s[playout[ends]]
 
@@ -197,14 +222,28 @@ def _measure(
         phases=phases,
         packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
         gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
-        bursts_by_phase=_bursts(view, playout, phases, tick_s=tick_s),
+        bursts_by_phase=_bursts(view, playout, view.media & ~begun, phases, tick_s=tick_s),
         path=path,
         response=find_response(path.records, rtt_s=path.rtt_s),
         hurst=_hurst(view, playout, playout_ns),
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=_gap_model(streams.streams[0].phases[-1].process),
-        measures=operational_measures(view, phases, rtt_s=path.rtt_s, loss=path.loss),
+        process=_gap_model(_playout_process(streams.streams[0])),
+        measures=operational_measures(view, phases, rtt_s=path.rtt_s, loss=path.loss, log=log),
+        player_log=log,
+        played_levels=_played_levels(view, log) if log else None,
     )
+
+
+def _played_levels(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
+    payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
+    media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
+    return played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
+
+
+def _playout_process(stream: Stream) -> PacketProcess:
+    """Return the process of a stream's longest playout, or of its last phase where it has none."""
+    playouts = [phase for phase in stream.phases if phase.name == "playout"]
+    return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
 
 
 def _gap_model(process: PacketProcess) -> str:
@@ -221,14 +260,16 @@ def _hurst(view: SessionView, playout: BoolArray, start_ns: int) -> Hurst | None
     return estimate_hurst(bins.size_bytes)
 
 
-def _bursts(view: SessionView, playout: BoolArray, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:
+def _bursts(
+    view: SessionView, playout: BoolArray, before: BoolArray, phases: Phases, *, tick_s: float
+) -> dict[str, Bursts] | None:
     """Return the bursts of all media packets of the session, phase by phase."""
     threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
     if threshold_s is None:
         return None
     parts = {"playout": playout}
     if phases.buffering_end_s is not None:
-        parts["buffering"] = view.media & ~playout
+        parts["buffering"] = before
     table = view.table
     return {
         name: segment_bursts(table.time_ns[rows], table.ip_bytes[rows], threshold_s=threshold_s)
@@ -253,6 +294,8 @@ def _model(
     absent = {**streams.absent, **session.path.absent, **session.response.absent}
     if phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
+    absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
+    rates = phase_rates(view, phases, seed=seed)
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
         description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
@@ -263,6 +306,7 @@ def _model(
             flows=tuple(streams.flows),
             receiver_files=tuple(PurePath(name).name for name in receiver_files),
             restored=restored,
+            player_log=session.player_log.file if session.player_log else None,
             resegmented_packets=cut,
             conditions=session.path.conditions,
             software=f"trafficgen {software_version()}",
@@ -272,26 +316,29 @@ def _model(
         startup=Startup(
             silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
         ),
-        buffering=_buffering(phases),
-        playout=_playout(phases),
+        buffering=_buffering(phases, rates[0]),
+        playout=_playout(phases, rates[1]),
         streams=tuple(streams.streams),
         response=session.response.response,
         absent=absent,
     )
 
 
-def _buffering(phases: Phases) -> Buffering | None:
-    if phases.buffering_end_s is None or phases.buffering_kbps is None or phases.ratio is None:
+def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
+    if phases.buffering_end_s is None or rate is None or phases.ratio is None:
         return None
+    method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
     return Buffering(
-        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=PHASES_METHOD),
-        rate_bps=Estimate(value=bps_from_kbps(phases.buffering_kbps), method="IP bytes / duration"),
+        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method),
+        rate_bps=rate,
         ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
     )
 
 
-def _playout(phases: Phases) -> Playout:
+def _playout(phases: Phases, rate: Estimate) -> Playout:
+    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
+    method = "to the last media packet" if phases.playout_end_s is None else "to where the stream runs out"
     return Playout(
-        duration_s=Estimate(value=phases.end_s - phases.playout_start_s, method="to the last media packet"),
-        rate_bps=Estimate(value=bps_from_kbps(phases.playout_kbps), method="IP bytes / duration"),
+        duration_s=Estimate(value=until_s - phases.playout_start_s, method=method),
+        rate_bps=rate,
     )

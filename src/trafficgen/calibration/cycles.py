@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,10 @@ _PAUSED_SHARE = 0.1
 #: Cycles are at least this long, and not more than this many.
 _SHORTEST_CYCLE_S = 0.25
 _MOST_CYCLES = 2000
+#: Without pauses, bursts that last longer are no bursts.
+_LONGEST_BURST_S = 2.0
+#: Periods shorter than this share of the mean one are joined with the next.
+_SHORTEST_PERIOD = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,23 @@ class Cycles:
         """Length of each cycle, s, shape (c,)."""
         return s_from_ns(np.diff(self.edge_ns))
 
+    def first(self, count: int) -> Cycles:
+        """Return the first ``count`` cycles."""
+        return replace(
+            self,
+            edge_ns=self.edge_ns[: count + 1],
+            active_end_ns=self.active_end_ns[:count],
+            size_bytes=self.size_bytes[:count],
+        )
+
 
 def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> Cycles:
     """Cut a stream into cycles, so that the mean over a cycle is a fair measure of the rate at the time.
 
     Where pauses of a second or more take a tenth of the time, a cycle is an ON period with the pause after it: the
-    first ON alone is then no faster than the rest. Periods shorter than the mean one are joined with the next, since
-    players fetch audio and video in turn. Else cycles are groups of whole bursts, or of packets where there are no
-    bursts, of at least 0.25 s. The last packet ends the stream and is in no cycle; with pauses, so is the last ON
+    first ON alone is then no faster than the rest. Periods shorter than half the mean one are joined with the next,
+    since players fetch audio and video in turn. Else cycles are groups of whole bursts, or of packets where there are
+    no bursts, of at least 0.25 s. The last packet ends the stream and is in no cycle; with pauses, so is the last ON
     period.
 
     Args:
@@ -63,10 +76,12 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     paused = bool(gaps[gaps > PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
     bursts = _burst_rows(time_ns, size_bytes, threshold_s=find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0)
     shortest_s = max(_SHORTEST_CYCLE_S, duration_s / _MOST_CYCLES)
+    if not paused and s_from_ns(int(np.diff(time_ns[bursts]).max(initial=0))) > _LONGEST_BURST_S:
+        bursts = np.arange(time_ns.size, dtype=np.int64)  # the gap that parts bursts is the spacing of a slower part
     periods = bursts
     if paused:
         periods = _burst_rows(time_ns, size_bytes, threshold_s=PAUSE_S)
-        shortest_s = s_from_ns(int(time_ns[periods[-1]] - time_ns[periods[0]])) / max(1, periods.size - 1)
+        shortest_s = _SHORTEST_PERIOD * _mean_period_s(time_ns[periods])
         bursts = np.union1d(bursts, periods) if bursts.size < time_ns.size else periods
     starts = _grouped(time_ns, periods, shortest_ns=ns_from_s(shortest_s))
     if starts.size < 2:
@@ -80,6 +95,12 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
         burst_rows=bursts,
         paused=paused,
     )
+
+
+def _mean_period_s(start_ns: IntArray) -> float:
+    """Return the mean length of a period, s, without the longest: a fat first one must not join the others in pairs."""
+    period_s = np.sort(s_from_ns(np.diff(start_ns)))
+    return float(period_s[:-1].mean()) if period_s.size > 1 else float(period_s.sum())
 
 
 def _burst_rows(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) -> IntArray:

@@ -1,5 +1,6 @@
-"""Maximum likelihood for the continuous families, with 95% intervals; parameters are those of scipy.stats, ``loc`` 0.
+"""Maximum likelihood in closed form for values that no clock has rounded much, with exact intervals where there are.
 
+Parameters are those of scipy.stats, ``loc`` 0.
 Estimators and exact intervals of the exponential, log-normal and Pareto laws, and the Fisher information of the gamma
 and Weibull laws: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", volume 1 (1994).
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from trafficgen.distributions import Distribution, distribution_of, truncated
+from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
@@ -38,8 +39,6 @@ class FamilyFit:
         high: Upper ends of the 95% intervals.
         log_likelihood: At the estimate.
         observations: Size of the sample.
-        minimum: Bound below which nothing can be seen, or None.
-        maximum: Bound above which nothing can be seen, or None.
     """
 
     family: Family
@@ -48,18 +47,11 @@ class FamilyFit:
     high: dict[str, float]
     log_likelihood: float
     observations: int
-    minimum: float | None = None
-    maximum: float | None = None
 
     @property
     def distribution(self) -> Distribution:
-        """The fitted law, within its bounds."""
-        return truncated(distribution_of(self.family, self.params), minimum=self.minimum, maximum=self.maximum)
-
-    @property
-    def bic(self) -> float:
-        """Bayesian information criterion (Schwarz 1978); smaller is better."""
-        return len(self.low) * float(np.log(self.observations)) - 2 * self.log_likelihood
+        """The fitted law."""
+        return distribution_of(self.family, self.params)
 
 
 @dataclass(frozen=True)
@@ -82,19 +74,6 @@ class Moments:
     def n(self) -> int:
         """Size of the sample."""
         return int(self.values.size)
-
-
-def fit_families(values: FloatArray) -> list[FamilyFit]:
-    """Fit every family and return those that could be fitted, smallest BIC first.
-
-    Args:
-        values: Sample of positive values, shape (n,).
-
-    Raises:
-        ValueError: If a value is not positive.
-    """
-    fits = [fit for name in ESTIMATORS if (fit := fit_family(name, values)) is not None]
-    return sorted(fits, key=lambda fit: fit.bic)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end

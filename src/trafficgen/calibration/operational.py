@@ -1,16 +1,18 @@
-"""Operational measures of the papers beside the model's own: CCZ-B1 and CCZ-F1."""
+"""Operational measures of the papers: CCZ-B1 and CCZ-F1, the buffering period of NIC-S4, the buffering time of BMW."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.phases import Phases
+from trafficgen.calibration.player_log import PlayerLog
 from trafficgen.calibration.tcp_models import tcp_friendly_kbps
 from trafficgen.flows import SessionView, mean_rate_kbps, sliding_mean_rates_kbps
-from trafficgen.units import ns_from_s
+from trafficgen.units import ns_from_s, s_from_ns
 
 #: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
 _WINDOW_S, _STEP_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S, _SHORTEST_S = 10.0, 0.5, 80.0, 100.0, 110.0
@@ -18,26 +20,105 @@ _WINDOW_S, _STEP_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S, _SHORTEST_S = 10.0, 0.5,
 
 @dataclass(frozen=True)
 class Measures:
-    """Operational measures of CCZ-B1 and CCZ-F1, kbit/s of IP bytes; None where they are not defined."""
+    """What the papers define; None where a session does not have it, then ``absent`` says why.
+
+    Attributes:
+        buffering_data_rate_kbps: CCZ-B1: largest mean rate of IP bytes over 10 s in the first 80 s.
+        steady_playout_rate_kbps: CCZ-B1: mean rate from 100 s to the end.
+        ratio: The first over the second.
+        tcp_friendly_kbps: CCZ-F1: rate of a TCP-friendly flow on the path.
+        play_s: First RTSP PLAY, s from the first media packet (negative before it).
+        buffering_period_s: NIC-S4: from RTSP PLAY until the buffer is full, s.
+        buffering_period_until: What ended it: the player's report, or the end of the faster part of the packets.
+        playback_delay_s: BMW: first media packet to the start of the playback, s.
+        absent: Name of a measure -> why there is none.
+    """
 
     buffering_data_rate_kbps: float | None
     steady_playout_rate_kbps: float | None
     ratio: float | None
     tcp_friendly_kbps: float | None
+    play_s: float | None
+    buffering_period_s: float | None
+    buffering_period_until: Literal["buffer_full", "buffering_end"] | None
+    playback_delay_s: float | None
+    absent: dict[str, str] = field(default_factory=dict)
 
 
-def operational_measures(view: SessionView, phases: Phases, *, rtt_s: float | None, loss: Loss | None) -> Measures:
-    """Return the buffering data rate, the steady playout rate and their ratio (CCZ-B1), and the bound of CCZ-F1.
+def operational_measures(
+    view: SessionView, phases: Phases, *, rtt_s: float | None, loss: Loss | None, log: PlayerLog | None = None
+) -> Measures:
+    """Return the papers' measures of a session; zero is its first media packet, rates are of IP bytes of media.
 
-    Zero is the first media packet; rates are of IP bytes of media. For media shorter than 110 s the first three are
-    None.
+    Args:
+        view: The session.
+        phases: Its phases.
+        rtt_s: Round-trip time of the path, s.
+        loss: Loss of the path.
+        log: Its player log, aligned.
     """
-    friendly = tcp_friendly_kbps(rtt_s=rtt_s, loss_rate=loss.rate if loss else None)
+    absent: dict[str, str] = {}
+    largest, steady = _data_rates_kbps(view, phases)
+    if largest is None:
+        absent["buffering_data_rate_kbps"] = absent["steady_playout_rate_kbps"] = (
+            f"the media are shorter than {_SHORTEST_S:g} s"
+        )
+    play_s = _play_s(view)
+    period_s, until = _buffering_period(phases, play_s=play_s, log=log)
+    if play_s is None:
+        absent["buffering_period_s"] = "no RTSP PLAY in the capture"
+    elif period_s is None:
+        absent["buffering_period_s"] = "neither a player log with a full buffer nor an end of buffering in the packets"
+    delay_s = log.playback_start_s if log else None
+    if delay_s is None:
+        absent["playback_delay_s"] = "the player log has no start of the playback" if log else "needs a player log"
+    return Measures(
+        buffering_data_rate_kbps=largest,
+        steady_playout_rate_kbps=steady,
+        ratio=largest / steady if largest is not None and steady else None,
+        tcp_friendly_kbps=tcp_friendly_kbps(rtt_s=rtt_s, loss_rate=loss.rate if loss else None),
+        play_s=play_s,
+        buffering_period_s=period_s,
+        buffering_period_until=until,
+        playback_delay_s=delay_s,
+        absent=absent,
+    )
+
+
+def _data_rates_kbps(view: SessionView, phases: Phases) -> tuple[float | None, float | None]:
+    """Return the two rates of CCZ-B1; None for media shorter than 110 s."""
     if phases.end_s < _SHORTEST_S:
-        return Measures(None, None, None, friendly)
+        return None, None
     time_ns, size_bytes, zero_ns = view.media_time_ns, view.media_ip_bytes, view.first_media_ns
     starts_s = np.arange(0, _BUFFERING_UNTIL_S - _WINDOW_S + _STEP_S / 2, _STEP_S)
     starts_ns = zero_ns + np.array([ns_from_s(start_s) for start_s in starts_s], dtype=np.int64)
     largest = float(sliding_mean_rates_kbps(time_ns, size_bytes, starts_ns=starts_ns, window_s=_WINDOW_S).max())
     steady = mean_rate_kbps(time_ns, size_bytes, start_ns=zero_ns + ns_from_s(_STEADY_FROM_S), end_ns=int(time_ns[-1]))
-    return Measures(largest, steady, largest / steady if steady > 0 else None, friendly)
+    return largest, steady
+
+
+def _play_s(view: SessionView) -> float | None:
+    """Return the first RTSP PLAY of the session, s from its first media packet."""
+    messages = view.table.signalling
+    mine = [
+        time_ns
+        for time_ns, flow, method in zip(
+            *(messages.column(name).to_pylist() for name in ("time_ns", "flow", "method")), strict=True
+        )
+        if method == "PLAY" and flow in view.flows
+    ]
+    return s_from_ns(min(mine) - view.first_media_ns) if mine else None
+
+
+def _buffering_period(
+    phases: Phases, *, play_s: float | None, log: PlayerLog | None
+) -> tuple[float | None, Literal["buffer_full", "buffering_end"] | None]:
+    """Return the length of NIC-S4's buffering period and what ended it."""
+    if play_s is None:
+        return None, None
+    full_s = log.buffer_full_s if log else None
+    if full_s is not None and full_s > play_s:
+        return full_s - play_s, "buffer_full"
+    if phases.buffering_end_s is not None:
+        return phases.buffering_end_s - play_s, "buffering_end"
+    return None, None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trafficgen.calibration.marginals import FittedLaw, Unit, fit_law
+from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.selection import Unit
 from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns

@@ -6,31 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import ruptures
 
 from trafficgen.calibration.cycles import Cycles, cut_into_cycles
+from trafficgen.calibration.ending import regular_packets
+from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles, tail_cycles, two_rate_log_likelihood
+from trafficgen.calibration.player_log import Pause
+from trafficgen.calibration.rebuffering import Stall, find_stalls
 from trafficgen.flows import SessionView
-from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
+from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
 
-#: Fewer cycles than this show no change of rate.
-_FEWEST_CYCLES = 6
-#: Buffering is at least this much faster than playout.
-SMALLEST_RATIO = 1.2
-#: Steps of the series in which change points are sought, and their penalty in units of variance x log(steps).
-_STEPS = 2000
-_STEPS_PER_CYCLE = 2
-#: Segments are at least this many cycles, so that one odd cycle is none; an ON/OFF period may be a segment by itself.
-_FEWEST_CYCLES_OF_SEGMENT = 4
-_PENALTY = 3.0
 _REPLICATES = 400
-#: Median of the chi-squared law with one degree of freedom.
-_CHI_SQUARED_MEDIAN = 0.4549
-#: A later, slower segment still belongs to buffering when it is no longer than this many times what precedes it.
-_LONGEST_CONTINUATION = 1.0
-#: A source that takes longer than this to become fast does not start fast.
-_LONGEST_LEAD_S = 5.0
-#: Buffering ends before this share of the session: what follows has to show what playout is.
-_LARGEST_SHARE = 0.8
+#: Blocks of cycles that are resampled hold this power of the number of cycles, against dependence between them.
+_BLOCK_POWER = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -38,12 +25,19 @@ class Phases:
     """Phases of a session; times in s from its first media packet.
 
     Attributes:
-        silence_s: From the session's first packet to its first media packet. buffering_end_s: End of buffering, or
-        None where the start is not faster than the rest. low_s: Lower end of the 95% interval of that end. high_s:
-        Upper end. end_s: Last media packet. buffering_kbps: Mean IP rate while buffering. playout_kbps: Mean IP rate
-        afterwards (of all, without buffering). side: Whether the packet at the very end of buffering starts playout
-        (``"left"``, as for `numpy.searchsorted`), or
-            still belongs to buffering because a pause follows it (``"right"``).
+        silence_s: From the session's first packet to its first media packet.
+        buffering_end_s: End of buffering, or None where the start is not faster than the rest.
+        low_s: Lower end of the 95% interval of that end.
+        high_s: Upper end.
+        end_s: Last media packet.
+        buffering_kbps: Mean IP rate while buffering.
+        playout_kbps: Mean IP rate from then to ``playout_end_s`` (of all, without buffering).
+        side: Whether the packet at the very end of buffering starts playout (``"left"``, as for `numpy.searchsorted`),
+            or still belongs to buffering because a pause follows it (``"right"``).
+        stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
+        playout_end_s: Last packet before the stream runs out or only strays come; None where it goes on to ``end_s``.
+        anchor: What in a player log placed the end of buffering; None where the packets did.
+        player_stalls: Stalls that a player log reports; None without a log.
     """
 
     silence_s: float
@@ -54,6 +48,10 @@ class Phases:
     buffering_kbps: float | None
     playout_kbps: float
     side: Literal["left", "right"] = "left"
+    stalls: tuple[Stall, ...] = ()
+    playout_end_s: float | None = None
+    anchor: Literal["buffer_full", "playback_start"] | None = None
+    player_stalls: tuple[Pause, ...] | None = None
 
     @property
     def playout_start_s(self) -> float:
@@ -69,18 +67,18 @@ class Phases:
 
 
 PHASES_METHOD = (
-    "change point of the mean rate (penalised least squares, then Poisson likelihood at packet starts);"
-    " interval by bootstrap of whole cycles"
+    "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested against a rate that"
+    " wanders (variance-time); interval by block bootstrap of whole cycles"
 )
 
 
 def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
-    """Part a session into silence, buffering and playout.
+    """Part a session into silence, buffering, playout with its stalls, and end.
 
-    Change points of the rate are found by penalised least squares (PELT: Killick, Fearnhead and Eckley 2012, with the
-    kernel of Celisse et al. 2018 as `ruptures` implements it) on the rate of whole cycles, so that an ON period alone
-    is no phase. Buffering is the initial run of segments before the rate first drops to that of the rest; where its
-    interval reaches back to the start, there is none.
+    Late strays and a last part that runs out are set apart first; then the start is tested for being faster than the
+    rest (:func:`~trafficgen.calibration.falls.buffering_cycles`) on whole cycles, so that an ON period alone is no
+    phase; stalls are sought in the playout. Nothing is assumed of where in the file the media begin, and all media
+    flows of the session count together.
 
     Args:
         view: The session.
@@ -88,88 +86,63 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
         generator: Source of the bootstrap's draws.
     """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
-    silence_s = s_from_ns(view.first_media_ns - int(view.table.time_ns[0]))
-    end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
-    cycles = cut_into_cycles(time_ns, size_bytes, tick_s=tick_s)
-    change = _buffering_cycles(cycles)
-    whole_kbps = kbps_from_bytes(float(size_bytes.sum()), end_s) if end_s > 0 else 0.0
-    none = Phases(silence_s, None, None, None, end_s, None, whole_kbps)
+    zero_ns = view.first_media_ns
+    silence_s = s_from_ns(zero_ns - int(view.table.time_ns[0]))
+    end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
+    kept = regular_packets(time_ns)
+    cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
+    left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
+    left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
+    tail = tail_cycles(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
+    if tail is not None:
+        kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
+        cycles = cycles.first(tail)
+    playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
+    found = _buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
+    start = found.packets if found else 0
+    start_s = found.end_s if found else 0.0
+    span_s = playout_end_s - start_s
+    return Phases(
+        silence_s=silence_s,
+        buffering_end_s=found.end_s if found else None,
+        low_s=found.low_s if found else None,
+        high_s=found.high_s if found else None,
+        end_s=end_s,
+        buffering_kbps=found.rate_kbps if found else None,
+        playout_kbps=kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0,
+        side="right" if found and cycles.paused else "left",
+        stalls=find_stalls(view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s),
+        playout_end_s=playout_end_s if kept < time_ns.size else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Buffering:
+    """Buffering: its end with interval, s from the first media packet; its packets; its mean rate."""
+
+    end_s: float
+    low_s: float
+    high_s: float
+    packets: int
+    rate_kbps: float
+
+
+def _buffering(
+    time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, *, generator: np.random.Generator
+) -> _Buffering | None:
+    change = buffering_cycles(cycles)
     if change is None:
-        return none
+        return None
     end_ns = _refined_end(time_ns, size_bytes, cycles, change)
-    side: Literal["left", "right"] = "right" if cycles.paused else "left"
-    inside = int(np.searchsorted(time_ns, end_ns, side=side))
-    duration_s = s_from_ns(end_ns - int(time_ns[0]))
-    if not 0 < duration_s < end_s:
-        return none
+    packets = int(np.searchsorted(time_ns, end_ns, side="right" if cycles.paused else "left"))
+    duration_s, rest_s = s_from_ns(end_ns - int(time_ns[0])), s_from_ns(int(time_ns[-1]) - end_ns)
+    if duration_s <= 0 or rest_s <= 0:
+        return None
+    rate_kbps = kbps_from_bytes(float(size_bytes[:packets].sum()), duration_s)
+    if rate_kbps < SMALLEST_RATIO * kbps_from_bytes(float(size_bytes[packets:].sum()), rest_s):
+        return None
     low_s, high_s = _interval(cycles, change, duration_s, generator=generator)
-    buffering_kbps = kbps_from_bytes(float(size_bytes[:inside].sum()), duration_s)
-    playout_kbps = kbps_from_bytes(float(size_bytes[inside:].sum()), end_s - duration_s)
-    if low_s <= 0 or duration_s > _LARGEST_SHARE * end_s or buffering_kbps < SMALLEST_RATIO * playout_kbps:
-        return none
-    return Phases(silence_s, duration_s, low_s, high_s, end_s, buffering_kbps, playout_kbps, side)
-
-
-def _buffering_cycles(cycles: Cycles) -> int | None:
-    """Return how many cycles belong to buffering, or None."""
-    if len(cycles) < _FEWEST_CYCLES:
-        return None
-    edges = _change_points(cycles)
-    total_bytes = np.concatenate(([0.0], np.cumsum(cycles.size_bytes)))[edges]
-    start_s = s_from_ns(cycles.edge_ns[edges] - cycles.edge_ns[0])
-    rates = np.diff(total_bytes) / np.diff(start_s)
-    lead = rates < SMALLEST_RATIO * total_bytes[-1] / start_s[-1]
-    if lead[0] and (lead.all() or start_s[int(np.argmin(lead))] > _LONGEST_LEAD_S):
-        return None
-    for segment in range(1, rates.size):
-        before = total_bytes[segment] / start_s[segment]
-        after = (total_bytes[-1] - total_bytes[segment]) / (start_s[-1] - start_s[segment])
-        falls = rates[segment] < rates[segment - 1]
-        if falls and before >= SMALLEST_RATIO * after and not _continues(rates, start_s, segment, before=before):
-            return int(edges[segment])
-    return None
-
-
-def _continues(rates: FloatArray, start_s: FloatArray, segment: int, *, before: float) -> bool:
-    """Return whether a segment still belongs to buffering: nearer to the rate so far than to the rest, and short."""
-    if segment + 1 >= rates.size or start_s[segment + 1] - start_s[segment] > _LONGEST_CONTINUATION * start_s[segment]:
-        return False
-    durations = np.diff(start_s)[segment + 1 :]
-    rest = float(np.dot(rates[segment + 1 :], durations) / durations.sum())
-    here = rates[segment]
-    if here <= 0 or rest <= 0:
-        return bool(here > 0)
-    return bool(abs(np.log(before / here)) < np.log(here / rest))
-
-
-def _change_points(cycles: Cycles) -> IntArray:
-    """Return the cycles at which the rate changes, with 0 and the number of cycles at the ends."""
-    duration_s = cycles.duration_s
-    rate = cycles.size_bytes / duration_s
-    ends_s = np.cumsum(duration_s)
-    steps = int(min(_STEPS, np.ceil(_STEPS_PER_CYCLE * ends_s[-1] / float(duration_s.min()))))
-    step_s = float(ends_s[-1]) / steps
-    series = rate[np.minimum(np.searchsorted(ends_s, (np.arange(steps) + 0.5) * step_s), rate.size - 1)]
-    variance = _rate_variance(rate) * float(np.average(duration_s, weights=duration_s)) / step_s
-    variance = max(variance, 1e-6 * float(np.mean(series)) ** 2)
-    shortest = _STEPS_PER_CYCLE if cycles.paused else _STEPS_PER_CYCLE * _FEWEST_CYCLES_OF_SEGMENT
-    if len(cycles) < 2 or steps < 2 * shortest:
-        return np.array([0, len(cycles)], dtype=np.int64)
-    found = ruptures.KernelCPD(kernel="linear", min_size=shortest).fit(series[:, None] / np.sqrt(variance))
-    changes_s = np.asarray(found.predict(pen=_PENALTY * np.log(len(cycles)))[:-1], dtype=np.float64) * step_s
-    nearest = np.searchsorted((ends_s[:-1] + ends_s[1:]) / 2, changes_s) + 1
-    return np.unique(np.concatenate(([0], nearest, [len(cycles)]))).astype(np.int64)
-
-
-def _rate_variance(rate: FloatArray) -> float:
-    """Return the variance of the rate of a cycle about its level, shape (c,) -> number.
-
-    Half the squared difference of successive cycles has that mean whatever the levels, apart from the few places where
-    they shift: the largest 2% are left out. The median, scaled for a normal law, guards against leaving out too much.
-    """
-    margin_squares = np.sort(np.diff(rate) ** 2 / 2)
-    kept = margin_squares[: margin_squares.size - max(1, margin_squares.size // 50)]
-    return max(float(np.median(margin_squares)) / _CHI_SQUARED_MEDIAN, float(kept.mean()))
+    return _Buffering(duration_s, low_s, high_s, packets, rate_kbps)
 
 
 def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
@@ -187,38 +160,15 @@ def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change
     return int(end_ns[int(np.argmax(likelihood))])
 
 
-def two_rate_log_likelihood(
-    before: FloatArray, total: FloatArray | float, elapsed: FloatArray, whole: FloatArray | float
-) -> FloatArray:
-    """Return the Poisson log-likelihood of a change from one rate to another, up to a constant, for each candidate.
-
-    Args:
-        before: Bytes before the change.
-        total: Bytes in all.
-        elapsed: Time before the change, > 0.
-        whole: Time in all, > ``elapsed``.
-    """
-    after, remaining = total - before, np.maximum(whole - elapsed, 1e-12)
-    tiny = 1e-300
-    likelihood: FloatArray = before * np.log(np.maximum(before, tiny) / np.maximum(elapsed, 1e-12)) + after * np.log(
-        np.maximum(after, tiny) / remaining
-    )
-    return likelihood
-
-
 def _interval(cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the 95% interval of the end of buffering by resampling whole cycles within each phase.
+    """Return the 95% interval of the end of buffering by resampling blocks of cycles within each phase.
 
     The change can't be known better than to a cycle, or to the middle of a pause: so much is added on either side.
     """
     n = min(len(cycles), 2 * change + 20)
     duration_s, size_bytes = cycles.duration_s[:n], cycles.size_bytes[:n]
     rows = np.concatenate(
-        (
-            generator.integers(0, change, (_REPLICATES, change)),
-            generator.integers(change, n, (_REPLICATES, n - change)),
-        ),
-        axis=1,
+        (_resampled(change, generator=generator), change + _resampled(n - change, generator=generator)), axis=1
     )
     ends_s = np.cumsum(duration_s[rows], axis=1)
     total = np.cumsum(size_bytes[rows], axis=1)
@@ -226,6 +176,14 @@ def _interval(cycles: Cycles, change: int, end_s: float, *, generator: np.random
     best = np.argmax(likelihood, axis=1)
     error_s = np.take_along_axis(ends_s, best[:, None], axis=1)[:, 0] - ends_s[:, change - 1]
     pause_s = s_from_ns(int(cycles.edge_ns[change] - cycles.active_end_ns[change - 1]))
-    margin_s = pause_s / 2 if cycles.paused else float(min(duration_s[change - 1], duration_s[min(change, n - 1)]))
-    below, above = np.quantile(error_s, [0.025, 0.975])
-    return max(0.0, end_s - max(float(above), 0.0) - margin_s), end_s - min(float(below), 0.0) + margin_s
+    margin_s = pause_s / 2 if cycles.paused else float(max(duration_s[change - 1], duration_s[min(change, n - 1)]))
+    below, above = (float(value) for value in np.quantile(error_s, [0.025, 0.975]))
+    return max(0.0, end_s + min(below, 0.0) - margin_s), end_s + max(above, 0.0) + margin_s
+
+
+def _resampled(count: int, *, generator: np.random.Generator) -> IntArray:
+    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (replicates, count)."""
+    block = max(1, round(count**_BLOCK_POWER))
+    starts = generator.integers(0, count, (_REPLICATES, -(-count // block)))
+    rows = (starts[:, :, None] + np.arange(block)) % count
+    return np.asarray(rows.reshape(_REPLICATES, -1)[:, :count], dtype=np.int64)

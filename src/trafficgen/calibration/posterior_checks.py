@@ -28,6 +28,8 @@ _SLACK = 0.02
 _WEIGHTS = {"gap_s": 3.0, "packet_bytes": 3.0, "rate_acf": 2.0, "burst_packets": 0.3, "burst_spacing_s": 0.3}
 #: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
 _BINS_S = (0.5, 1.0, 10.0)
+#: A span of more bins than this is no session: a clock jumped, and empty bins must not fill the memory.
+_MOST_BINS = 2_000_000
 _LAGS = 20
 _ACF_SAMPLE = "rate.0.5"
 #: 95% point of the Kolmogorov distribution, and of the largest of 20 two-sided normal deviations (Bonferroni).
@@ -129,6 +131,8 @@ def _facts(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> Fact
     samples = {"packet_bytes": _thinned(ip_bytes.astype(np.float64)), "gap_s": _thinned(s_from_ns(np.diff(time_ns)))}
     acf = np.zeros(0)
     for width_s in _BINS_S:
+        if packets.span_s > _MOST_BINS * width_s:
+            continue
         bins = rate_series(time_ns, ip_bytes, bin_s=width_s, start_ns=span_ns[0], end_ns=span_ns[1]).size_bytes
         if bins.size >= _FEWEST_BINS:
             samples[f"rate.{width_s:g}"] = np.sort(bins)

@@ -13,7 +13,7 @@ from trafficgen.calibration.cycles import PAUSE_S
 from trafficgen.calibration.modulated import propose_modulated
 from trafficgen.calibration.phase_packets import FittedProcess, GeneratorOf, LawFitter, PhasePackets
 from trafficgen.calibration.posterior_checks import Check, check_process
-from trafficgen.flows import Bursts, segment_bursts
+from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
 from trafficgen.models import BurstProcess, ProcessChoice, RenewalProcess, TriedProcess
 from trafficgen.units import FloatArray, s_from_ns
 
@@ -25,6 +25,8 @@ _FEWEST_CHECKED = 50
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
 _DIGITS = 4
+#: 1% point of the chi-squared law with one degree of freedom.
+_CHI_SQUARED_99 = 6.635
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
@@ -117,9 +119,14 @@ def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedPro
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks."""
+    """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks.
+
+    None where such bursts are known already, or where pauses come as the rare gaps of a renewal process do: after
+    numbers of packets that follow a geometric law.
+    """
     known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
-    if known:
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=PAUSE_S)
+    if known or gamma_to_exponential(bursts.packets.astype(np.float64)) < _CHI_SQUARED_99:
         return None
     return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
         packets, fit, threshold_s=PAUSE_S

@@ -8,13 +8,14 @@ from typing import TypedDict
 import numpy as np
 
 from trafficgen.calibration.phase_packets import PhasePackets
+from trafficgen.calibration.phase_parts import stream_parts
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.processes import fit_process
 from trafficgen.calibration.transport import describe_transport
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
-from trafficgen.models import Phase, PhaseName, Stream
+from trafficgen.models import Phase, Stream
 from trafficgen.randomness import random_stream
-from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s
 
 #: Flows with a smaller share of the media bytes are left out of the model.
 SMALLEST_SHARE = 0.01
@@ -88,30 +89,30 @@ def _fit_stream(
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
     fitted = []
-    for phase_name, start, stop in _parts(time_ns, phases, zero_ns=view.first_media_ns):
+    for number, part in enumerate(stream_parts(time_ns, phases, zero_ns=view.first_media_ns)):
+        start, stop, start_s, end_s = part.start, part.stop, part.start_s, part.end_s
         if stop - start < _FEWEST_PACKETS or time_ns[stop - 1] == time_ns[start]:
             continue
 
-        def generator_of(quantity: str, place: str = f"{name}/{phase_name}") -> np.random.Generator:
+        def generator_of(quantity: str, place: str = f"{name}/{number}-{part.name}") -> np.random.Generator:
             return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
 
-        start_s, end_s = _span_s(time_ns, start, stop, phases, phase_name, zero_ns=view.first_media_ns)
         packets = PhasePackets(
             time_ns=time_ns[start:stop],
             ip_bytes=ip_bytes[start:stop],
             span_ns=(view.first_media_ns + ns_from_s(start_s), view.first_media_ns + ns_from_s(end_s)),
             tick_s=tick_s,
             threshold_s=threshold_s,
-            name=f"{name}, {phase_name}",
+            name=f"{name}, {part.name}",
             **_rtp_columns(view, rows[start:stop], clock_hz=transport.rtp.clock_hz if transport.rtp else None),
         )
         found = fit_process(packets, generator_of=generator_of)
         if found.problems:
             each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
-            to.warnings.append(f"{name}, {phase_name}: no family fits, smoothed empirical laws stand in: {each}")
+            to.warnings.append(f"{name}, {part.name}: no family fits, smoothed empirical laws stand in: {each}")
         fitted.append(
             Phase(
-                name=phase_name,
+                name=part.name,
                 start_s=start_s,
                 duration_s=end_s - start_s,
                 rate_bps=bps_from_bytes(float(ip_bytes[start:stop].sum()), end_s - start_s),
@@ -141,24 +142,6 @@ def _rtp_columns(view: SessionView, rows: IntArray, *, clock_hz: int | None) -> 
         "rtp_marker": view.table.values("rtp_marker").astype(np.bool_)[rows],
         "clock_hz": clock_hz,
     }
-
-
-def _parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[tuple[PhaseName, int, int]]:
-    """Return name, first row and end row of each phase in which a stream sends."""
-    if phases.buffering_end_s is None:
-        return [("playout", 0, time_ns.size)]
-    change = int(np.searchsorted(time_ns, zero_ns + ns_from_s(phases.buffering_end_s), side=phases.side))
-    return [("buffering", 0, change), ("playout", change, time_ns.size)]
-
-
-def _span_s(
-    time_ns: IntArray, start: int, stop: int, phases: Phases, name: PhaseName, *, zero_ns: int
-) -> tuple[float, float]:
-    """Return start and end of a stream's phase: the session's, but not beyond the stream's own packets, s."""
-    first_s, last_s = s_from_ns(int(time_ns[0]) - zero_ns), s_from_ns(int(time_ns[-1]) - zero_ns)
-    if name == "buffering":
-        return first_s, min(last_s, phases.playout_start_s) if stop < time_ns.size else last_s
-    return max(first_s, phases.playout_start_s), last_s
 
 
 def _unique(media: str, names: set[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
@@ -25,7 +27,7 @@ def summarise(fitted: FittedSession) -> Json:
         "packet_bytes": _law(session.packet_bytes.parametric),
         "gap_s": _law(session.gap_s.parametric),
         "bursts": _bursts(session),
-        "levels": None,
+        "levels": _levels(session),
         "loss": _loss(session),
         "dependence": _dependence(session),
         "measures": {
@@ -34,7 +36,13 @@ def summarise(fitted: FittedSession) -> Json:
             "ratio": session.measures.ratio,
             "tcp_friendly_kbps": session.measures.tcp_friendly_kbps,
             "friendliness": _friendliness(session),
+            "play_s": session.measures.play_s,
+            "buffering_period_s": session.measures.buffering_period_s,
+            "buffering_period_until": session.measures.buffering_period_until,
+            "playback_delay_s": session.measures.playback_delay_s,
+            "absent": dict(session.measures.absent),
         },
+        "player_log": _player_log(session),
         "conditions": _conditions(session),
         "response": _response(session),
         "warnings": fitted.warnings,
@@ -51,12 +59,70 @@ def _phases(session: SessionMeasures) -> Json:
             "rate_kbps": phases.buffering_kbps,
             "low": phases.low_s,
             "high": phases.high_s,
+            "anchor": phases.anchor,
         }
+    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     return {
         "silence_s": phases.silence_s,
         "buffering": buffering,
-        "playout": {"start_s": phases.playout_start_s, "end_s": phases.end_s, "rate_kbps": phases.playout_kbps},
+        "playout": {"start_s": phases.playout_start_s, "end_s": until_s, "rate_kbps": phases.playout_kbps},
         "buffering_ratio": phases.ratio,
+        "stalls": _stalls(session),
+        "end": None if phases.playout_end_s is None else {"start_s": until_s, "end_s": phases.end_s},
+    }
+
+
+def _stalls(session: SessionMeasures) -> list[Json]:
+    """Return pauses of the packets, and those that a player log reports, in order of time."""
+    stalls: list[Json] = [
+        {
+            "start_s": stall.start_s,
+            "duration_s": stall.duration_s,
+            "refill_end_s": stall.refill_end_s if stall.refill_kbps is not None else None,
+            "refill_kbps": stall.refill_kbps,
+            "source": "packets",
+        }
+        for stall in session.phases.stalls
+    ]
+    stalls += [
+        {
+            "start_s": pause.start_s,
+            "duration_s": pause.duration_s,
+            "refill_end_s": None,
+            "refill_kbps": None,
+            "source": "player_log",
+        }
+        for pause in session.phases.player_stalls or ()
+    ]
+    return sorted(stalls, key=lambda stall: cast(float, stall["start_s"]))
+
+
+def _levels(session: SessionMeasures) -> Json | None:
+    levels = session.played_levels
+    if levels is None:
+        return None
+    return {
+        "kbps": list(levels.kbps),
+        "transition": [None if row is None else list(row) for row in levels.transition],
+        "mean_dwell_s": list(levels.mean_dwell_s),
+        "switches": levels.switches,
+        "names": list(levels.names),
+        "source": "player_log",
+    }
+
+
+def _player_log(session: SessionMeasures) -> Json | None:
+    """Return what a player log says beside stalls and levels, and how its clock was placed."""
+    log = session.player_log
+    if log is None:
+        return None
+    return {
+        "file": log.file,
+        "form": log.form,
+        "clock": log.clock,
+        "zero_s": log.zero_s,
+        "playback_start_s": log.playback_start_s,
+        "buffer_full_s": log.buffer_full_s,
     }
 
 

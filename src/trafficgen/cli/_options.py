@@ -40,6 +40,22 @@ IdleTimeout = Annotated[
     float | None,
     typer.Option("--idle-timeout", metavar="S", help="Silence after which packets are a new flow, s; default: never."),
 ]
+PlayerLogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--player-log",
+        metavar="FILE",
+        help="What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels.",
+    ),
+]
+PlayerLogOffset = Annotated[
+    float | None,
+    typer.Option(
+        "--player-log-offset",
+        metavar="S",
+        help="Zero of the player log after the capture's first packet, s; default: its Unix time, or that packet.",
+    ),
+]
 At = Annotated[str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")]
 Snaplen = Annotated[
     int | None,

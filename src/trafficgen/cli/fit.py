@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import trafficgen
+from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
 from trafficgen.cli._options import (
     AsJson,
     Captures,
     Decapsulate,
     FlowChoice,
     IdleTimeout,
+    PlayerLogFile,
+    PlayerLogOffset,
     Quiet,
     Seed,
     SessionChoice,
@@ -55,6 +59,11 @@ def fit(
     ] = True,
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
+    population: ManyCaptures = False,
+    same_source: SameSource = False,
+    workers: FitWorkers = None,
+    player_log: PlayerLogFile = None,
+    player_log_offset: PlayerLogOffset = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -65,20 +74,35 @@ def fit(
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
+    if player_log_offset is not None and not math.isfinite(player_log_offset):
+        raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
     messages = messages_of(quiet=quiet, verbose=verbose)
+    options = FitOptions(
+        session=session,
+        upload=upload,
+        seed=seed,
+        resegment=resegment,
+        decapsulate=decapsulate,
+        idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+    )
+    if population or same_source or workers is not None:
+        if receiver:
+            raise typer.BadParameter("it belongs to one session, not to many captures", param_hint="--receiver")
+        how = Together(
+            population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
+        )
+        fit_many(captures, how, out=out, messages=messages, as_json=as_json, **options)
+        return
     progress = ReadingProgress(messages)
     with progress.of_steps("trafficgen.calibration"):
         fitted = trafficgen.fit(
             captures,
             flow=flow,
-            session=session,
-            upload=upload,
             receiver=receiver,
-            seed=seed,
-            resegment=resegment,
-            decapsulate=decapsulate,
-            idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+            player_log=player_log,
+            player_log_offset_s=player_log_offset,
             progress=progress,
+            **options,
         )
     progress.close()
     messages.warn(fitted.warnings)
@@ -122,6 +146,13 @@ def _process_in_words(phase: Phase) -> str:
     return f"{span}, a packet every {number(process.gap_s.distribution().mean)} s"
 
 
+_ANCHORS = {
+    None: "",
+    "buffer_full": " (to the full buffer in the player log)",
+    "playback_start": " (to the start of the playback in the player log)",
+}
+
+
 def _render_phases(phases: dict[str, Any]) -> None:
     print(f"silence    {number(phases['silence_s'])} s before the first media packet")
     buffering = phases["buffering"]
@@ -129,11 +160,16 @@ def _render_phases(phases: dict[str, Any]) -> None:
         interval = f"[{number(buffering['low'])}, {number(buffering['high'])}]"
         print(
             f"buffering  until {number(buffering['end_s'])} s {interval} at {number(buffering['rate_kbps'])} kbps, "
-            f"{number(phases['buffering_ratio'])} times the playout rate"
+            f"{number(phases['buffering_ratio'])} times the playout rate{_ANCHORS[buffering['anchor']]}"
         )
     playout = phases["playout"]
     span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
     print(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
+    for stall in phases["stalls"]:
+        where = "in the player" if stall["source"] == "player_log" else "in the packets"
+        print(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
+    if phases["end"] is not None:
+        print(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
 
 
 def _render_path(summary: dict[str, Any]) -> None:

@@ -1,42 +1,91 @@
-"""The table of continuous families by their scipy.stats names."""
+"""The table of families by their scipy.stats names."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 
-from trafficgen.distributions.base import Distribution, LocationScale
+from trafficgen.distributions.base import Distribution
+from trafficgen.distributions.beta import Beta
+from trafficgen.distributions.discrete import Discrete, Geometric, NegativeBinomial, Poisson, Zeta
 from trafficgen.distributions.exponential import Exponential
 from trafficgen.distributions.gamma import Gamma
+from trafficgen.distributions.generalised_pareto import GeneralisedPareto
+from trafficgen.distributions.loglogistic import LogLogistic
 from trafficgen.distributions.lognormal import Lognormal
+from trafficgen.distributions.mixture import Mixture
+from trafficgen.distributions.normal import Normal
 from trafficgen.distributions.pareto import Pareto
 from trafficgen.distributions.truncated import Truncated
+from trafficgen.distributions.truncated_pareto import TruncatedPareto
 from trafficgen.distributions.weibull import Weibull
 
 #: scipy.stats name -> class; the fields of a class are the family's scipy.stats parameters.
-FAMILIES: Mapping[str, type[LocationScale]] = {
+FAMILIES: Mapping[str, type[Distribution]] = {
     "expon": Exponential,
     "lognorm": Lognormal,
     "gamma": Gamma,
     "weibull_min": Weibull,
     "pareto": Pareto,
+    "genpareto": GeneralisedPareto,
+    "truncpareto": TruncatedPareto,
+    "fisk": LogLogistic,
+    "norm": Normal,
+    "beta": Beta,
+    "geom": Geometric,
+    "nbinom": NegativeBinomial,
+    "zipf": Zeta,
+    "poisson": Poisson,
 }
 
+#: Name -> family and parameters of the components. A mixture of k has the parameters of each, numbered from 1, and
+#: the components' probabilities ``p1`` to ``pk``; scipy.stats has no such families.
+MIXTURES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "hyperexpon": ("expon", ("scale",)),
+    "lognorm_mixture": ("lognorm", ("s", "scale")),
+}
 
-def distribution_of(family: str, params: Mapping[str, float]) -> LocationScale:
+#: Family -> names of its parameters.
+_PARAMETERS = {name: frozenset(inspect.signature(kind).parameters) for name, kind in FAMILIES.items()}
+
+#: Families of whole numbers.
+DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubclass(kind, Discrete))
+
+
+def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     """Return a distribution by its scipy.stats name and parameters (``loc`` 0 and ``scale`` 1 where left out).
+
+    The mixtures ``hyperexpon`` and ``lognorm_mixture`` have parameters such as p1, scale1, p2, scale2.
 
     Raises:
         ValueError: If the family is unknown, or a parameter is missing, unknown or out of range.
     """
+    if family in MIXTURES:
+        return _mixture(family, params)
     if family not in FAMILIES:
-        raise ValueError(f"unknown family {family!r}; known are {', '.join(FAMILIES)}")
+        raise ValueError(f"unknown family {family!r}; known are {', '.join((*FAMILIES, *MIXTURES))}")
     kind = FAMILIES[family]
-    known = set(kind.__dataclass_fields__)
+    known = _PARAMETERS[family]
     required = known - {"loc", "scale"}
     if set(params) - known or required - set(params):
         raise ValueError(f"{family} takes the parameters {', '.join(sorted(known))}; got {', '.join(params) or 'none'}")
     return kind(**params)
+
+
+def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
+    component, names = MIXTURES[family]
+    count = max(1, len(params) // (1 + len(names)))
+    known = [f"{name}{number}" for number in range(1, count + 1) for name in ("p", *names)]
+    if set(params) != set(known):
+        raise ValueError(f"{family} takes the parameters {', '.join(known)}, ...; got {', '.join(params) or 'none'}")
+    numbers = range(1, count + 1)
+    return Mixture(
+        weights=tuple(params[f"p{number}"] for number in numbers),
+        components=tuple(
+            distribution_of(component, {name: params[f"{name}{number}"] for name in names}) for number in numbers
+        ),
+    )
 
 
 def truncated(whole: Distribution, *, minimum: float | None, maximum: float | None) -> Distribution:

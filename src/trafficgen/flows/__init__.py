@@ -1,6 +1,12 @@
 """Measuring packet tables, real or synthetic, by the same code: sessions, media packets, rates, gaps, bursts, loss."""
 
-from trafficgen.flows.bursts import Bursts, find_burst_threshold_s, segment_bursts, spread_over_tick
+from trafficgen.flows.bursts import (
+    Bursts,
+    find_burst_threshold_s,
+    gamma_to_exponential,
+    segment_bursts,
+    spread_over_tick,
+)
 from trafficgen.flows.inspection import Inspection, inspect_table
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.media import media_packets
@@ -23,6 +29,7 @@ __all__ = [
     "clock_tick_ns",
     "extend_sequence",
     "find_burst_threshold_s",
+    "gamma_to_exponential",
     "gaps_s",
     "gaps_within_flows_s",
     "group_sessions",

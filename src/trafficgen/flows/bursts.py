@@ -134,20 +134,24 @@ def _pause_threshold_s(gap_s: FloatArray) -> float | None:
     if not rare or gap_s[pause].sum() < _SMALLEST_PAUSED_TIME * gap_s.sum():
         return None
     between = np.diff(pause).astype(np.float64)
-    if _gamma_to_exponential(between) < _CHI_SQUARED_95:
+    if gamma_to_exponential(between, regular=True) < _CHI_SQUARED_95:
         return None
     return float(np.sqrt(gap_s[pause].min() * gap_s[gap_s < _PAUSE_S].max()))
 
 
-def _gamma_to_exponential(values: FloatArray) -> float:
-    """Return twice the log-likelihood ratio of a gamma law with a shape above 1 to an exponential law; 0 if none fits.
+def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
+    """Return twice the log-likelihood ratio of a gamma law to an exponential one; chi-squared with one degree.
 
     The shape is the closed-form approximation of Minka (2002), which is within 1.5% of the maximum.
+
+    Args:
+        values: Positive values, shape (n,), n > 0.
+        regular: Whether only a shape above 1 counts, of values more regular than exponential ones; else 0.
     """
     n, mean, mean_log = values.size, float(values.mean()), float(np.log(values).mean())
     s = max(np.log(mean) - mean_log, 1e-9)
     shape = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
-    if shape <= 1:
+    if regular and shape <= 1:
         return 0.0
     gamma = (shape - 1) * mean_log - shape * np.log(mean / shape) - special.gammaln(shape) - shape
     return float(2 * n * (gamma + np.log(mean) + 1))

@@ -37,10 +37,19 @@ def check_extent(timeline: Timeline, *, sessions: int) -> None:
             for name, law in phase.process.size_laws().items():
                 _check_sizes(law, place=f"{name} in {place}")
             packets += phase.process.expected_packets(phase.end_s - phase.start_s, place=place)
-    needed_bytes = sessions * (packets * _BYTES_PER_PACKET + len(timeline.streams) * _BYTES_PER_FLOW)
+    check_memory(sessions * packets, flows=sessions * len(timeline.streams), sessions=sessions)
+
+
+def check_memory(packets: float, *, flows: int, sessions: int) -> None:
+    """Refuse more packets and flows than fit in this machine's memory.
+
+    Raises:
+        GenerationError: If they do not.
+    """
+    needed_bytes = packets * _BYTES_PER_PACKET + flows * _BYTES_PER_FLOW
     if needed_bytes > (memory := _memory_bytes()):
         raise GenerationError(
-            f"about {sessions * packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB of memory,"
+            f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB of memory,"
             f" this machine has {memory / 1e9:.3g} GB; {_REMEDY}"
         )
 

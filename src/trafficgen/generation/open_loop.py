@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.extent import check_extent
+from trafficgen.generation.extent import check_extent, check_memory
+from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
@@ -39,6 +41,7 @@ def generate_sessions(
 ) -> PacketTable:
     """Return the packets of a model that plays open loop.
 
+    Where the model has a population, sessions differ: each draws its length, rate, buffering and silence first.
     Each session draws every quantity from a random stream of its own, derived from the seed, the session and the
     quantity, so the table depends on the seed alone and not on ``workers``. Times are those at which each end sends.
 
@@ -46,7 +49,7 @@ def generate_sessions(
         model: The model.
         sessions: Number of sessions, at least 1; each has its own addresses.
         duration_s: Length of each session from its first packet, s; None for that of the model. A longer one stretches
-            the last phase of each stream, a shorter one cuts.
+            the last playout of each stream, a shorter one cuts; sessions of a population are made that long.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process; None: all together.
         workers: Threads that share the sessions.
@@ -63,14 +66,14 @@ def generate_sessions(
         raise ValueError(f"the seed must not be negative and workers must be at least 1; got {seed} and {workers}")
     if arrival_rate_per_s is not None and not (arrival_rate_per_s > 0 and math.isfinite(arrival_rate_per_s)):
         raise ValueError(f"arrival_rate_per_s must be positive and finite, got {arrival_rate_per_s}")
-    timeline = session_timeline(model, duration_s=duration_s)
-    check_extent(timeline, sessions=sessions)
+    timelines = _timelines(model, sessions=sessions, duration_s=duration_s, seed=seed)
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
-    for block_packets, block_flows in _blocks(timeline, starts_ns, seed=seed, workers=workers):
-        packets += block_packets
-        flows += block_flows
+    for block_packets, block_flows in _blocks(timelines, starts_ns, seed=seed, workers=workers):
+        # Sessions of a population differ in their number of flows: blocks count their own.
+        packets += [_renumbered(table, len(flows)) for table in block_packets]
+        flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
     return PacketTable(
         packets=superposed(packets),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
@@ -79,8 +82,38 @@ def generate_sessions(
     )
 
 
+def _timelines(model: Model, *, sessions: int, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
+    """Return what gives the times and laws of each session: drawn for each where the model has a population.
+
+    Raises:
+        GenerationError: If the sessions cannot be played.
+    """
+    if model.population is None:
+        timeline = session_timeline(model, duration_s=duration_s)
+        check_extent(timeline, sessions=sessions)
+        return lambda _: timeline
+    sampler = SessionSampler(model, model.population, seed=seed, duration_s=duration_s)
+    check_memory(sampler.expected_packets(range(sessions)), flows=sessions, sessions=sessions)
+
+    def checked(session: int) -> Timeline:
+        timeline = sampler.timeline(session)
+        check_extent(timeline, sessions=1)
+        return timeline
+
+    return checked
+
+
+def _renumbered(table: pa.Table, shift: int) -> pa.Table:
+    """Return packets with the numbers of their flows shifted."""
+    if shift == 0:
+        return table
+    place = table.schema.get_field_index("flow")
+    flow = pc.add(table.column(place), pa.scalar(shift, type=pa.uint32()))
+    return table.set_column(place, table.schema.field(place), flow)
+
+
 def _blocks(
-    timeline: Timeline, starts_ns: IntArray, *, seed: int, workers: int
+    timelines: Callable[[int], Timeline], starts_ns: IntArray, *, seed: int, workers: int
 ) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
     """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
     count = len(starts_ns)
@@ -88,7 +121,7 @@ def _blocks(
     firsts = range(0, count, size)
 
     def made(first: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        return _block(timeline, starts_ns[first : first + size], first, seed)
+        return _block(timelines, starts_ns[first : first + size], first, seed)
 
     if workers == 1 or count == 1:
         yield from map(made, firsts)
@@ -99,12 +132,12 @@ def _blocks(
 
 
 def _block(
-    timeline: Timeline, starts_ns: IntArray, first_session: int, seed: int
+    timelines: Callable[[int], Timeline], starts_ns: IntArray, first_session: int, seed: int
 ) -> tuple[list[pa.Table], list[FlowRow]]:
     packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
     for session, start_ns in enumerate(starts_ns.tolist(), start=first_session):
-        made = session_packets(timeline, session=session, seed=seed, start_ns=start_ns)
+        made = session_packets(timelines(session), session=session, seed=seed, start_ns=start_ns, first_flow=len(flows))
         packets += made.packets
         flows += made.flows
     return tables_of(packets), flows

@@ -34,7 +34,7 @@ class SessionPackets:
     flows: list[FlowRow]
 
 
-def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: int) -> SessionPackets:
+def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: int, first_flow: int) -> SessionPackets:
     """Return the packets of one session.
 
     Args:
@@ -42,13 +42,14 @@ def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: in
         session: Number of the session.
         seed: Seed of the run.
         start_ns: Start of the session, ns from the table's origin.
+        first_flow: Number of its first flow.
     """
     played = timeline.streams
     endpoints = session_endpoints(tuple(one.stream for one in played), session=session)
     packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
     for place, one in enumerate(played):
-        stream, flow = one.stream, session * len(played) + place
+        stream, flow = one.stream, first_flow + place
         media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
         generator = random_stream(seed, session=session, purpose=f"{stream.name}/headers")
         opening_ns = ns_from_s(timeline.opening_s(one)) if timeline.opens else None

@@ -76,7 +76,7 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
     Args:
         model: The model.
         duration_s: Length of the session from its first packet to its end, s; None for the model's own. Longer than
-            the model, the last phase of each stream is stretched; shorter, the phases are cut.
+            the model, the last playout of each stream is stretched; shorter, the phases are cut.
 
     Raises:
         GenerationError: If the session would end before its first media packet.
@@ -114,13 +114,19 @@ def _scheduled(model: Model, *, media_s: float | None) -> tuple[PlayedStream, ..
     streams = []
     for stream in model.streams:
         phases = []
-        for phase in stream.phases:
-            start_s, stop_s = phase.start_s - zero_s, phase.end_s - zero_s
-            if phase is stream.phases[-1]:
-                stop_s += longer_s
+        stretched = _stretched(stream)
+        for number, phase in enumerate(stream.phases):
+            start_s = phase.start_s - zero_s + (longer_s if number > stretched else 0.0)
+            stop_s = phase.end_s - zero_s + (longer_s if number >= stretched else 0.0)
             if media_s is None or start_s < media_s:
                 stop_s = stop_s if media_s is None else min(stop_s, media_s)
                 phases.append(PlayedPhase(phase.name, start_s, stop_s, playable(phase.process)))
         if phases:
             streams.append(PlayedStream(stream, tuple(phases)))
     return tuple(streams)
+
+
+def _stretched(stream: Stream) -> int:
+    """Return the place of the phase that grows with the session: the last playout, else the last phase."""
+    playouts = [number for number, phase in enumerate(stream.phases) if phase.name == "playout"]
+    return playouts[-1] if playouts else len(stream.phases) - 1

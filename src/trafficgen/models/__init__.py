@@ -3,10 +3,19 @@
 from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
-from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint
+from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.modulated import ModulatedProcess, RateClass
+from trafficgen.models.population import (
+    LadderRung,
+    Population,
+    PopulationLaw,
+    PopulationQuantity,
+    Prototype,
+    RankCorrelation,
+)
 from trafficgen.models.process import BurstDependence, BurstProcess, PacketProcess, RenewalProcess
 from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
+from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,
@@ -26,6 +35,7 @@ from trafficgen.models.schema import (
     Transport,
     smallest_header_bytes,
 )
+from trafficgen.models.walk import with_laws
 
 __all__ = [
     "LONGEST_S",
@@ -43,26 +53,38 @@ __all__ = [
     "FittedProvenance",
     "Friendliness",
     "GoodnessOfFit",
+    "LadderRung",
     "Law",
     "LossModel",
     "Model",
     "ModelPart",
     "ModulatedProcess",
     "PacketProcess",
+    "PathCondition",
     "Phase",
     "PhaseName",
     "Playout",
+    "PooledPoint",
+    "PooledResponse",
+    "Population",
+    "PopulationLaw",
+    "PopulationQuantity",
     "ProcessChoice",
+    "Prototype",
     "Provenance",
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
+    "RankCorrelation",
     "RateClass",
     "RenewalProcess",
+    "ResponseCurve",
+    "ResponseKind",
     "ResponsePoint",
     "RtpFormat",
     "Startup",
     "Stream",
+    "Tail",
     "Transport",
     "TriedProcess",
     "dump_model",
@@ -70,4 +92,5 @@ __all__ = [
     "model_json_schema",
     "save_model",
     "smallest_header_bytes",
+    "with_laws",
 ]

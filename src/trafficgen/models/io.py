@@ -12,8 +12,7 @@ from trafficgen.errors import ModelFileError
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.output_files import whole_files
 
-#: An object or a list of a few plain values, such as a point of a law, which is easier to read on one line.
-_SMALL_PART = re.compile(r"\{[^{}\[\]\"]*(?:\"[^\"\\\\]*\"[^{}\[\]\"]*){1,3}\}|\[[^{}\[\]\"]+\]")
+_LINE_LENGTH = 120
 
 
 def load_model(path: str | Path) -> Model:
@@ -64,9 +63,44 @@ def _newer_version(text: str) -> str | None:
 
 
 def dump_model(model: Model) -> str:
-    """Return a model as the text of its JSON file, keys in the order of the schema, small parts on one line."""
-    text = json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
-    return _SMALL_PART.sub(lambda part: re.sub(r"\s*\n\s*", " ", part.group()), text) + "\n"
+    """Return a model as the text of its JSON file, keys in the order of the schema.
+
+    What fits on a line stands on one, such as a point of a law; everything else is indented.
+    """
+    return _text(model.model_dump(mode="json"), indent=0, before=0) + "\n"
+
+
+def _text(value: object, *, indent: int, before: int) -> str:
+    """Return a value as JSON; ``before`` characters stand before it on its line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or before + indent + len(line) <= _LINE_LENGTH:
+        return line
+    inside = indent + 1
+    if isinstance(value, dict):
+        keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        items = [
+            key + _text(one, indent=inside, before=len(key)) for key, one in zip(keys, value.values(), strict=True)
+        ]
+        return "{" + _lines(items, indent=inside) + "\n" + " " * indent + "}"
+    items = [_text(one, indent=inside, before=0) for one in value]
+    if all("\n" not in item for item in items):
+        items = _filled(items, width=_LINE_LENGTH - inside)
+    return "[" + _lines(items, indent=inside) + "\n" + " " * indent + "]"
+
+
+def _lines(items: list[str], *, indent: int) -> str:
+    return ",".join(f"\n{' ' * indent}{item}" for item in items)
+
+
+def _filled(items: list[str], *, width: int) -> list[str]:
+    """Return short items of a list, several on a line."""
+    lines = [items[0]]
+    for item in items[1:]:
+        if len(lines[-1]) + len(item) + 3 <= width:
+            lines[-1] += f", {item}"
+        else:
+            lines.append(item)
+    return lines
 
 
 def save_model(model: Model, path: str | Path) -> None:

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from trafficgen.distributions import Distribution, MixedLaw, Quantiles, distribution_of, truncated
+from trafficgen.distributions import (
+    BodyAndTail,
+    Distribution,
+    GeneralisedPareto,
+    MixedLaw,
+    Quantiles,
+    distribution_of,
+    truncated,
+)
 from trafficgen.models.estimate import ModelPart
 
-#: Names of scipy.stats; ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
-Family = Literal["expon", "lognorm", "gamma", "weibull_min", "pareto", "quantiles", "atoms"]
+#: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components; ``quantiles`` is a
+#: smoothed empirical law, ``atoms`` has no continuous part.
+Family = Literal[
+    "expon",
+    "lognorm",
+    "gamma",
+    "weibull_min",
+    "pareto",
+    "genpareto",
+    "truncpareto",
+    "fisk",
+    "norm",
+    "beta",
+    "hyperexpon",
+    "lognorm_mixture",
+    "geom",
+    "nbinom",
+    "zipf",
+    "poisson",
+    "quantiles",
+    "atoms",
+]
 
 
 class Atom(ModelPart):
@@ -28,11 +57,25 @@ class QuantilePoint(ModelPart):
     value: float = Field(description="Quantile, in the law's unit.")
 
 
+class Tail(ModelPart):
+    """Generalised Pareto tail of a smoothed empirical law, from its last point on."""
+
+    p: float = Field(gt=0, lt=1, description="Probability of the tail within the continuous part.")
+    threshold: float = Field(description="Where the tail starts: the last quantile, in the law's unit.")
+    c: float = Field(lt=1, description="Shape of scipy.stats genpareto; the tail index is 1 / c.")
+    scale: float = Field(gt=0, description="Scale of scipy.stats genpareto, in the law's unit.")
+
+
 class Alternative(ModelPart):
     """Another family that was tried."""
 
     family: str = Field(description="scipy.stats name.")
     delta_bic: float = Field(description="Its BIC less that of the chosen family; larger is worse.")
+    held_out: float | None = Field(
+        default=None,
+        description="Its log-likelihood on held-out parts of the sample less that of the chosen family; smaller is"
+        " worse. Null where it was not computed.",
+    )
 
 
 class GoodnessOfFit(ModelPart):
@@ -42,6 +85,15 @@ class GoodnessOfFit(ModelPart):
     p_value: float | None = Field(
         default=None, ge=0, le=1, description="p-value of that distance; null where it was not computed."
     )
+    anderson_darling: float | None = Field(
+        default=None,
+        ge=0,
+        description="Anderson-Darling statistic of the values that were tested, which weighs the tails; null where it"
+        " was not computed.",
+    )
+    anderson_darling_p_value: float | None = Field(
+        default=None, ge=0, le=1, description="p-value of the Anderson-Darling statistic; null where not computed."
+    )
     method: str = Field(
         description="How the p-value was obtained (never the naive one when parameters were estimated)."
     )
@@ -50,7 +102,7 @@ class GoodnessOfFit(ModelPart):
 class Law(ModelPart):
     """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family."""
 
-    unit: Literal["s", "bytes", "packets", "1"] = Field(description="Unit of the values.")
+    unit: Literal["s", "bytes", "packets", "bps", "1"] = Field(description="Unit of the values.")
     family: Family = Field(
         description="scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
     )
@@ -63,6 +115,9 @@ class Law(ModelPart):
     )
     quantiles: tuple[QuantilePoint, ...] = Field(
         default=(), description="Points of the law where the family is quantiles."
+    )
+    tail: Tail | None = Field(
+        default=None, description="What follows the last quantile; null where the quantiles reach to the largest value."
     )
     atoms: tuple[Atom, ...] = Field(
         default=(), description="Values with positive probability; the continuous part has the rest."
@@ -110,15 +165,29 @@ class Law(ModelPart):
     def _continuous(self) -> Distribution | None:
         if self.family == "atoms":
             return None
-        whole: Distribution
-        if self.family == "quantiles":
-            whole = Quantiles(
-                probabilities=tuple(point.p for point in self.quantiles),
-                values=tuple(point.value for point in self.quantiles),
-            )
-        else:
-            whole = distribution_of(self.family, self.params)
-        return truncated(whole, minimum=self.minimum, maximum=self.maximum)
+        whole = self._empirical() if self.family == "quantiles" else distribution_of(self.family, self.params)
+        minimum, maximum = self._bounds()
+        return truncated(whole, minimum=minimum, maximum=maximum)
+
+    def _bounds(self) -> tuple[float | None, float | None]:
+        """Return the bounds of the continuous part; a whole number there stands for all that is rounded to it."""
+        if not self.integer or self.family == "quantiles":
+            return self.minimum, self.maximum
+        minimum = None if self.minimum is None else math.ceil(self.minimum) - 0.5
+        maximum = None if self.maximum is None else math.floor(self.maximum) + 0.5
+        if minimum is not None and maximum is not None and minimum > maximum:  # there is no whole number between them
+            return self.minimum, self.maximum
+        return minimum, maximum
+
+    def _empirical(self) -> Distribution:
+        body = Quantiles(
+            probabilities=tuple(point.p for point in self.quantiles),
+            values=tuple(point.value for point in self.quantiles),
+        )
+        if self.tail is None:
+            return body
+        beyond = GeneralisedPareto(c=self.tail.c, loc=self.tail.threshold, scale=self.tail.scale)
+        return BodyAndTail(body=body, tail=beyond, tail_probability=self.tail.p)
 
 
 def _in(unit: str) -> Callable[[Law], Law]:

@@ -8,14 +8,16 @@ from pydantic import Field, model_validator
 
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.population import Population, Prototype
 from trafficgen.models.process import PacketProcess
 from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
+from trafficgen.models.same_source import PooledResponse
 
 SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
 LONGEST_S = 1e9
 
-PhaseName = Literal["buffering", "playout"]
+PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 
 
 class CaptureConditions(ModelPart):
@@ -59,6 +61,9 @@ class FittedProvenance(ModelPart):
     )
     restored: str | None = Field(
         default=None, description="What was done to get from what arrived to what was sent; null where nothing was."
+    )
+    player_log: str | None = Field(
+        default=None, description="Name of the player log that anchored the phases, without folders."
     )
     resegmented_packets: int = Field(
         default=0, ge=0, description="Segmentation-offload packets cut back to MTU size before the fit."
@@ -140,7 +145,10 @@ class Transport(ModelPart):
 class Phase(ModelPart):
     """One phase of a stream."""
 
-    name: PhaseName = Field(description="buffering: faster than it plays; playout: as it plays.")
+    name: PhaseName = Field(
+        description="buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a stall; "
+        "end: where it runs out."
+    )
     start_s: float = Field(ge=0, le=LONGEST_S, description="Start after the session's first media packet, s.")
     duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
     rate_bps: float = Field(
@@ -174,6 +182,11 @@ class Stream(ModelPart):
                     f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends at {before.end_s} s"
                 )
         return self
+
+
+# A prototype holds streams and a model holds prototypes: the two modules meet here.
+Prototype.model_rebuild(_types_namespace={"Stream": Stream})
+Population.model_rebuild()
 
 
 class Startup(ModelPart):
@@ -214,6 +227,13 @@ class Model(ModelPart):
         default=None, description="What the source does when the path is congested; null where it was not looked at."
     )
     absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
+    population: Population | None = Field(
+        default=None,
+        description="How sessions differ; the rest of the model is then the most typical one. Null for one session.",
+    )
+    same_source: PooledResponse | None = Field(
+        default=None, description="Answer to congestion from captures over several paths; null for one capture."
+    )
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

@@ -40,7 +40,7 @@ class BurstLaws:
             self, start_s=start_s, end_s=end_s, first_at_start=first_at_start, generator_of=generator_of
         )
         ip_bytes = whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
-        last_rows = np.append(first_rows[1:], time_s.size) - 1
+        last_rows = np.append(first_rows, time_s.size)[1:] - 1  # none where a short span meets no burst
         ip_bytes[last_rows] = whole_sizes(self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes"))
         within = int(np.searchsorted(time_s, end_s))  # a burst that crosses the end of the phase is cut
         return PlayedPackets(time_s[:within], ip_bytes[:within], first_rows[first_rows < within])

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
-from trafficgen.calibration import Phases, tcp_friendly_kbps
+from trafficgen.calibration import tcp_friendly_kbps
 from trafficgen.calibration.conditions import find_loss
-from trafficgen.calibration.operational import operational_measures
 from trafficgen.calibration.round_trips import handshake_rtt_s
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
@@ -66,23 +64,3 @@ def test_tcp_friendly_bound_worked_by_hand() -> None:
     assert tcp_friendly_kbps(rtt_s=0.1, loss_rate=0.01) == pytest.approx(1469.694, rel=1e-6)
     assert tcp_friendly_kbps(rtt_s=None, loss_rate=0.01) is None
     assert tcp_friendly_kbps(rtt_s=0.1, loss_rate=0.0) is None
-
-
-def phases_to(end_s: float) -> Phases:
-    return Phases(0.0, None, None, None, end_s, None, 100.0)
-
-
-def test_measures_of_ccz_b1_worked_by_hand(make_table: TableMaker) -> None:
-    # 1000-byte packets: 20 a second until 30 s, then 5 a second: 160 and 40 kbit/s
-    time_s = np.concatenate((np.arange(0, 30, 0.05), np.arange(30, 150.1, 0.2))) + 47
-    measures = operational_measures(choose_session(make_table(time_s)), phases_to(120.0), rtt_s=None, loss=None)
-    assert measures.buffering_data_rate_kbps == pytest.approx(160)
-    assert measures.steady_playout_rate_kbps == pytest.approx(40, rel=0.01)
-    assert measures.ratio == pytest.approx(4, rel=0.01)
-    assert measures.tcp_friendly_kbps is None
-
-
-def test_measures_are_absent_for_media_shorter_than_110_s(make_table: TableMaker) -> None:
-    view = choose_session(make_table(np.arange(0, 109, 0.1)))
-    measures: Any = operational_measures(view, phases_to(108.9), rtt_s=None, loss=None)
-    assert measures.buffering_data_rate_kbps is measures.steady_playout_rate_kbps is measures.ratio is None

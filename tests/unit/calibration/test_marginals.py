@@ -36,7 +36,9 @@ def test_the_family_that_generated_a_sample_is_chosen(family: str, tick: float) 
     assert found.law.fit.ks < 1.36 / np.sqrt(N)
     assert found.law.fit.p_value is not None
     assert found.law.fit.p_value > 0.01
-    assert all(other.delta_bic >= 0 for other in found.law.alternatives)
+    # A richer family may have a smaller BIC, but not by more than strong evidence.
+    assert all(other.delta_bic > -6 for other in found.law.alternatives)
+    assert all(other.held_out is not None for other in found.law.alternatives)
 
 
 def test_parameters_of_rounded_sizes_with_an_mtu_atom_are_recovered() -> None:
@@ -79,15 +81,29 @@ def test_zero_gaps_break_nothing() -> None:
     assert found.parametric.distribution().mean == pytest.approx(2e-6, abs=3 * 2e-6 / np.sqrt(N) + 0.25e-6)
 
 
-def test_a_sample_of_two_modes_keeps_an_empirical_law_and_names_the_best_family() -> None:
+def test_two_modes_are_a_mixture() -> None:
     rng = np.random.default_rng(0)
-    sample = np.concatenate((rng.normal(0.01, 0.001, N), rng.normal(0.1, 0.01, N)))
+    sample = rng.permutation(np.concatenate((rng.lognormal(-6, 0.4, 3 * N), rng.lognormal(-3, 0.5, N))))
+    found = fitted(sample)
+    assert found.problem is None
+    assert found.law.family == "lognorm_mixture"
+    # Four standard errors: of a share, of a standard deviation, of the scale by the delta method.
+    assert found.law.params["p1"] == pytest.approx(0.75, abs=4 * np.sqrt(0.75 * 0.25 / (4 * N)))
+    assert found.law.params["s2"] == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2 * N))
+    assert found.law.params["scale1"] == pytest.approx(np.exp(-6), rel=4 * 0.4 / np.sqrt(3 * N))
+
+
+def test_a_sample_that_no_family_fits_keeps_an_empirical_law_and_names_the_best_family() -> None:
+    rng = np.random.default_rng(0)
+    combs = [rng.uniform(start, start + 0.001, N) for start in np.cumsum(rng.uniform(0.005, 0.05, 4))]
+    sample = rng.permutation(np.concatenate(combs))
     found = fitted(sample)
     assert found.problem is not None
     assert "the best family, is off by a KS distance" in found.problem
-    assert found.parametric.family in ("expon", "lognorm", "gamma", "weibull_min", "pareto")
+    assert found.parametric.family not in ("quantiles", "atoms")
     assert found.law.family == "quantiles"
     assert len(found.law.quantiles) <= 64
+    assert found.law.alternatives[0].delta_bic == 0
     assert found.law.fit is not None
     assert found.law.fit.ks < 0.02
     assert found.law.distribution().mean == pytest.approx(sample.mean(), rel=0.01)

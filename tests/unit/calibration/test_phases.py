@@ -117,3 +117,72 @@ def test_the_interval_of_the_change_covers_it(make_table: TableMaker) -> None:
 
 def test_gaps_of_just_a_second_are_no_pauses(make_table: TableMaker) -> None:
     assert phases_of(make_table(np.arange(0.0, 30.0))).buffering_end_s is None
+
+
+def semi_markov(seed: int, *, end_s: float) -> FloatArray:
+    """Poisson packets at four levels that last 12 to 40 s each on average."""
+    rng = np.random.default_rng(seed)
+    parts, start_s, level = [], 0.0, int(rng.integers(4))
+    while start_s < end_s:
+        rate_per_s, dwell_s = (24, 45, 78, 135)[level], rng.exponential((12, 18, 25, 40)[level])
+        parts.append(start_s + np.sort(rng.uniform(0, dwell_s, rng.poisson(rate_per_s * dwell_s))))
+        start_s += dwell_s
+        level = int(rng.choice([other for other in range(4) if other != level]))
+    time_s = np.concatenate(parts)
+    return time_s[time_s < end_s]
+
+
+def test_switching_levels_are_no_buffering(make_table: TableMaker) -> None:
+    found = sum(phases_of(make_table(semi_markov(seed, end_s=600))).buffering_end_s is not None for seed in range(30))
+    # at most 5%: more than 4 of 30 would come once in 170 runs
+    assert found <= 4
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_four_or_five_periods_after_a_fat_first_one_show_buffering(make_table: TableMaker, seed: int) -> None:
+    phases = phases_of(make_table(on_off(seed, end_s=50, first_on_s=12)))
+    assert phases.buffering_end_s == pytest.approx(12, rel=0.02)
+    assert phases.low_s is not None
+    assert phases.high_s is not None
+    assert phases.low_s <= 12 <= phases.high_s
+
+
+def test_a_preroll_burst_of_some_packets_is_not_buffering(make_table: TableMaker) -> None:
+    preroll_s, paced_s = np.arange(60) * 0.0004, 0.5 + np.arange(0, 60, 0.02)
+    assert phases_of(make_table(np.concatenate((preroll_s, paced_s)))).buffering_end_s is None
+
+
+def test_a_stray_packet_minutes_later_is_the_end_and_not_playout(make_table: TableMaker) -> None:
+    media_s = bursts(0, change_s=10, end_s=60)
+    phases = phases_of(make_table(np.concatenate((media_s, [200.0]))))
+    assert phases.end_s == 200
+    assert phases.playout_end_s == pytest.approx(media_s[-1])
+    assert phases.playout_kbps == pytest.approx(22 * 8 / 0.5, rel=0.06)
+    assert phases.ratio == pytest.approx(41 / 0.3 / (22 / 0.5), rel=0.06)
+
+
+def test_a_part_that_runs_out_is_the_end(make_table: TableMaker) -> None:
+    media_s = two_rates(0, change_s=90, end_s=100, fast_per_s=100, slow_per_s=10)
+    phases = phases_of(make_table(media_s))
+    assert phases.buffering_end_s is None
+    # slow gaps are 0.1 s, cycles 0.25 s: the change is known to a few of them
+    assert phases.playout_end_s == pytest.approx(90, abs=1)
+    assert phases.playout_kbps == pytest.approx(800, rel=0.05)
+
+
+@pytest.mark.parametrize("ratio", [3, 4])
+def test_a_short_playout_after_long_buffering_is_not_taken_for_the_end(make_table: TableMaker, ratio: int) -> None:
+    phases = phases_of(make_table(two_rates(0, change_s=40, end_s=60, fast_per_s=60 * ratio, slow_per_s=60)))
+    assert phases.buffering_end_s == pytest.approx(40, rel=0.05)
+    assert phases.playout_end_s is None
+
+
+def test_a_small_chunk_before_a_last_full_one_is_not_the_end(make_table: TableMaker) -> None:
+    rng = np.random.default_rng(0)
+    starts_s = np.arange(0, 160, 16.0)
+    lengths_s = np.where(starts_s == 128, 1.0, 6.0)
+    parts = [
+        start_s + np.sort(rng.uniform(0, on_s, int(200 * on_s)))
+        for start_s, on_s in zip(starts_s, lengths_s, strict=True)
+    ]
+    assert phases_of(make_table(np.concatenate(parts))).playout_end_s is None

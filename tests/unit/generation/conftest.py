@@ -101,6 +101,18 @@ def udp_model() -> Model:
 
 
 @pytest.fixture
+def stalled_model() -> Model:
+    """Playout with a stall from 10 to 15 s, 5 s of refill, playout again until 30 s, and 2 s in which it runs out."""
+    phases = (
+        phase("playout", 0.0, 10.0, renewal(mean_s=0.01)),
+        phase("rebuffering", 15.0, 5.0, renewal(mean_s=0.005)),
+        phase("playout", 20.0, 10.0, renewal(mean_s=0.01)),
+        phase("end", 30.0, 2.0, renewal(mean_s=0.1)),
+    )
+    return model_with(stream(phases=phases))
+
+
+@pytest.fixture
 def rtp_model() -> Model:
     """Video frames at 25 a second for 20 s, each a burst of packets, on a 90 kHz clock."""
     step = Estimate(value=3600, method="by hand")

@@ -122,6 +122,16 @@ def test_duration_counts_from_the_first_packet_and_stretches_the_last_phase(udp_
     assert 5.5 < shorter.time_s[-1] < 6.0
 
 
+def test_a_stall_is_a_gap_and_the_end_keeps_its_length_when_the_playout_is_stretched(stalled_model: Model) -> None:
+    table = generate_sessions(stalled_model, duration_s=2.0 + 52.0)
+    names, media_s = phases_of(table), table.time_s - 2.0
+    assert not np.any((media_s > 10) & (media_s < 15))
+    assert media_s[names == "rebuffering"].min() >= 15
+    assert media_s[names == "rebuffering"].max() < 20
+    assert media_s[names == "playout"].max() < 50 <= media_s[names == "end"].min()
+    assert media_s[names == "end"].max() < 52
+
+
 def test_phase_counts_meet_the_mean_of_the_law(udp_model: Model) -> None:
     """Over 200 sessions the mean count per phase is the length over the mean gap, plus at most one at the start.
 

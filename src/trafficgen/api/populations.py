@@ -1,0 +1,276 @@
+"""Many captures at once: `trafficgen fit --population`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from trafficgen.api.fitting import Fit, file_text, fit_opened
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
+from trafficgen.calibration.population import pool_sessions
+from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
+from trafficgen.errors import CalibrationError, TrafficgenError
+from trafficgen.flows import choose_session
+from trafficgen.models import FittedProvenance, Model, Population
+from trafficgen.provenance import combined_digest, file_digest
+from trafficgen.units import bps_from_kbps, s_from_ns
+
+#: Without a choice, a session counts that carries at least this share of what the heaviest of its capture carries: what
+#: is lighter is what a player fetches beside the media. Where the heaviest has less than the second share of all bytes,
+#: the capture is of many sessions, and those count that carry at least the third share of the heaviest.
+SMALLEST_SHARE_OF_HEAVIEST = 0.5
+LARGEST_SHARE_OF_MANY = 0.25
+SMALLEST_SHARE_AMONG_MANY = 0.01
+#: More files than this are not named one by one in the model.
+MOST_NAMED_FILES = 48
+
+#: Called with the captures done so far and in all.
+CaptureProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class PopulationFit:
+    """The model of a corpus, with the fit of its most typical session.
+
+    Attributes:
+        model: The typical session with the population beside it, ready to be saved or played.
+        typical: Summary of the typical session's fit, as `trafficgen fit --json` prints it for one session.
+        left_out: What could not be fitted -> why.
+        warnings: What is doubtful about the population, one sentence each.
+        session_warnings: What is doubtful about single sessions, each named.
+    """
+
+    model: Model
+    typical: dict[str, object]
+    left_out: dict[str, str]
+    warnings: tuple[str, ...]
+    session_warnings: tuple[str, ...]
+
+    @property
+    def population(self) -> Population:
+        """How sessions differ."""
+        assert self.model.population is not None
+        return self.model.population
+
+    def to_json(self) -> dict[str, object]:
+        """Return the typical session's summary and, under ``population``, what the corpus says."""
+        population = self.population.model_dump(mode="json")
+        for prototype in population["prototypes"]:
+            del prototype["streams"]
+        return {
+            **self.typical,
+            "population": {**population, "left_out": self.left_out},
+            "warnings": [*self.warnings, *self.session_warnings],
+        }
+
+
+@dataclass(frozen=True)
+class _Options:
+    session: int | None
+    upload: bool
+    seed: int
+    resegment: bool
+    decapsulate: bool
+    idle_timeout_s: float | None
+
+
+@dataclass(frozen=True)
+class _FittedCapture:
+    """What a worker gives back for a capture."""
+
+    sessions: tuple[SessionEstimates, ...] = ()
+    summaries: tuple[dict[str, object], ...] = ()
+    digest: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def fit_population(
+    paths: Paths,
+    *,
+    session: int | None = None,
+    upload: bool = False,
+    seed: int = 0,
+    resegment: bool = True,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    workers: int | None = None,
+    progress: CaptureProgress | None = None,
+) -> PopulationFit:
+    """Fit each capture by itself and pool the sessions: a model of which each session is drawn anew.
+
+    Without a choice, a capture gives its heaviest session and every other that carries at least half as many bytes to
+    a client; where none carries a quarter of all bytes, every one with 1% of the heaviest. A capture that cannot be
+    fitted is left out with a warning.
+
+    Args:
+        paths: Capture files or packet tables, each read by itself.
+        session: Number of the session to be taken from each.
+        upload: Fit what goes to the servers.
+        seed: Seed of the resampling behind intervals and p-values, >= 0.
+        resegment: Whether segmentation-offload packets are cut back to MTU size first.
+        decapsulate: Whether tunnels are looked into.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        workers: Processes that share the captures; None for one a core. The result does not depend on them. A script
+            that asks for more than one calls this under ``if __name__ == "__main__":``, as for any new process.
+        progress: Called with the captures done so far and in all.
+
+    Raises:
+        CalibrationError: If no capture can be fitted.
+        ValueError: If the number of workers is not positive.
+    """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    names = as_paths(paths)
+    options = _Options(session, upload, seed, resegment, decapsulate, idle_timeout_s)
+    fitted = []
+    for done, capture in enumerate(_fitted_captures(names, options, workers or os.cpu_count() or 1), start=1):
+        fitted.append(capture)
+        if progress is not None:
+            progress(done, len(names))
+    left_out = {name: reason for capture in fitted for name, reason in capture.left_out}
+    used = [(name, capture) for name, capture in zip(names, fitted, strict=True) if capture.sessions]
+    if not used:
+        raise CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {_first(left_out)}")
+    sessions = [each for _, capture in used for each in capture.sessions]
+    summaries = [summary for _, capture in used for summary in capture.summaries]
+    model = pool_sessions(sessions, captures=len(used), seed=seed)
+    typical = next(row for row, each in enumerate(sessions) if each.model.provenance is model.provenance)
+    warnings = [f"{reason}; it is left out" for reason in left_out.values()]
+    if len(sessions) == 1:
+        warnings.append("a population of one session has no spread: give more captures")
+    return PopulationFit(
+        model=_named(model, [name for name, _ in used], [capture.digest for _, capture in used]),
+        typical=summaries[typical],
+        left_out=left_out,
+        warnings=tuple(warnings),
+        session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+    )
+
+
+def _first(left_out: dict[str, str]) -> str:
+    return next(iter(left_out.values()), "nothing was given")
+
+
+def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> Iterator[_FittedCapture]:
+    """Yield what each capture gives, in the order of the captures."""
+    if workers == 1 or len(names) == 1 or any(is_stream(name) for name in names):
+        for name in names:
+            yield _fit_capture(name, options)
+        return
+    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
+    pool = ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    try:
+        yield from pool.map(_fit_capture, names, [options] * len(names))
+    except BrokenProcessPool as error:
+        raise CalibrationError(
+            "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"
+            " this under `if __name__ == '__main__':`"
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Leave it to the process that started the workers to be interrupted."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _fit_capture(name: str, options: _Options) -> _FittedCapture:
+    """Return the fits of a capture's sessions, or why there are none."""
+    try:
+        opened = _opened(name, options)
+        digest = "" if is_stream(name) else file_digest(Path(name))
+    except TrafficgenError as error:
+        return _FittedCapture(left_out=((name, str(error)),))
+    result = _FittedCapture(digest=digest)
+    for one in opened:
+        place = f"{name}, session {one.view.session}"
+        try:
+            fitted = fit_opened(one, name, seed=options.seed, resegment=options.resegment)
+        except CalibrationError as error:
+            result = replace(result, left_out=(*result.left_out, (place, str(error))))
+            continue
+        result = replace(
+            result,
+            sessions=(*result.sessions, _estimates(one, name, fitted)),
+            summaries=(*result.summaries, fitted.to_json()),
+            warnings=(*result.warnings, *(f"{place}: {text.removeprefix(f'{name}: ')}" for text in fitted.warnings)),
+        )
+    return result
+
+
+def _opened(name: str, options: _Options) -> list[OpenedSession]:
+    """Return the sessions of a capture that count."""
+    reading = partial(
+        open_session,
+        name,
+        upload=options.upload,
+        decapsulate=options.decapsulate,
+        idle_timeout_s=options.idle_timeout_s,
+    )
+    heaviest = reading(session=options.session)
+    if options.session is not None:
+        return [heaviest]
+    numbers = _sessions_that_count(heaviest)
+    if len(numbers) == 1 or is_stream(name):
+        return [heaviest]
+    table = reading(every=True).view.table
+    return [replace(heaviest, view=choose_session(table, session=number)) for number in numbers]
+
+
+def _sessions_that_count(opened: OpenedSession) -> list[int]:
+    """Return the sessions that carry enough to a client, heaviest first."""
+    columns = opened.inspection.flows.to_pydict()
+    weight: dict[int, int] = {}
+    media = set()
+    for row, session in enumerate(columns["session"]):
+        weight[session] = weight.get(session, 0) + columns["frame_bytes_to_client"][row]
+        if columns["payload_bytes_to_client"][row] and columns["media"][row] != "control":
+            media.add(session)
+    heaviest = weight[opened.view.session]
+    many = heaviest < LARGEST_SHARE_OF_MANY * sum(weight.values())
+    least = (SMALLEST_SHARE_AMONG_MANY if many else SMALLEST_SHARE_OF_HEAVIEST) * heaviest
+    return sorted((number for number in media if weight[number] >= least), key=lambda number: (-weight[number], number))
+
+
+def _estimates(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimates:
+    view, inspection = opened.view, opened.inspection
+    levels = fitted.calibration.summary()["levels"]
+    found = levels.get("kbps", []) if isinstance(levels, dict) else []
+    return describe_session(
+        view,
+        fitted.model,
+        name=f"{file_text(name)}, session {view.session}",
+        media_start_s=s_from_ns(inspection.origin_ns + view.first_media_ns - inspection.start_time_ns),
+        levels_bps=tuple(bps_from_kbps(float(level)) for level in found),
+    )
+
+
+def _named(model: Model, names: list[str], digests: list[str]) -> Model:
+    """Return the model with all captures in its provenance, or, when they are many, with one digest for all."""
+    files = tuple(file_text(name) for name in names)
+    absent = dict(model.absent)
+    kept = tuple(digest for digest in digests if digest)
+    if len(files) > MOST_NAMED_FILES:
+        absent["provenance.files"] = f"only {MOST_NAMED_FILES} of {len(files)} captures are named; one digest is of all"
+        files, kept = files[:MOST_NAMED_FILES], (combined_digest(kept),)
+    assert isinstance(model.provenance, FittedProvenance)
+    provenance = model.provenance.model_copy(update={"files": files, "digests": kept})
+    assert model.population is not None
+    count = model.population.sessions
+    return model.model_copy(
+        update={
+            "name": "population" if len(names) > 1 else model.name,
+            "description": f"{count} sessions of {len(names)} captures; the typical one is {model.description}",
+            "provenance": provenance,
+            "absent": absent,
+        }
+    )

@@ -1,0 +1,75 @@
+"""A law whose body and upper tail have forms of their own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.distributions.base import Distribution
+from trafficgen.units import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyAndTail(Distribution):
+    """Follows a body up to its largest value and a tail beyond, each with its share of the probability.
+
+    Attributes:
+        body: Law of the values up to the end of its support.
+        tail: Law of the values beyond that end.
+        tail_probability: Share of the tail, in (0, 1).
+    """
+
+    body: Distribution
+    tail: Distribution
+    tail_probability: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tail_probability < 1:
+            raise ValueError(f"the tail's probability must lie in (0, 1), got {self.tail_probability}")
+        end, start = self.body.support[1], self.tail.support[0]
+        if end > start + 1e-9 * abs(start):
+            raise ValueError(f"the tail starts at {start:g}, before the body ends at {end:g}")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value."""
+        return self.body.support[0], self.tail.support[1]
+
+    def cdf(self, value: npt.ArrayLike) -> FloatArray:
+        """Return P(X <= value)."""
+        return np.asarray(
+            (1 - self.tail_probability) * self.body.cdf(value) + self.tail_probability * self.tail.cdf(value)
+        )
+
+    def sf(self, value: npt.ArrayLike) -> FloatArray:
+        """Return P(X > value)."""
+        return np.asarray(
+            (1 - self.tail_probability) * self.body.sf(value) + self.tail_probability * self.tail.sf(value)
+        )
+
+    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
+        """Return the quantile of a probability in [0, 1]."""
+        return self.isf(1.0 - np.asarray(probability, dtype=np.float64))
+
+    def isf(self, probability: npt.ArrayLike) -> FloatArray:
+        """Return the value that is exceeded with a probability in [0, 1]."""
+        p = np.asarray(probability, dtype=np.float64)
+        q = self.tail_probability
+        in_body = self.body.isf(np.clip((p - q) / (1 - q), 0.0, 1.0))
+        return np.where(p < q, self.tail.isf(np.minimum(p / q, 1.0)), in_body)
+
+    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+        """Return E[X**order; low < X <= high]."""
+        q = self.tail_probability
+        body = self.body.partial_moment(order, low=low, high=high)
+        return (1 - q) * body + q * self.tail.partial_moment(order, low=low, high=high)
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,)."""
+        beyond = generator.random(count) < self.tail_probability
+        draws = self.body.sample(generator, count)
+        draws[beyond] = self.tail.sample(generator, int(np.count_nonzero(beyond)))
+        return draws

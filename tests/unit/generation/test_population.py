@@ -1,0 +1,177 @@
+"""Sessions of a population differ as its laws say, and are the same for any number of workers."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from trafficgen.generation import generate_sessions
+from trafficgen.generation.population import SessionSampler
+from trafficgen.models import (
+    Estimate,
+    Law,
+    Model,
+    Population,
+    PopulationLaw,
+    PopulationQuantity,
+    Prototype,
+    RankCorrelation,
+)
+from trafficgen.tables import PacketTable
+
+
+def law(median: float, deviation: float, unit: str, *, positive_share: float = 1.0) -> PopulationLaw:
+    params = {"s": deviation, "loc": 0.0, "scale": median}
+    estimate = Estimate(value=median, method="by hand")
+    return PopulationLaw(
+        law=Law.model_validate({"unit": unit, "family": "lognorm", "params": params, "observations": 1}),
+        median=estimate,
+        log_deviation=Estimate(value=deviation, method="by hand"),
+        sessions=20,
+        positive_share=positive_share,
+        error_share=0.0,
+        method="by hand",
+    )
+
+
+def with_population(*models: Model, correlation: float = 0.0, buffering_share: float = 1.0) -> Model:
+    """Return the first model with a population of which each model is a prototype of the same weight."""
+    laws: dict[PopulationQuantity, PopulationLaw] = {
+        "media_duration_s": law(20.0, 0.3, "s"),
+        "playout_rate_bps": law(300e3, 0.4, "bps"),
+        "buffering_duration_s": law(4.0, 0.2, "s"),
+        "buffering_ratio": law(2.0, 0.1, "1"),
+        "silence_s": law(1.0, 0.2, "s", positive_share=0.5),
+    }
+    pair = RankCorrelation(
+        first="playout_rate_bps",
+        second="media_duration_s",
+        normal_correlation=Estimate(value=correlation, method="by hand"),
+    )
+    prototypes = tuple(
+        Prototype(
+            name=f"{number}-{model.name}",
+            weight=1 / len(models),
+            group_rate_bps=100e3 * 9**number,
+            group_log_deviation=0.3,
+            buffering_share=buffering_share,
+            media_duration_s=max(stream.phases[-1].end_s for stream in model.streams),
+            buffering_duration_s=sum(
+                phase.duration_s for phase in model.streams[0].phases if phase.name == "buffering"
+            ),
+            playout_rate_bps=300e3,
+            streams=model.streams if number else None,
+        )
+        for number, model in enumerate(models)
+    )
+    population = Population(captures=20, sessions=20, laws=laws, dependence=(pair,), prototypes=prototypes)
+    return rated(models[0]).model_copy(update={"population": rated_prototypes(population)})
+
+
+def rated(model: Model) -> Model:
+    """Return a model whose phases have a rate, as fitted ones do."""
+    streams = tuple(
+        stream.model_copy(
+            update={"phases": tuple(phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases)}
+        )
+        for stream in model.streams
+    )
+    return model.model_copy(update={"streams": streams})
+
+
+def rated_prototypes(population: Population) -> Population:
+    prototypes = []
+    for prototype in population.prototypes:
+        streams = prototype.streams
+        if streams is not None:
+            streams = tuple(
+                stream.model_copy(
+                    update={"phases": tuple(phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases)}
+                )
+                for stream in streams
+            )
+        prototypes.append(prototype.model_copy(update={"streams": streams}))
+    return population.model_copy(update={"prototypes": tuple(prototypes)})
+
+
+def table_bytes(table: PacketTable) -> bytes:
+    sink = io.BytesIO()
+    for part in (table.packets, table.flows):
+        with pa.ipc.new_stream(sink, part.schema) as writer:
+            writer.write_table(part.combine_chunks())
+    return sink.getvalue()
+
+
+def test_any_number_of_workers_gives_the_same_bytes(udp_model: Model, mixed_model: Model) -> None:
+    model = with_population(udp_model, mixed_model)
+    made = [
+        table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0, workers=workers))
+        for workers in (1, 3)
+    ]
+    assert made[0] == made[1]
+
+
+def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(
+    udp_model: Model, mixed_model: Model
+) -> None:
+    table = generate_sessions(with_population(udp_model, mixed_model), sessions=12, seed=1, duration_s=8.0)
+    rows = table.flows.to_pylist()
+    assert [row["flow"] for row in rows] == list(range(len(rows)))
+    sessions = [row["session"] for row in rows]
+    assert sorted(set(sessions)) == list(range(12))
+    assert len({sessions.count(session) for session in range(12)}) > 1
+    for row in rows:
+        own = table.of_flows([row["flow"]])
+        assert row["packets_to_client"] == int(np.count_nonzero(own.to_client))
+
+
+def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
+    model = with_population(udp_model, correlation=-0.7)
+    assert model.population is not None
+    sampler = SessionSampler(model, model.population, seed=1, duration_s=None)
+    drawn = [sampler.drawn(session) for session in range(2000)]
+    rate = np.log([each.playout_rate_bps for each in drawn])
+    length = np.log([each.media_duration_s for each in drawn])
+    # 3.3 standard errors of 2000 draws.
+    assert rate.mean() == pytest.approx(np.log(300e3), abs=3.3 * 0.4 / 2000**0.5)
+    assert length.std() == pytest.approx(0.3, rel=3.3 / 4000**0.5)
+    assert np.corrcoef(rate, length)[0, 1] == pytest.approx(-0.7, abs=3.3 * 0.51 / 2000**0.5)
+    silent = np.array([each.silence_s == 0 for each in drawn])
+    assert silent.mean() == pytest.approx(0.5, abs=3.3 * 0.5 / 2000**0.5)
+
+
+def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:
+    model = with_population(udp_model)
+    assert model.population is not None
+    first, second = (SessionSampler(model, model.population, seed=9, duration_s=None) for _ in range(2))
+    assert [first.drawn(session) for session in range(5)] == [second.drawn(session) for session in (0, 1, 2, 3, 4)]
+    assert first.drawn(7) == second.drawn(7)
+
+
+def test_rates_come_from_the_prototype_that_is_near(udp_model: Model, rtp_model: Model) -> None:
+    model = with_population(udp_model, rtp_model)
+    assert model.population is not None
+    sampler = SessionSampler(model, model.population, seed=1, duration_s=None)
+    drawn = [sampler.drawn(session) for session in range(500)]
+    rates = [np.median([each.playout_rate_bps for each in drawn if each.prototype == number]) for number in (0, 1)]
+    assert rates[0] < 250e3
+    assert rates[1] > 350e3
+
+
+def test_a_length_that_is_asked_for_is_that_of_every_session(udp_model: Model) -> None:
+    table = generate_sessions(with_population(udp_model), sessions=5, seed=1, duration_s=9.0)
+    columns = table.flows.to_pydict()
+    last_s = np.array(columns["last_time_ns"]) / 1e9
+    assert np.all(last_s <= 9.0)
+    assert np.all(last_s > 8.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_sessions_buffer_as_often_as_their_group_does(udp_model: Model, share: float) -> None:
+    table = generate_sessions(with_population(udp_model, buffering_share=share), sessions=6, seed=4)
+    sessions = np.array(table.flows.to_pydict()["session"])[table.flow]
+    fast = np.array(table.column("phase").to_pylist(), dtype=object) == "buffering"
+    assert len(set(sessions[fast].tolist())) == round(6 * share)
