@@ -13,8 +13,8 @@ import trafficgen
 from trafficgen import errors
 from trafficgen.cli.app import app
 from trafficgen.export import TARGETS
-from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, SIGNALLING_SCHEMA
-from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, SIGNALLING_MEANINGS
+from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
 _GENERATED = "<!-- Made by `make docs` from the code; do not edit. -->"
 
@@ -186,6 +186,9 @@ def packet_table_page() -> str:
         f"Media are {', '.join(f'`{name}`' for name in MEDIA)}.",
         "## Signalling",
         _columns(SIGNALLING_SCHEMA, SIGNALLING_MEANINGS),
+        "## RTCP",
+        "Sender and receiver reports (RFC 3550), one row a reception block.",
+        _columns(RTCP_SCHEMA, RTCP_MEANINGS),
     )
 
 

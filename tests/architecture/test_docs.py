@@ -14,8 +14,8 @@ import typer
 from trafficgen import errors
 from trafficgen.cli.app import app
 from trafficgen.export import TARGETS
-from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, SIGNALLING_MEANINGS
+from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
+from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -103,6 +103,7 @@ def test_every_error_class_is_documented_and_drawn_in_the_tree() -> None:
         pytest.param(PACKET_SCHEMA.names, PACKET_MEANINGS, id="packets"),
         pytest.param(FLOW_SCHEMA.names, FLOW_MEANINGS, id="flows"),
         pytest.param(SIGNALLING_SCHEMA.names, SIGNALLING_MEANINGS, id="signalling"),
+        pytest.param(RTCP_SCHEMA.names, RTCP_MEANINGS, id="rtcp"),
     ],
 )
 def test_every_column_has_a_meaning(columns: list[str], meanings: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use trafficgen_core::flow::{Columns, FlowCounts, RtpSummary, CLOCK_CANDIDATES_HZ};
+use trafficgen_core::flow::{Columns, FlowCounts, RtcpReport, RtpSummary, CLOCK_CANDIDATES_HZ};
 
 /// A dictionary of arrays, one a column; `*_bits` are packed as Arrow packs booleans and validity.
 pub fn columns_to_python<'py>(py: Python<'py>, columns: Columns) -> PyResult<Bound<'py, PyDict>> {
@@ -90,5 +90,35 @@ pub fn summary_to_python<'py>(py: Python<'py>, stream: &RtpSummary) -> PyResult<
         by_clock.set_item(clock_hz, jitter_s)?;
     }
     result.set_item("jitter_s", by_clock)?;
+    Ok(result)
+}
+
+/// RTCP reports with the numbers of their flows: a dictionary of arrays, one entry a report; what a report does not hold is 0.
+pub fn reports_to_python<'py>(py: Python<'py>, reports: &[(u32, RtcpReport)]) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    macro_rules! set {
+        ($($key:literal => $of:expr),+ $(,)?) => {
+            $(result.set_item($key, reports.iter().map($of).collect::<Vec<_>>().into_pyarray(py))?;)+
+        };
+    }
+    set! {
+        "time_ns" => |(_, report)| report.time_ns,
+        "flow" => |(flow, _)| *flow,
+        "from_initiator" => |(_, report)| report.forward,
+        "reporter_ssrc" => |(_, report)| report.reporter,
+        "has_sender_info" => |(_, report)| report.sender.is_some(),
+        "ntp" => |(_, report)| report.sender.map_or(0, |sender| sender.ntp),
+        "rtp_timestamp" => |(_, report)| report.sender.map_or(0, |sender| sender.rtp_timestamp),
+        "sender_packets" => |(_, report)| report.sender.map_or(0, |sender| sender.packets),
+        "sender_bytes" => |(_, report)| report.sender.map_or(0, |sender| sender.payload_bytes),
+        "has_block" => |(_, report)| report.block.is_some(),
+        "ssrc" => |(_, report)| report.block.map_or(0, |block| block.ssrc),
+        "fraction_lost" => |(_, report)| report.block.map_or(0, |block| block.fraction_lost),
+        "cumulative_lost" => |(_, report)| report.block.map_or(0, |block| block.cumulative_lost),
+        "highest_sequence" => |(_, report)| report.block.map_or(0, |block| block.highest_sequence),
+        "jitter" => |(_, report)| report.block.map_or(0, |block| block.jitter),
+        "last_sender_report" => |(_, report)| report.block.map_or(0, |block| block.last_sender_report),
+        "delay_since_last" => |(_, report)| report.block.map_or(0, |block| block.delay_since_last),
+    }
     Ok(result)
 }

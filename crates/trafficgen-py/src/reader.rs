@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trafficgen_core::capture::{CaptureError, MergedReader};
 use trafficgen_core::flow::{initiators_are_clients, FlowCounts, FlowPlan, Ingest, IngestOptions};
 
-use crate::columns::{columns_to_python, counts_to_python, summary_to_python, texts_to_python};
+use crate::columns::{columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python};
 
 #[pyclass(module = "trafficgen._core._rust")]
 pub struct CaptureReader {
@@ -149,6 +149,15 @@ impl CaptureReader {
             }
         }
         Ok((texts, streams))
+    }
+
+    /// RTCP reports: a dictionary of arrays, one entry a report; call once, at the end.
+    fn rtcp_reports<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let reports = self.ingest.rtcp_reports();
+        let (_, meter) = self.ingest.flows();
+        let of_flows =
+            reports.into_iter().filter_map(|report| Some((meter.flow_at(report.key, report.time_ns)?, report)));
+        reports_to_python(py, &of_flows.collect::<Vec<_>>())
     }
 
     /// The next chunk of kept packets, or None. `numbers`: each flow's number in the flow table.

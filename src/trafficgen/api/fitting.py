@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
-from trafficgen.errors import CalibrationError
-from trafficgen.flows import heaviest_upload
+from trafficgen.errors import CalibrationError, CaptureWarning
+from trafficgen.flows import heaviest_upload, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
+from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
 
@@ -49,6 +51,7 @@ def fit(
     resegment: bool = True,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    receiver: Paths | None = None,
     player_log: str | Path | None = None,
     player_log_offset_s: float | None = None,
     progress: Progress | None = None,
@@ -64,6 +67,8 @@ def fit(
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        receiver: Captures of the same session at the other end of the path: packets are matched, the model is fitted to
+            what the sender sent and says what the path did to it. Which of the two is the sender's is found out.
         player_log: Log of the player of this session (JSON or CSV): it anchors the end of buffering, stalls and levels.
         player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the log's Unix time, or
             without one the capture's first packet.
@@ -94,6 +99,10 @@ def fit(
             digests=digests,
             seed=seed,
             resegment=resegment,
+            receiver=_other_end(
+                receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload, progress=progress
+            ),
+            receiver_files=[file_text(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
         )
     except CalibrationError as error:
@@ -105,6 +114,25 @@ def fit(
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
     )
+
+
+def _other_end(
+    receiver: Paths | None,
+    *,
+    decapsulate: bool,
+    idle_timeout_s: float | None,
+    upload: bool,
+    progress: Progress | None,
+) -> PacketTable | None:
+    """Return the packets of the second capture, in order of time; its oddities are not those of the fit."""
+    if receiver is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptureWarning)
+        table = read_packets(
+            receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress
+        ).sorted_by_time()
+    return turned_round(table) if upload else table
 
 
 def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) -> Fit:

@@ -7,35 +7,48 @@ from dataclasses import dataclass
 
 from trafficgen.calibration.anchoring import aligned
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
-from trafficgen.calibration.conditions import Loss, tcp_friendly_kbps
+from trafficgen.calibration.delay_trends import DelayTrends, delay_trends
 from trafficgen.calibration.dependence import Hurst, estimate_hurst
+from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.operational import Measures
+from trafficgen.calibration.pairing import Pairing, pair_sessions
 from trafficgen.calibration.phases import Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.player_log_files import read_player_log
 from trafficgen.calibration.rebuffering import Stall
+from trafficgen.calibration.restoration import Restoration, restore_source
 from trafficgen.calibration.summary import summarise
+from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps, tcp_friendly_kbps
 from trafficgen.flows import SessionView
 from trafficgen.models import Model
+from trafficgen.tables import PacketTable
 
 __all__ = [
     "Calibration",
+    "DelayTrends",
     "FittedSession",
     "Hurst",
     "Loss",
     "Measures",
+    "Pairing",
     "Phases",
     "PlayedLevels",
     "PlayerLog",
+    "Restoration",
     "SessionMeasures",
     "Stall",
     "aligned",
     "calibrate",
+    "delay_trends",
     "estimate_hurst",
     "find_phases",
     "fit_session",
+    "padhye_bps",
+    "pair_sessions",
     "played_levels",
     "read_player_log",
+    "restore_source",
+    "tcp_friendly_bps",
     "tcp_friendly_kbps",
 ]
 
@@ -66,6 +79,8 @@ def calibrate(
     digests: Sequence[str],
     seed: int = 0,
     resegment: bool = True,
+    receiver: PacketTable | None = None,
+    receiver_files: Sequence[str] = (),
     player_log: PlayerLog | None = None,
 ) -> Calibration:
     """Fit a model to one session of a capture.
@@ -74,17 +89,33 @@ def calibrate(
     least 1% of the media bytes becomes a stream with a packet process a phase: bursts where its gaps are of two kinds,
     else renewal. Laws have atoms and the family that BIC prefers; where none fits, a smoothed empirical law.
 
+    The model describes the source apart from the path: packets that RTP's numbers miss are put back, and where more
+    than 1% of a flow is missing, frames go back to the schedule of their timestamps; what TCP sends again is left out.
+    With a capture at the other end of the path (``receiver``) the packets of both are matched: the model is fitted to
+    the sender's (whichever of the two that turns out to be), loss, delays and reordering go into its conditions.
+
     Args:
         view: The session, from :func:`trafficgen.flows.choose_session`.
         files: Names of the capture files; the first one names the model.
         digests: ``sha256:`` digests of the files, empty where the input was a stream.
         seed: Seed of the resampling behind intervals and p-values.
         resegment: Whether segmentation-offload packets are cut to MTU size first.
+        receiver: All packets of a capture of the same session at the receiver, in order of time.
+        receiver_files: Names of its files.
         player_log: What the player said, aligned to the session: it anchors buffering, stalls and levels.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
-        CalibrationError: If a media flow is neither UDP nor TCP.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of something else.
     """
-    fitted = fit_session(view, files=files, digests=digests, seed=seed, undo_offload=resegment, player_log=player_log)
+    fitted = fit_session(
+        view,
+        files=files,
+        digests=digests,
+        seed=seed,
+        undo_offload=resegment,
+        receiver=receiver,
+        receiver_files=receiver_files,
+        player_log=player_log,
+    )
     return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings)

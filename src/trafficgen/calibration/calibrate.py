@@ -11,7 +11,7 @@ from typing import Literal, cast
 import numpy as np
 
 from trafficgen.calibration.anchoring import anchor_phases
-from trafficgen.calibration.conditions import Loss, find_loss, handshake_rtt_s
+from trafficgen.calibration.conditions import PathConditions, find_conditions
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.fractional_noise import rate_and_noise
 from trafficgen.calibration.level_association import LevelAssociation, associate
@@ -20,9 +20,12 @@ from trafficgen.calibration.long_range import LongRange, judge_long_range
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.operational import Measures, operational_measures
+from trafficgen.calibration.pairing import pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.rate_intervals import phase_rates
+from trafficgen.calibration.response import FoundResponse, find_response
+from trafficgen.calibration.restoration import restore_source
 from trafficgen.calibration.streams import FittedStreams, fit_streams
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import (
@@ -38,7 +41,6 @@ from trafficgen.flows import (
 from trafficgen.models import (
     LONGEST_S,
     Buffering,
-    CaptureConditions,
     Estimate,
     Facts,
     FittedProvenance,
@@ -50,6 +52,7 @@ from trafficgen.models import (
 )
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
@@ -63,7 +66,6 @@ _ANCHORED_METHOD = {
     "buffer_full": "player log: last media packet before its buffer was full; interval of one sample of the log",
     "playback_start": "player log: last media packet before the playback started",
 }
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ class SessionMeasures:
         packet_bytes: Law of the IP lengths in the playout.
         gap_s: Law of the gaps within flows in the playout.
         bursts_by_phase: Bursts of the session's media packets by name of the phase; None where there is no threshold.
-        loss: Loss seen in the capture.
-        rtt_s: Round-trip time of the TCP handshakes, s.
+        path: What the path of the capture was like: loss, round-trip time, delays, link rate.
+        response: How the source answers to congestion.
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
         long_range: Whether that is long memory, or something that looks like it.
         facts: Dispersion, autocorrelation and variance-time curve of the playout.
@@ -98,8 +100,8 @@ class SessionMeasures:
     packet_bytes: FittedLaw
     gap_s: FittedLaw
     bursts_by_phase: dict[str, Bursts] | None
-    loss: Loss | None
-    rtt_s: float | None
+    path: PathConditions
+    response: FoundResponse
     hurst: Hurst | None
     long_range: LongRange | None
     facts: Facts | None
@@ -128,18 +130,28 @@ def fit_session(
     digests: Sequence[str],
     seed: int,
     undo_offload: bool,
+    receiver: PacketTable | None = None,
+    receiver_files: Sequence[str] = (),
     player_log: PlayerLog | None = None,
 ) -> FittedSession:
     """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
-        CalibrationError: If a media flow is neither UDP nor TCP.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of something else.
     """
-    cut, tick_s = 0, s_from_ns(clock_tick_ns(view.media_time_ns))
+    cut = 0
     if undo_offload:
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
+        receiver = resegment(receiver)[0] if receiver is not None else None
+    pairing = None
+    if receiver is not None:
+        pairing = pair_sessions(view, receiver)
+        if pairing.swapped:
+            files, receiver_files, receiver = receiver_files, files, view.table
+        view = pairing.sender
+    tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
     packets = int(np.count_nonzero(view.media))
     if packets < _FEWEST_PACKETS or view.media_time_ns[0] == view.media_time_ns[-1]:
         raise TooFewObservationsError(
@@ -152,13 +164,29 @@ def fit_session(
         )
     _log.info("looking for phases in %d media packets", packets)
     phases = _phases(view, tick_s=tick_s, seed=seed, log=player_log)
-    streams = fit_streams(view, phases, tick_s=tick_s, seed=seed)
+    restored = restore_source(view)
+    sent_phases = (
+        phases if restored.method is None else _phases(restored.view, tick_s=tick_s, seed=seed, log=player_log)
+    )
+    streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
-    _log.info("measuring the session")
-    session = _measure(view, phases, streams, log=player_log, tick_s=tick_s, seed=seed)
-    model = _model(view, session, streams, files=files, digests=digests, seed=seed, cut=cut)
-    return FittedSession(model, session, _notes(streams, cut=cut))
+    _log.info("measuring the session and its path")
+    path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
+    session = _measure(view, phases, streams, path, log=player_log, tick_s=tick_s, seed=seed)
+    model = _model(
+        restored.view,
+        session,
+        streams,
+        sent_phases,
+        files=files,
+        receiver_files=receiver_files,
+        digests=digests,
+        seed=seed,
+        cut=cut,
+        restored=restored.method,
+    )
+    return FittedSession(model, session, _notes(streams, cut=cut, restored=restored.method))
 
 
 def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
@@ -167,9 +195,11 @@ def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | Non
     return phases if log is None else anchor_phases(phases, view, log)
 
 
-def _notes(streams: FittedStreams, *, cut: int) -> list[str]:
+def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[str]:
     warnings = list(streams.warnings)
     warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
+    if restored is not None:
+        warnings.append(f"the model describes what was sent, not what arrived: {restored}")
     if cut:
         warnings.append(f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before the fit")
     return warnings
@@ -179,6 +209,7 @@ def _measure(
     view: SessionView,
     phases: Phases,
     streams: FittedStreams,
+    path: PathConditions,
     *,
     log: PlayerLog | None,
     tick_s: float,
@@ -191,7 +222,6 @@ def _measure(
     playout = view.media & begun & (view.table.time_ns <= view.first_media_ns + ns_from_s(until_s))
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     gap_s = gap_s[playout[ends]]
-    loss, rtt_s = find_loss(view), handshake_rtt_s(view.table)
 
     def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
         generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
@@ -208,8 +238,8 @@ def _measure(
         packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
         gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
         bursts_by_phase=_bursts(view, playout, view.media & ~begun, phases, tick_s=tick_s),
-        loss=loss,
-        rtt_s=rtt_s,
+        path=path,
+        response=find_response(path.records, rtt_s=path.rtt_s),
         hurst=hurst,
         long_range=long_range,
         facts=facts,
@@ -217,7 +247,7 @@ def _measure(
         process=_playout_process(streams.streams[0]),
         levels=levels,
         association=None if levels is None else associate(view, levels),
-        measures=operational_measures(view, phases, rtt_s=rtt_s, loss=loss, log=log),
+        measures=operational_measures(view, phases, rtt_s=path.rtt_s, loss=path.loss, log=log),
         player_log=log,
         played_levels=_played_levels(view, log) if log else None,
     )
@@ -285,22 +315,21 @@ def _model(
     view: SessionView,
     session: SessionMeasures,
     streams: FittedStreams,
+    phases: Phases,
     *,
     files: Sequence[str],
+    receiver_files: Sequence[str],
     digests: Sequence[str],
     seed: int,
     cut: int,
+    restored: str | None,
 ) -> Model:
     names = tuple(PurePath(name).name for name in files)
-    absent = dict(streams.absent)
-    if session.rtt_s is None:
-        absent["provenance.conditions.rtt_s"] = "no complete TCP handshake in the capture"
-    if session.loss is None:
-        absent["provenance.conditions.loss_rate"] = "neither RTP nor TCP sequence numbers in the media flows"
-    if session.phases.buffering_end_s is None:
+    absent = {**streams.absent, **session.path.absent, **session.response.absent}
+    if phases.buffering_end_s is None:
         absent["buffering"] = "the start is not faster than the rest"
     absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
-    rates = phase_rates(view, session.phases, seed=seed)
+    rates = phase_rates(view, phases, seed=seed)
     return Model(
         name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
         description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
@@ -309,9 +338,11 @@ def _model(
             digests=tuple(digests),
             session=view.session,
             flows=tuple(streams.flows),
+            receiver_files=tuple(PurePath(name).name for name in receiver_files),
+            restored=restored,
             player_log=session.player_log.file if session.player_log else None,
             resegmented_packets=cut,
-            conditions=_conditions(session),
+            conditions=session.path.conditions,
             software=f"trafficgen {software_version()}",
             seed=seed,
             date=run_date(),
@@ -319,10 +350,11 @@ def _model(
         startup=Startup(
             silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
         ),
-        buffering=_buffering(session.phases, rates[0]),
-        playout=_playout(session.phases, rates[1]),
+        buffering=_buffering(phases, rates[0]),
+        playout=_playout(phases, rates[1]),
         streams=tuple(streams.streams),
         facts=session.facts,
+        response=session.response.response,
         absent=absent,
     )
 
@@ -344,29 +376,4 @@ def _playout(phases: Phases, rate: Estimate) -> Playout:
     return Playout(
         duration_s=Estimate(value=until_s - phases.playout_start_s, method=method),
         rate_bps=rate,
-    )
-
-
-def _conditions(session: SessionMeasures) -> CaptureConditions:
-    loss = session.loss
-    return CaptureConditions(
-        rtt_s=Estimate(value=session.rtt_s, method="median of TCP handshakes, SYN to first ACK")
-        if session.rtt_s is not None
-        else None,
-        loss_rate=_share(loss) if loss else None,
-        mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
-        loss_source=cast(Literal["rtp", "tcp"], loss.source) if loss else None,
-    )
-
-
-def _share(loss: Loss) -> Estimate:
-    """Return a share with its 95% interval (Wilson 1927, the sample reduced by the mean run of losses)."""
-    n, p = loss.packets / (loss.mean_burst_packets or 1.0), loss.rate
-    centre = (p + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * float(np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))) / (1 + _Z**2 / n)
-    return Estimate(
-        value=p,
-        low=max(0.0, min(p, centre - half)),
-        high=min(1.0, max(p, centre + half)),
-        method="share of packets; Wilson interval, runs of losses counted as one",
     )

@@ -1,85 +1,130 @@
-"""Conditions of the capture, apart from the source: round-trip time and loss; and the bound they set."""
+"""Conditions of the capture, apart from the source: loss, round-trip time, delays and the rate of the narrow link."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from trafficgen.flows import SessionView, extend_sequence, rtp_loss
+from trafficgen.calibration.delay_trends import INCREASING, delay_trends
+from trafficgen.calibration.link_rate import estimate_link_rate
+from trafficgen.calibration.loss_measures import Loss, loss_of_runs, runs_of, wilson
+from trafficgen.calibration.pairing import Pairing
+from trafficgen.calibration.path_records import PathRecords, path_records
+from trafficgen.calibration.restoration import repeated_packets
+from trafficgen.calibration.round_trips import is_beside_server, round_trip
+from trafficgen.calibration.rtcp_measures import RtcpMeasures, rtcp_measures
+from trafficgen.flows import SessionView, rtp_loss
+from trafficgen.models import CaptureConditions, DelayRange, Estimate
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray, kbps_from_bps, s_from_ns
 
-_SYN, _ACK = 0x02, 0x10
-#: CCZ-F1: size of a packet of the bound.
-_BOUND_PACKET_BYTES = 1500
-_SEQUENCE_SPACE_BITS = 32
+_FEWEST_DELAYS = 100
+#: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent every 20 to 40 ms.
+_TREND_STEP_PACKETS = 8
 
 
 @dataclass(frozen=True)
-class Loss:
-    """Loss seen in a capture.
+class PathConditions:
+    """What the path of a capture was like.
 
     Attributes:
-        rate: Lost / expected packets, or retransmitted / all data packets.
-        mean_burst_packets: Mean run of consecutive ones, or None where there are none.
-        source: ``"rtp"`` or ``"tcp"``.
-        packets: What the rate is relative to.
+        conditions: The part of the model.
+        loss: Loss with where it was counted from; None where nothing tells.
+        rtt_s: Round-trip time, s; None where nothing tells.
+        records: What became of each media packet; None where nothing tells.
+        absent: Field of the conditions -> why it is null.
     """
 
-    rate: float
-    mean_burst_packets: float | None
-    source: str
-    packets: int
+    conditions: CaptureConditions
+    loss: Loss | None
+    rtt_s: float | None
+    records: PathRecords | None
+    absent: dict[str, str] = field(default_factory=dict)
 
 
-def handshake_rtt_s(table: PacketTable) -> float | None:
-    """Return the median round-trip time of the TCP handshakes, s, or None where there is none.
+def find_conditions(
+    view: SessionView, *, pairing: Pairing | None, receiver: PacketTable | None, tick_s: float, seed: int
+) -> PathConditions:
+    """Return the conditions of a session's capture.
 
-    From the client's SYN to its first ACK after the SYN/ACK is one round trip wherever the capture was taken.
-    Handshakes with a repeated SYN are left out (Karn's rule).
+    Args:
+        view: The session as captured.
+        pairing: Its packets at both ends of the path, where there are two captures.
+        receiver: All packets of the capture at the receiver, where there are two.
+        tick_s: Granularity of the clock, s.
+        seed: Seed of the resampling behind intervals.
     """
-    if "tcp_flags" not in table.packets.column_names:
-        return None
-    flags = np.where(table.known("tcp_flags"), table.values("tcp_flags"), 0).astype(np.uint8)
-    syn = (flags & (_SYN | _ACK)) == _SYN
-    answer = ((flags & (_SYN | _ACK)) == (_SYN | _ACK)) & table.to_client
-    times = []
-    for flow in np.unique(table.flow[syn & ~table.to_client]):
-        mine = table.flow == flow
-        rtt_s = _one_handshake_s(table, syn & mine & ~table.to_client, answer & mine, mine & ~table.to_client, flags)
-        if rtt_s is not None:
-            times.append(rtt_s)
-    return float(np.median(times)) if times else None
+    rtcp = rtcp_measures(view)
+    loss = find_loss(view, pairing=pairing, rtcp=rtcp)
+    rtt = round_trip(view, rtcp)
+    records = path_records(view, pairing)
+    if receiver is None and is_beside_server(view.table):
+        link_bps, why_no_link = None, "the capture was taken beside the server, before the path"
+    else:
+        link_bps, why_no_link = estimate_link_rate(
+            view.table if receiver is None else receiver,
+            session=view.session,
+            tick_s=tick_s,
+            seed=seed,
+            has_loss=loss is not None and loss.rate > 0,
+        )
+    queueing = _queueing(records)
+    conditions = CaptureConditions(
+        rtt_s=rtt,
+        loss_rate=loss.estimate() if loss else None,
+        mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
+        loss_source=loss.source if loss else None,
+        loss_model=loss.model if loss else None,
+        jitter_s=rtcp.jitter_s,
+        queueing_delay_s=queueing,
+        link_rate_bps=link_bps,
+        **_of_pair(pairing),
+    )
+    absent = {
+        "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
+        "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
+        "queueing_delay_s": "neither RTP timestamps nor a second capture tell when packets were sent",
+        "link_rate_bps": why_no_link,
+    }
+    known = {name for name in absent if getattr(conditions, name) is not None}
+    return PathConditions(
+        conditions=conditions,
+        loss=loss,
+        rtt_s=rtt.value if rtt else None,
+        records=records,
+        absent={f"provenance.conditions.{name}": why for name, why in absent.items() if name not in known},
+    )
 
 
-def _one_handshake_s(
-    table: PacketTable, syn: BoolArray, answer: BoolArray, to_server: BoolArray, flags: npt.NDArray[np.uint8]
-) -> float | None:
-    asked, answered = np.flatnonzero(syn), np.flatnonzero(answer)
-    if asked.size != 1 or answered.size != 1 or answered[0] < asked[0]:
-        return None
-    after = np.flatnonzero(to_server[answered[0] :] & ((flags[answered[0] :] & (_SYN | _ACK)) == _ACK))
-    if after.size == 0:
-        return None
-    return s_from_ns(int(table.time_ns[answered[0] + after[0]] - table.time_ns[asked[0]]))
+def find_loss(view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None) -> Loss | None:
+    """Return the loss of the media flows: of a pair of captures, else by RTP numbers, TCP repeats or RTCP reports.
 
-
-def find_loss(view: SessionView) -> Loss | None:
-    """Return the loss of the media flows: from RTP sequence numbers, else from TCP retransmissions, else None.
-
-    Numbers on less than half of the media bytes say nothing about the session.
+    Numbers on less than half of the media bytes say nothing about the session. Where RTP misses nothing but the
+    receiver reports loss, the capture was taken before the path and the reports are taken.
     """
-    if not _carries_half(view, "rtp_sequence"):
-        return _tcp_loss(view) if _carries_half(view, "tcp_sequence") else None
+    if pairing is not None:
+        runs = runs_of(pairing.is_lost) if pairing.are_told_apart else np.array([pairing.lost], dtype=np.int64)
+        found = loss_of_runs(runs[runs > 0], packets=pairing.is_lost.size, source="pair")
+        if pairing.are_told_apart:
+            return found
+        low, high = wilson(found.rate, found.packets)
+        return Loss(found.rate, None, "pair", found.packets, low, high)
+    of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
+    reported = rtcp.loss if rtcp is not None else None
+    if of_rtp is not None:
+        return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
+    if _carries_half(view, "tcp_sequence"):
+        return _tcp_loss(view)
+    return reported
+
+
+def _rtp_loss(view: SessionView) -> Loss | None:
     counted = [found for found in rtp_loss(view.table, view.media) if found.expected > 1]
-    if counted:
-        expected = sum(found.expected for found in counted)
-        runs = np.concatenate([found.lost_runs for found in counted])
-        mean_run = float(runs.mean()) if runs.size else None
-        return Loss(sum(found.lost for found in counted) / expected, mean_run, "rtp", expected)
-    return _tcp_loss(view)
+    if not counted:
+        return None
+    expected = sum(found.expected for found in counted)
+    runs = np.concatenate([found.lost_runs for found in counted])
+    return loss_of_runs(runs, packets=expected, source="rtp")
 
 
 def _carries_half(view: SessionView, column: str) -> bool:
@@ -89,39 +134,45 @@ def _carries_half(view: SessionView, column: str) -> bool:
 
 
 def _tcp_loss(view: SessionView) -> Loss | None:
-    """Return the share of data packets to the client that repeat data, and their mean run."""
-    data = view.media & view.table.known("tcp_sequence")
-    if not data.any():
+    """Return the share of data packets to the client that end at or below the highest number seen, and their runs."""
+    parts = repeated_packets(view)
+    if not parts:
         return None
-    sequence = view.table.values("tcp_sequence").astype(np.int64)
-    again_parts = []
-    for flow in view.media_flows:
-        rows = np.flatnonzero(data & (view.table.flow == flow))
-        if rows.size:
-            again_parts.append(_repeats(sequence[rows], view.table.payload_bytes[rows]))
-    again = np.concatenate(again_parts)
-    edges = np.diff(np.concatenate(([False], again, [False])).astype(np.int8))
-    runs = np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
-    mean_run = float(runs.mean()) if runs.size else None
-    return Loss(float(again.mean()), mean_run, "tcp", int(again.size))
+    runs = np.concatenate([runs_of(part) for part in parts])
+    return loss_of_runs(runs, packets=sum(part.size for part in parts), source="tcp")
 
 
-def _repeats(sequence: IntArray, payload_bytes: IntArray) -> BoolArray:
-    """Return which packets of one flow end at or below the highest sequence number seen before."""
-    end = extend_sequence(sequence, bits=_SEQUENCE_SPACE_BITS) + payload_bytes
-    highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
-    repeats: BoolArray = end <= highest_before
-    return repeats
-
-
-def tcp_friendly_kbps(*, rtt_s: float | None, loss_rate: float | None) -> float | None:
-    """Return the TCP-friendly bound 1.5 sqrt(2/3) s / (R sqrt(p)) of 1500-byte packets, kbit/s (CCZ-F1).
-
-    Args:
-        rtt_s: Round-trip time R, s.
-        loss_rate: Loss p; without loss there is no bound.
-    """
-    if not rtt_s or not loss_rate:
+def _queueing(records: PathRecords | None) -> DelayRange | None:
+    if records is None:
         return None
-    bound_bytes_per_s = 1.5 * np.sqrt(2 / 3) * _BOUND_PACKET_BYTES / (rtt_s * np.sqrt(loss_rate))
-    return kbps_from_bps(float(bound_bytes_per_s) * BITS_PER_BYTE)
+    delay_s = records.delay_s[~np.isnan(records.delay_s)]
+    if delay_s.size < _FEWEST_DELAYS:
+        return None
+    trends = delay_trends(delay_s, step_packets=_TREND_STEP_PACKETS)
+    median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
+    return DelayRange(
+        median=median,
+        p95=p95,
+        largest=largest,
+        increasing_share=trends.share(INCREASING) if trends.trend.size else None,
+        method=f"{records.source}; above the line below all delays (Moon, Skelly, Towsley 1999)",
+    )
+
+
+def _of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
+    """Return what only two captures tell."""
+    if pairing is None or not pairing.are_told_apart:
+        return {}
+    came = pairing.is_lost.size - pairing.lost
+    low, high = wilson(pairing.reordered / came, came)
+    line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
+    return {
+        "one_way_delay_s": Estimate(value=pairing.least_delay_s, method=line),
+        "clock_skew": Estimate(value=pairing.skew, method="slope of that line; 0 where the least delays wander"),
+        "reordered_share": Estimate(
+            value=pairing.reordered / came,
+            low=low,
+            high=high,
+            method=f"share of {came} packets; Wilson interval",
+        ),
+    }

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.conditions import Loss, tcp_friendly_kbps
+from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.player_log import PlayerLog
+from trafficgen.calibration.tcp_models import tcp_friendly_kbps
 from trafficgen.flows import SessionView, mean_rate_kbps, sliding_mean_rates_kbps
 from trafficgen.units import ns_from_s, s_from_ns
 

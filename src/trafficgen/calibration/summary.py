@@ -10,6 +10,7 @@ from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
 from trafficgen.calibration.rate_state_summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts
 from trafficgen.models import Law, ModulatedProcess, PacketProcess
+from trafficgen.units import kbps_from_bps
 
 Json = dict[str, object]
 
@@ -35,6 +36,7 @@ def summarise(fitted: FittedSession) -> Json:
             "steady_playout_rate_kbps": session.measures.steady_playout_rate_kbps,
             "ratio": session.measures.ratio,
             "tcp_friendly_kbps": session.measures.tcp_friendly_kbps,
+            "friendliness": _friendliness(session),
             "play_s": session.measures.play_s,
             "buffering_period_s": session.measures.buffering_period_s,
             "buffering_period_until": session.measures.buffering_period_until,
@@ -42,6 +44,8 @@ def summarise(fitted: FittedSession) -> Json:
             "absent": dict(session.measures.absent),
         },
         "player_log": _player_log(session),
+        "conditions": _conditions(session),
+        "response": _response(session),
         "warnings": fitted.warnings,
     }
 
@@ -158,10 +162,41 @@ def _burst_means(bursts: Bursts) -> Json:
 
 
 def _loss(session: SessionMeasures) -> Json | None:
-    loss = session.loss
+    loss = session.path.loss
     if loss is None:
         return None
-    return {"rate": loss.rate, "mean_burst_packets": loss.mean_burst_packets, "source": loss.source}
+    return {
+        "rate": loss.rate,
+        "mean_burst_packets": loss.mean_burst_packets,
+        "source": loss.source,
+        "low": loss.low,
+        "high": loss.high,
+        "model": loss.model.model_dump(mode="json") if loss.model else None,
+    }
+
+
+def _conditions(session: SessionMeasures) -> Json:
+    return session.path.conditions.model_dump(mode="json")
+
+
+def _response(session: SessionMeasures) -> Json:
+    return session.response.response.model_dump(mode="json", exclude={"friendliness"})
+
+
+def _friendliness(session: SessionMeasures) -> Json | None:
+    """Return the source's rate beside TCP's: shares of the intervals, and the bounds over the whole, kbit/s."""
+    found = session.response.response.friendliness
+    if found is None:
+        return None
+    return {
+        "interval_s": found.interval_s,
+        "intervals": found.intervals,
+        "above_bound_share": found.above_bound.value,
+        "above_padhye_share": found.above_padhye.value,
+        "median_ratio_to_padhye": found.median_ratio,
+        "bound_kbps": kbps_from_bps(found.overall_bound_bps),
+        "padhye_kbps": kbps_from_bps(found.overall_padhye_bps),
+    }
 
 
 def _dependence(session: SessionMeasures) -> Json:

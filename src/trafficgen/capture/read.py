@@ -74,6 +74,7 @@ def read_capture(
         flows=found.flows,
         origin_ns=found.start_time_ns,
         signalling=found.signalling,
+        rtcp=found.rtcp,
         notes={"files": list(found.files)},
     )
     if found.out_of_order:

@@ -16,7 +16,7 @@ from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
-from trafficgen.tables import FLOW_SCHEMA, SIGNALLING_SCHEMA, RtpStreamCount
+from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
 #: Called now and then with bytes read so far and in all (None where that is not known, as of a pipe).
@@ -40,6 +40,7 @@ class CaptureScan:
         flows: Flow table, most frame bytes first; each flow is a session of its own, its media not yet told.
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
+        rtcp: RTCP reports.
         rtcp_flows: Numbers of the flows that are RTCP.
         out_of_order: Whether a packet's time lies before that of an earlier one.
         warnings: What was odd, one sentence each.
@@ -55,6 +56,7 @@ class CaptureScan:
     flows: pa.Table
     rtp_streams: tuple[RtpStreamCount, ...]
     signalling: pa.Table
+    rtcp: pa.Table
     rtcp_flows: frozenset[int]
     out_of_order: bool
     warnings: tuple[str, ...]
@@ -133,6 +135,7 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         flows=_flow_table(found, numbers, streams, start_ns),
         rtp_streams=streams,
         signalling=_signalling_table(rows, found, numbers, start_ns),
+        rtcp=_rtcp_table(reader.rtcp_reports(), found, numbers, start_ns),
         rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
         out_of_order=counts["steps_back"] > 0,
         warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
@@ -280,3 +283,31 @@ def _signalling_table(
         for time_ns, old, forward, message in rows
     ]
     return pa.Table.from_pylist(columns, schema=SIGNALLING_SCHEMA)
+
+
+_OF_SENDERS = ("ntp", "rtp_timestamp", "sender_packets", "sender_bytes")
+
+
+def _rtcp_table(
+    reports: dict[str, npt.NDArray[np.generic]],
+    found: CapturedFlowsDict,
+    numbers: npt.NDArray[np.uint32],
+    start_ns: int,
+) -> pa.Table:
+    old = reports["flow"].astype(np.intp)
+    columns = {
+        **reports,
+        "time_ns": reports["time_ns"].astype(np.int64) - start_ns,
+        "flow": numbers[old],
+        "to_client": reports["from_initiator"].astype(np.bool_) != found["initiator_is_client"][old],
+    }
+    whose = {
+        name: reports["has_sender_info" if name in _OF_SENDERS else "has_block"].astype(np.bool_)
+        for name in RTCP_SCHEMA.names
+        if RTCP_SCHEMA.field(name).nullable
+    }
+    arrays = [
+        pa.array(columns[field.name], field.type, mask=~whose[field.name] if field.nullable else None)
+        for field in RTCP_SCHEMA
+    ]
+    return pa.Table.from_arrays(arrays, schema=RTCP_SCHEMA)

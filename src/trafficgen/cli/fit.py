@@ -41,6 +41,15 @@ def fit(
     flow: FlowChoice = None,
     session: SessionChoice = None,
     upload: Upload = False,
+    receiver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--receiver",
+            metavar="CAPTURE",
+            help="The same session captured at the other end of the path: packets are matched, the model is of what "
+            "was sent.",
+        ),
+    ] = None,
     seed: Seed = 0,
     resegment: Annotated[
         bool,
@@ -77,6 +86,8 @@ def fit(
         idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
     )
     if population or same_source or workers is not None:
+        if receiver:
+            raise typer.BadParameter("it belongs to one session, not to many captures", param_hint="--receiver")
         how = Together(
             population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
         )
@@ -87,6 +98,7 @@ def fit(
         fitted = trafficgen.fit(
             captures,
             flow=flow,
+            receiver=receiver,
             player_log=player_log,
             player_log_offset_s=player_log_offset,
             progress=progress,
@@ -112,8 +124,7 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     for name, law in (("packet size, bytes", summary["packet_bytes"]), ("packet gap, s", summary["gap_s"])):
         _render_law(name, law)
     _render_bursts(summary["bursts"])
-    if summary["loss"] is not None:
-        print(f"loss       {summary['loss']['rate']:.3%} ({summary['loss']['source']})")
+    _render_path(summary)
     dependence = summary["dependence"]
     if dependence["hurst"] is not None:
         low, high = number(dependence["hurst_low"]), number(dependence["hurst_high"])
@@ -174,6 +185,20 @@ def _render_phases(phases: dict[str, Any]) -> None:
         print(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
     if phases["end"] is not None:
         print(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
+
+
+def _render_path(summary: dict[str, Any]) -> None:
+    loss, conditions, response = summary["loss"], summary["conditions"], summary["response"]
+    if loss is not None:
+        print(f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}] ({loss['source']})")
+    if conditions["rtt_s"] is not None:
+        print(f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})")
+    queueing = conditions["queueing_delay_s"]
+    if queueing is not None:
+        print(f"queueing   median {number(queueing['median'])} s, largest {number(queueing['largest'])} s")
+    if conditions["link_rate_bps"] is not None:
+        print(f"link       {number(kbps_from_bps(conditions['link_rate_bps']['value']))} kbps")
+    print(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
 
 
 def _render_law(name: str, law: dict[str, Any] | None) -> None:

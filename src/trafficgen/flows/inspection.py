@@ -265,8 +265,8 @@ def _with_measured_flows(
     if renumber:
         column = packets.schema.get_field_index("flow")
         packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
-    signalling = table.signalling if not renumber else table.signalling.slice(0, 0)
-    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes)
+    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
+    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
     return measured_table, order
 
 

@@ -32,6 +32,7 @@ def turned_round(table: PacketTable) -> PacketTable:
         packets=_inverted(table.packets),
         flows=turned_round_flows(table.flows),
         signalling=_inverted(table.signalling),
+        rtcp=_inverted(table.rtcp),
     )
 
 

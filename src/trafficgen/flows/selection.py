@@ -41,6 +41,12 @@ class SessionView:
         """Number of the flow that carries most IP bytes of media."""
         return self.media_flows[0]
 
+    def clock_hz(self, flow: int) -> int | None:
+        """Return the RTP timestamp clock of a flow, Hz; None where it is not known."""
+        (place,) = np.flatnonzero(self.table.flows.column("flow").to_numpy() == flow)
+        clock_hz: int | None = self.table.flows.column("clock_hz")[int(place)].as_py()
+        return clock_hz
+
     @cached_property
     def media(self) -> BoolArray:
         """Where a packet of ``table`` is a media packet, shape (n,)."""

@@ -19,6 +19,7 @@ from trafficgen.models.population import (
     RankCorrelation,
 )
 from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
+from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
 from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
     LONGEST_S,
@@ -52,6 +53,8 @@ __all__ = [
     "BurstDependence",
     "BurstProcess",
     "CaptureConditions",
+    "CongestionResponse",
+    "DelayRange",
     "DispersionOfIntervals",
     "Estimate",
     "Facts",
@@ -61,11 +64,13 @@ __all__ = [
     "FractionalNoiseProcess",
     "FrameProcess",
     "FrameType",
+    "Friendliness",
     "GoodnessOfFit",
     "GroupDistance",
     "GroupOfPictures",
     "LadderRung",
     "Law",
+    "LossModel",
     "MmppProcess",
     "MmppState",
     "Model",
@@ -93,6 +98,7 @@ __all__ = [
     "RenewalProcess",
     "ResponseCurve",
     "ResponseKind",
+    "ResponsePoint",
     "RtpFormat",
     "ScoreSpectrum",
     "SemiMarkovProcess",

@@ -11,6 +11,7 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import Facts
 from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
+from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
 
 SCHEMA_VERSION = "1.0"
@@ -28,7 +29,24 @@ class CaptureConditions(ModelPart):
     mean_loss_burst_packets: float | None = Field(
         default=None, ge=1, description="Mean run of consecutive lost packets."
     )
-    loss_source: Literal["rtp", "tcp"] | None = Field(default=None, description="What the loss was counted from.")
+    loss_source: Literal["rtp", "tcp", "rtcp", "pair"] | None = Field(
+        default=None, description="What the loss was counted from."
+    )
+    loss_model: LossModel | None = Field(default=None, description="Law of the runs of lost packets.")
+    jitter_s: Estimate | None = Field(default=None, description="Interarrival jitter of RTCP reports, s.")
+    queueing_delay_s: DelayRange | None = Field(default=None, description="One-way delay above the least, s.")
+    one_way_delay_s: Estimate | None = Field(
+        default=None, description="Least delay from sender to receiver by their two clocks, offset included, s."
+    )
+    clock_skew: Estimate | None = Field(
+        default=None, description="How much faster the receiver's clock runs than the sender's, as a share."
+    )
+    reordered_share: Estimate | None = Field(
+        default=None, description="Packets that arrived after one sent later / packets that arrived."
+    )
+    link_rate_bps: Estimate | None = Field(
+        default=None, description="Rate of the narrow link, headers of the link layer included, bit/s."
+    )
 
 
 class FittedProvenance(ModelPart):
@@ -39,6 +57,12 @@ class FittedProvenance(ModelPart):
     digests: tuple[str, ...] = Field(description="sha256 of each file; empty where the input was a stream.")
     session: int = Field(ge=0, description="Session of the capture that was fitted.")
     flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
+    receiver_files: tuple[str, ...] = Field(
+        default=(), description="Captures at the receiver that were paired with these; only the path comes from them."
+    )
+    restored: str | None = Field(
+        default=None, description="What was done to get from what arrived to what was sent; null where nothing was."
+    )
     player_log: str | None = Field(
         default=None, description="Name of the player log that anchored the phases, without folders."
     )
@@ -201,6 +225,9 @@ class Model(ModelPart):
     playout: Playout = Field(description="Steady part.")
     streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
     facts: Facts | None = Field(default=None, description="Measured facts of the playout; they are not played.")
+    response: CongestionResponse | None = Field(
+        default=None, description="What the source does when the path is congested; null where it was not looked at."
+    )
     absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
     population: Population | None = Field(
         default=None,

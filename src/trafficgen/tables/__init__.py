@@ -9,6 +9,7 @@ from trafficgen.tables.packet import (
     PacketTable,
     check_columns,
 )
+from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.rtp_stream import RtpStreamCount
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 
@@ -19,10 +20,12 @@ __all__ = [
     "PACKET_SCHEMA",
     "PHASES",
     "REQUIRED_FIELDS",
+    "RTCP_SCHEMA",
     "SIGNALLING_SCHEMA",
     "PacketTable",
     "RtpStreamCount",
     "check_columns",
     "empty_flows",
+    "empty_rtcp",
     "empty_signalling",
 ]

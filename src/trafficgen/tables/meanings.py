@@ -1,4 +1,4 @@
-"""What each column of the packet, flow and signalling tables means, with its unit, in a sentence for people."""
+"""What each column of the packet, flow, signalling and RTCP tables means, with its unit, in a sentence for people."""
 
 from __future__ import annotations
 
@@ -60,4 +60,23 @@ SIGNALLING_MEANINGS = {
     "server_ports": "Ports of the server in the Transport header.",
     "interleaved_channels": "Channels of the Transport header when media travel in the RTSP connection.",
     "media_clocks": "Media, payload types and clocks (Hz) that a session description in the message declares.",
+}
+
+#: Column of :data:`~trafficgen.tables.rtcp.RTCP_SCHEMA` -> meaning.
+RTCP_MEANINGS = {
+    "time_ns": "Time of the packet, ns from the origin.",
+    "flow": "Flow that carries the report.",
+    "to_client": "Direction: whether it goes to the client.",
+    "reporter_ssrc": "RTP source of who reports.",
+    "ntp": "Sender's wall clock, 1/2^32 s since 1900; null, with the next three, in a receiver report.",
+    "rtp_timestamp": "The same instant in units of the RTP clock.",
+    "sender_packets": "RTP packets that it has sent.",
+    "sender_bytes": "RTP payload that it has sent, bytes.",
+    "ssrc": "RTP source that the block is about; null, with all that follow, where a report has no block.",
+    "fraction_lost": "Packets lost since the last report, in 1/256.",
+    "cumulative_lost": "Packets lost in all; duplicates make it negative.",
+    "highest_sequence": "Highest sequence number received, with its cycles.",
+    "jitter": "Interarrival jitter, in units of the RTP clock.",
+    "last_sender_report": "Middle 32 bits of the last sender report's NTP time (LSR); 0 where none came.",
+    "delay_since_last": "Time since then (DLSR), in 1/65536 s.",
 }

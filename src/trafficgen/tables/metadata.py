@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.tables.packet import PacketTable
+from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA
 
 #: Key of the object in a Parquet file's schema metadata.
@@ -25,6 +26,7 @@ def table_metadata(table: PacketTable) -> dict[str, object]:
         "arrival_null_means": "lost" if bool(table.known("arrival_ns").any()) else "unknown",
         "flows": table.flows.to_pydict(),
         "signalling": table.signalling.to_pydict(),
+        **({"rtcp": table.rtcp.to_pydict()} if table.rtcp.num_rows else {}),
         "notes": table.notes,
     }
 
@@ -42,8 +44,10 @@ def table_from_metadata(packets: pa.Table, metadata: dict[str, object]) -> Packe
         origin_ns, notes = metadata["origin_ns"], metadata["notes"]
         flows = pa.Table.from_pydict(metadata["flows"], schema=FLOW_SCHEMA)
         signalling = pa.Table.from_pydict(metadata["signalling"], schema=SIGNALLING_SCHEMA)
+        reports = metadata.get("rtcp")  # tables of version 1.0 did not have it
+        rtcp = empty_rtcp() if reports is None else pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)
     except (KeyError, TypeError, AttributeError, OverflowError, pa.ArrowException) as error:
         raise ValueError(f"metadata that does not fit ({error})") from error
     if not isinstance(origin_ns, int) or not isinstance(notes, dict):
         raise ValueError("metadata whose origin_ns is not a number or whose notes are not an object")
-    return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns, signalling=signalling, notes=notes)
+    return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns, signalling=signalling, notes=notes, rtcp=rtcp)

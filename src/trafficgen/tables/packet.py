@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
+from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -66,6 +67,7 @@ class PacketTable:
         origin_ns: Time of ``time_ns == 0`` since 1970-01-01 UTC, ns.
         signalling: Control messages (:data:`~trafficgen.tables.signalling.SIGNALLING_SCHEMA`).
         notes: Free facts about how the table was made (seed, model, warnings), JSON-compatible.
+        rtcp: Sender and receiver reports (:data:`~trafficgen.tables.rtcp.RTCP_SCHEMA`).
     """
 
     packets: pa.Table
@@ -73,11 +75,13 @@ class PacketTable:
     origin_ns: int = 0
     signalling: pa.Table = field(default_factory=empty_signalling)
     notes: dict[str, object] = field(default_factory=dict)
+    rtcp: pa.Table = field(default_factory=empty_rtcp)
 
     def __post_init__(self) -> None:
         check_columns(self.packets, PACKET_SCHEMA, required={f.name for f in REQUIRED_FIELDS})
         check_columns(self.flows, FLOW_SCHEMA, required=set(FLOW_SCHEMA.names))
         check_columns(self.signalling, SIGNALLING_SCHEMA, required=set(SIGNALLING_SCHEMA.names))
+        check_columns(self.rtcp, RTCP_SCHEMA, required=set(RTCP_SCHEMA.names))
 
     def __len__(self) -> int:
         return int(self.packets.num_rows)

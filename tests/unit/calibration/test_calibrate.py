@@ -187,7 +187,7 @@ def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(shared_capture:
     # 200 bytes each 20 ms
     assert summary["phases"]["playout"]["rate_kbps"] == pytest.approx(80, rel=0.001)
     assert summary["measures"]["ratio"] == pytest.approx(1, abs=0.01)
-    assert summary["loss"] == {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}
+    assert {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}.items() <= summary["loss"].items()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration import tcp_friendly_kbps
-from trafficgen.calibration.conditions import find_loss, handshake_rtt_s
+from trafficgen.calibration.conditions import find_loss
+from trafficgen.calibration.round_trips import handshake_rtt_s
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 

@@ -8,6 +8,7 @@ use super::columns::{Columns, FlowPlan};
 use super::measurement::{Measurement, Measuring, BATCH_ROWS};
 use super::meter::FlowMeter;
 use super::row::PacketRow;
+use super::rtcp::{RtcpReport, RtcpReports};
 use super::rtsp::{InterleavedChannel, RtspFollower, RtspMessage};
 
 /// IP packets longer than this were not on an Ethernet as they are: offload, or a larger MTU.
@@ -64,6 +65,7 @@ pub struct Ingest {
     assembly: FlowAssembly,
     measuring: Measuring,
     rtsp: RtspFollower,
+    rtcp: RtcpReports,
     counts: Counts,
     batch: Vec<PacketRow>,
     window_rows: usize,
@@ -81,6 +83,7 @@ impl Ingest {
             assembly: FlowAssembly::default(),
             measuring: Measuring::new(measurement),
             rtsp: RtspFollower::default(),
+            rtcp: RtcpReports::default(),
             counts: Counts::default(),
             batch: Vec::with_capacity(BATCH_ROWS),
             window_rows: BATCH_ROWS,
@@ -106,6 +109,9 @@ impl Ingest {
             match decode(&record, self.decapsulate, &mut packet) {
                 Ok(()) => {
                     let row = row_of(&record, &packet, time_ns, &mut self.assembly, &mut self.rtsp);
+                    if row.is(PacketRow::RTCP) {
+                        self.rtcp.packet(&row, packet.payload);
+                    }
                     self.counts.ip_packets += 1;
                     if row.ip_bytes > USUAL_MTU_BYTES {
                         self.counts.above_mtu += 1;
@@ -167,6 +173,11 @@ impl Ingest {
     /// RTSP messages and interleaved channels; call once, at the end.
     pub fn signalling(&mut self) -> (Vec<RtspMessage>, Vec<InterleavedChannel>) {
         self.rtsp.finish()
+    }
+
+    /// RTCP reports in order of time; call once, at the end.
+    pub fn rtcp_reports(&mut self) -> Vec<RtcpReport> {
+        self.rtcp.finish()
     }
 
     /// The next chunk of the kept table, in the order of the files; `None` when all are taken.

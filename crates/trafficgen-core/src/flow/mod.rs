@@ -7,6 +7,7 @@ mod ingest;
 mod measurement;
 mod meter;
 mod row;
+mod rtcp;
 mod rtp;
 mod rtsp;
 
@@ -16,5 +17,6 @@ pub use direction::initiators_are_clients;
 pub use ingest::{Counts, Ingest, IngestOptions};
 pub use meter::{FlowCounts, FlowMeter};
 pub use row::PacketRow;
+pub use rtcp::{ReceptionBlock, RtcpReport, SenderInfo};
 pub use rtp::{RtpStream, RtpSummary, CLOCK_CANDIDATES_HZ};
 pub use rtsp::{InterleavedChannel, RtspMessage};

@@ -1,0 +1,130 @@
+"""Loss of a capture with its interval, and the two laws of its runs: Bernoulli and Gilbert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.models import Estimate, LossModel
+from trafficgen.units import BoolArray, IntArray
+
+LossSource = Literal["rtp", "tcp", "rtcp", "pair"]
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Loss seen in a capture.
+
+    Attributes:
+        rate: Lost / expected packets, or repeated / all data packets.
+        mean_burst_packets: Mean run of consecutive ones; None where there are none, or only totals are known.
+        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports or a pair of captures.
+        packets: What the rate is relative to.
+        low: Lower end of the 95% interval of the rate.
+        high: Upper end of it.
+        model: Law of the runs; None where they are not known or there is no loss.
+    """
+
+    rate: float
+    mean_burst_packets: float | None
+    source: LossSource
+    packets: int
+    low: float = 0.0
+    high: float = 1.0
+    model: LossModel | None = None
+
+    def estimate(self) -> Estimate:
+        """Return the rate with its interval."""
+        return Estimate(
+            value=self.rate, low=self.low, high=self.high, method=f"share of {self.packets} packets; {_METHOD}"
+        )
+
+
+_METHOD = "Wilson interval, as many independent packets as the runs of losses leave"
+
+
+def loss_of_runs(lost_runs: IntArray, *, packets: int, source: LossSource, stretches: int = 1) -> Loss:
+    """Return the loss of a sequence of packets from the lengths of its runs of lost ones.
+
+    The two-state chain of Gilbert (1960) loses every packet of its bad state: with n_01 runs of loss among n_0 packets
+    that came, P(good to bad) is n_01 / n_0 and P(bad to good) is runs / lost, both maximum likelihood. Independent
+    loss (Bernoulli) is the case in which the two add up to 1. The interval of the rate is Wilson's (1927) for as many
+    independent packets as the chain's correlation rho = 1 - sum of the two leaves, n (1 - rho) / (1 + rho); without
+    evidence for runs (BIC) rho is 0.
+
+    Args:
+        lost_runs: Lengths of the runs of lost packets, shape (r,).
+        packets: Packets in all, lost ones included, > 0.
+        source: What it was counted from.
+        stretches: Sequences that were pooled: each may begin with a loss that no good packet precedes.
+    """
+    lost, runs = int(lost_runs.sum()), int(lost_runs.size)
+    came = packets - lost
+    rate = lost / packets
+    if not runs:
+        low, high = wilson(0.0, packets)
+        return Loss(0.0, None, source, packets, low, high)
+    to_bad, to_good = min(1.0, runs / max(came, 1)), runs / lost
+    bernoulli_bic, gilbert_bic = _bics(runs=runs, lost=lost, came=came)
+    has_runs = gilbert_bic < bernoulli_bic and came > 0
+    rho = min(0.999, max(0.0, 1 - to_bad - to_good)) if has_runs else 0.0
+    low, high = wilson(rate, max(1.0, packets * (1 - rho) / (1 + rho)))
+    model = LossModel(
+        kind="gilbert" if has_runs else "bernoulli",
+        good_to_bad=_share(to_bad, max(came, 1)),
+        bad_to_good=_share(to_good, lost),
+        mean_burst_packets=_mean_run(to_good, lost),
+        delta_bic=float(abs(bernoulli_bic - gilbert_bic)),
+    )
+    return Loss(rate, lost / runs, source, packets, low, high, model)
+
+
+def runs_of(flags: BoolArray) -> IntArray:
+    """Return the lengths of the runs of true values, shape (r,)."""
+    edges = np.diff(np.concatenate(([False], flags, [False])).astype(np.int8))
+    return np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
+    """Return the 95% interval of a share of ``n`` independent trials (Wilson 1927)."""
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * float(np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))) / (1 + _Z**2 / n)
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
+
+
+def _share(value: float, n: int) -> Estimate:
+    low, high = wilson(value, n)
+    return Estimate(value=value, low=low, high=high, method="share of transitions; Wilson interval")
+
+
+def _mean_run(to_good: float, lost: int) -> Estimate:
+    low, high = wilson(to_good, lost)
+    return Estimate(
+        value=1 / to_good,
+        low=1 / high,
+        high=1 / low,
+        method="mean run of lost packets; interval of 1 / P(bad to good)",
+    )
+
+
+def _bics(*, runs: int, lost: int, came: int) -> tuple[float, float]:
+    """Return the BIC of independent loss and of the Gilbert chain, on the same transitions."""
+    n = lost + came
+    log_n = float(np.log(n))
+    bernoulli = _log_likelihood(lost, n)
+    gilbert = _log_likelihood(min(runs, came), max(came, 1)) + _log_likelihood(runs, lost)
+    return log_n - 2 * bernoulli, 2 * log_n - 2 * gilbert
+
+
+def _log_likelihood(successes: int, trials: int) -> float:
+    """Return the log-likelihood of so many successes at their own share."""
+    failures = trials - successes
+    total = 0.0
+    if successes:
+        total += successes * float(np.log(successes / trials))
+    if failures:
+        total += failures * float(np.log(failures / trials))
+    return total

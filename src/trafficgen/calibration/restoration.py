@@ -1,0 +1,192 @@
+"""What the source sent, restored from what arrived: lost RTP packets put back, queueing undone, repeats left out.
+
+A model describes the source, so it must not hold what the path did to its packets. RTP says enough to tell the two
+apart: sequence numbers count what was sent, timestamps say when. TCP says which bytes are sent again. Plain UDP says
+nothing, and stays as it was captured.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen.calibration.rtp_schedule import SentPackets, restore_rtp
+from trafficgen.flows import SessionView, extend_sequence, rtp_loss
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, IntArray
+
+#: From this loss of one of its RTP flows on a session counts as congested: its queueing is undone, not only its loss.
+CONGESTED_LOSS = 0.01
+#: RTP sources with fewer packets say nothing about congestion.
+_FEWEST_PACKETS = 100
+_SEQUENCE_SPACE_BITS = 32
+_RTP_SEQUENCES, _RTP_TIMESTAMPS = 1 << 16, 1 << 32
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """A session as it was sent, and what was done to get there.
+
+    Attributes:
+        view: The session; the one that was given where nothing was done.
+        inserted: Lost RTP packets put back.
+        retimed: RTP packets moved from their arrival to the time at which they were sent.
+        repeats: TCP packets left out because they only repeat data.
+        method: What was done, in words; None where nothing was.
+    """
+
+    view: SessionView
+    inserted: int = 0
+    retimed: int = 0
+    repeats: int = 0
+    method: str | None = None
+
+
+def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS) -> Restoration:
+    """Return a session as its source sent it, as far as RTP and TCP tell.
+
+    - RTP: each number missing between the first and the highest is put back, with a timestamp and a size as its frame
+      and its neighbours have. Where a flow lost at least ``congested_loss`` of its packets the path is taken to have
+      queued those of the whole session: frames go back to the schedule of their timestamps (see
+      :func:`trafficgen.calibration.rtp_schedule.restore_rtp`).
+    - TCP: packets all of whose data had come before are left out.
+
+    Args:
+        view: The session as captured at the receiver (a capture of the sender comes out as it went in).
+        congested_loss: Share of lost packets of a flow from which on its queueing is undone, 0 to 1.
+    """
+    table = view.table
+    again = repeats_of(view)
+    keep = ~again
+    is_congested = any(
+        found.lost >= congested_loss * found.expected
+        for found in rtp_loss(table, view.media)
+        if found.expected >= _FEWEST_PACKETS
+    )
+    parts: list[tuple[IntArray, SentPackets]] = []
+    for flow in view.media_flows:
+        of_flow = np.flatnonzero(view.media & (table.flow == flow) & table.known("rtp_sequence"))
+        if not of_flow.size:
+            continue
+        ssrc = table.values("rtp_ssrc")[of_flow]
+        for source in np.unique(ssrc):
+            rows = of_flow[ssrc == source]
+            sent = restore_rtp(table, rows, clock_hz=view.clock_hz(flow), undo_queueing=is_congested)
+            if sent is not None:
+                keep[rows] = False
+                parts.append((rows, sent))
+    repeats = int(np.count_nonzero(again))
+    if not parts and not repeats:
+        return Restoration(view)
+    restored = _rebuilt(table, keep, parts)
+    inserted = sum(int(np.count_nonzero(sent.is_lost)) for _, sent in parts)
+    retimed = sum(rows.size for rows, sent in parts if sent.is_retimed)
+    said = [
+        f"{inserted} lost RTP packets put back" if inserted else "",
+        f"{retimed} RTP packets put back to the schedule of their timestamps" if retimed else "",
+        f"{repeats} repeated TCP packets left out" if repeats else "",
+    ]
+    return Restoration(
+        view=replace(view, table=restored),
+        inserted=inserted,
+        retimed=retimed,
+        repeats=repeats,
+        method="; ".join(text for text in said if text),
+    )
+
+
+def repeats_of(view: SessionView) -> BoolArray:
+    """Return which packets of a session's table are TCP media packets all of whose data had come before, shape (n,)."""
+    again = np.zeros(len(view.table), dtype=np.bool_)
+    for rows, start, end in _byte_ranges(view):
+        again[rows] = repeated_ranges(start, end)
+    return again
+
+
+def repeated_packets(view: SessionView) -> list[BoolArray]:
+    """Return, for each TCP media flow, which of its packets end at or below the highest number seen before them.
+
+    At the sender these are what it sends again; at the receiver what filled a hole, or came twice.
+    """
+    found = []
+    for _, _, end in _byte_ranges(view):
+        highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
+        found.append(end <= highest_before)
+    return found
+
+
+def _byte_ranges(view: SessionView) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Yield rows, first byte and end of the media packets of each TCP flow, in order of time."""
+    table = view.table
+    data = view.media & table.known("tcp_sequence")
+    sequence = table.values("tcp_sequence").astype(np.int64)
+    for flow in view.media_flows:
+        rows = np.flatnonzero(data & (table.flow == flow))
+        if rows.size:
+            start = extend_sequence(sequence[rows], bits=_SEQUENCE_SPACE_BITS)
+            yield rows, start, start + table.payload_bytes[rows]
+
+
+def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
+    """Return which ranges of bytes lie wholly within earlier ones, shape (n,).
+
+    Args:
+        start: First byte of each packet, in order of time, shape (n,).
+        end: Byte after its last one, shape (n,).
+    """
+    highest_before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
+    again = np.zeros(start.size, dtype=np.bool_)
+    hole_starts: list[int] = []  # bytes below the highest one that never came: disjoint, ascending
+    hole_ends: list[int] = []
+    # Only packets that do not begin where the highest one ended have to be looked at one by one: they are few.
+    for index in np.flatnonzero(start != highest_before).tolist():
+        first, after = int(start[index]), int(end[index])
+        if first > highest_before[index]:
+            if index:
+                hole_starts.append(int(highest_before[index]))
+                hole_ends.append(first)
+            continue
+        low, high = bisect_right(hole_ends, first), bisect_left(hole_starts, after)
+        again[index] = low >= high and after <= highest_before[index]
+        if low < high:
+            left = [(hole_starts[low], first)] if hole_starts[low] < first else []
+            right = [(after, hole_ends[high - 1])] if after < hole_ends[high - 1] else []
+            hole_starts[low:high] = [hole[0] for hole in left + right]
+            hole_ends[low:high] = [hole[1] for hole in left + right]
+    return again
+
+
+def _rebuilt(table: PacketTable, keep: BoolArray, parts: list[tuple[IntArray, SentPackets]]) -> PacketTable:
+    """Return the table with the rows that are kept and the restored ones, in order of time."""
+    kept = np.flatnonzero(keep)
+    source = np.concatenate([kept, *(sent.like for _, sent in parts)])
+    packets = table.packets.take(pa.array(source))
+    header_bytes = (table.ip_bytes - table.payload_bytes)[source]
+    link_bytes = (table.frame_bytes - table.ip_bytes)[source]
+    ip_bytes = np.concatenate([table.ip_bytes[kept], *(sent.ip_bytes for _, sent in parts)])
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        "time_ns": np.concatenate([table.time_ns[kept], *(sent.time_ns for _, sent in parts)]),
+        "ip_bytes": ip_bytes,
+        "frame_bytes": ip_bytes + link_bytes,
+        "payload_bytes": ip_bytes - header_bytes,
+    }
+    of_rtp: dict[str, list[npt.NDArray[np.generic]]] = {
+        "rtp_sequence": [sent.sequence % _RTP_SEQUENCES for _, sent in parts],
+        "rtp_timestamp": [sent.timestamp % _RTP_TIMESTAMPS for _, sent in parts],
+        "rtp_marker": [sent.marker for _, sent in parts],
+    }
+    for name, values in of_rtp.items() if parts else ():
+        columns[name] = np.concatenate([table.values(name)[kept], *values])
+    for name, column in columns.items():
+        place = packets.schema.get_field_index(name)
+        kind = packets.schema.field(place)
+        missing = np.asarray(packets.column(name).is_null().to_numpy(), dtype=np.bool_)
+        typed = column.astype(kind.type.to_pandas_dtype())
+        array = pa.array(typed, kind.type, mask=missing if missing.any() else None)
+        packets = packets.set_column(place, kind, array)
+    return replace(table, packets=packets).sorted_by_time()
