@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -39,6 +39,8 @@ _SCALE_RANGE = (1e-4, 10.0)
 _COARSE_POINTS, _FINE_TURNS = 25, 4
 #: Likelihood ratios: the 95% and the 99.9% point of chi-squared with one degree of freedom.
 _SIGNIFICANT, _CONTRADICTED = 3.84, 10.83
+#: Where the bins of the source may begin within ours, as a share of a bin.
+_BIN_OFFSETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 #: Daubechies' wavelet with two vanishing moments (1988), which is blind to a linear trend.
 _ROOT = np.sqrt(3.0)
@@ -75,8 +77,8 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     with white noise beside it, by their likelihood (they are taken as independent; each octave's sum is then in
     proportion to a chi-squared variable). The fit starts at the first octave from which on it is not rejected. White
     noise has the variance that was given, unless the octaves contradict it (a likelihood ratio at the 0.1% level);
-    where none was given, its variance is free if that fits better than none (at the 5% level). The interval is that of
-    the profile likelihood, cut to [0, 1].
+    where they cannot tell, the interval reaches over both readings. Where none was given, its variance is free if that
+    fits better than none (at the 5% level). The interval is that of the profile likelihood, cut to [0, 1].
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
@@ -94,17 +96,59 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
         return None
     known = None if noise_variance is None else noise_variance / float(series.var())
     energy, counts = energy / float(series.var()), counts / _CORRELATED
-    fits = (
-        _fit_octaves(energy, counts, start, known)
-        for start in range(_FIRST_OCTAVE - 1, energy.size - _FEWEST_OCTAVES + 1)
-    )
-    fit = next((fit for fit in fits if fit.p_value > _LEVEL), None)
-    if fit is None:
-        fit = _fit_octaves(energy, counts, energy.size - _FEWEST_OCTAVES, known)
+    evidence = 0.0 if known is None else _evidence_of_noise(energy, counts, known)
+    fit = _first_fit(energy, counts, known if evidence >= 0 else None)
+    if known is not None and abs(evidence) < _CONTRADICTED:
+        fit = _either(fit, _first_fit(energy, counts, None if evidence >= 0 else known))
     if (fit.value <= 0 and fit.high < _NO_MEMORY) or fit.low >= 1:
         return None
     low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
     return Hurst(value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise))
+
+
+def _first_fit(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
+    """Return the fit from the first octave from which on it is not rejected, else from the last possible one."""
+    last = energy.size - _FEWEST_OCTAVES
+    fits = (_fit_octaves(energy, counts, start, known) for start in range(_FIRST_OCTAVE - 1, last + 1))
+    return next((fit for fit in fits if fit.p_value > _LEVEL), None) or _fit_octaves(energy, counts, last, known)
+
+
+def _either(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
+    """Return the likelier of two fits with an interval that reaches over those of both."""
+    return replace(likelier, low=min(likelier.low, other.low), high=max(likelier.high, other.high))
+
+
+def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> float:
+    """Return twice the log-likelihood ratio of white noise of a known variance in a series to none, by all octaves.
+
+    Packets at random places in their bins need not come in random numbers: a source may draw the numbers. The finest
+    octaves, which depend too much on where bins begin to tell H, tell that: both sides are taken at the offset of the
+    bins that makes them likeliest.
+    """
+    shape = octave_energies(energy.size)
+    without, given = -np.inf, -np.inf
+    for offset in _BIN_OFFSETS:
+        seen = shape * _offset_gain(energy.size, offset)
+        without = max(without, float(_profile(energy, counts, seen, None)[0].max()))
+        noisy, _ = _profile(energy, counts, seen, _noisy(seen, known), _SCALE_RANGE)
+        given = max(given, float(noisy.max()))
+    return 2 * (given - without)
+
+
+def _noisy(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray]:
+    """Return the energies of scaled fractional noise with white noise beside it, by the scale."""
+    return lambda scale: scale * shape + known
+
+
+def _offset_gain(octaves: int, offset: float) -> FloatArray:
+    """Return how much of the energy of an octave is left when the bins of a rate begin at this share of a bin.
+
+    Each bin then holds so much of one value and the rest of the next: a filter whose gain is 1 - 2 f (1 - f)
+    (1 - cos w), here averaged over the octave's band.
+    """
+    edges = np.pi / 2.0 ** np.arange(octaves + 1)
+    mean_cosine = (np.sin(edges[:-1]) - np.sin(edges[1:])) / (edges[:-1] - edges[1:])
+    return np.asarray(1 - 2 * offset * (1 - offset) * (1 - mean_cosine))
 
 
 @dataclass(frozen=True)
@@ -124,7 +168,7 @@ def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: floa
     best, _ = _profile(energy, counts, shape, None)
     noise, parameters, beyond = 0.0, 2, _SIGNIFICANT if known is None else _CONTRADICTED
     if known is not None and known > 0:
-        given, _ = _profile(energy, counts, shape, lambda scale: scale * shape + known, _SCALE_RANGE)
+        given, _ = _profile(energy, counts, shape, _noisy(shape, known), _SCALE_RANGE)
         # Noise that was measured is there, unless the octaves clearly contradict it. Where white noise is all that
         # there is, though, nothing is left that could have a memory beside it.
         white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])

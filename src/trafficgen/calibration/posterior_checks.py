@@ -93,8 +93,7 @@ def check_process(
         process: The fitted process.
         packets: The packets of the phase.
         generator_of: Gives the random streams.
-        independent: Whether the process has rates that are independent from bin to bin: then chance is no larger than
-            for independent samples.
+        independent: Whether chance counts for no more than for rates that are independent from bin to bin.
     """
     measured = _facts(packets.time_ns, packets.ip_bytes, packets)
     played = playable(process)

@@ -59,7 +59,8 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
             if proposal is None:
                 continue
             fitted.append(proposal)
-            checks.append(check_process(proposal.process, packets, generator_of=generator_of))
+            varies = propose in _VARYING
+            checks.append(check_process(proposal.process, packets, generator_of=generator_of, independent=not varies))
             passed = checks[-1].passed or (propose in _PROVEN and _is_tolerable(checks[-1]))
             if passed and checks[-1].score < checks[best].score:
                 best = len(fitted) - 1
@@ -193,6 +194,9 @@ Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
 #: Processes that pass a test of their own before they are proposed: they need not pass the check, which has few bins of
 #: 10 s, but must be better than independent gaps and not far beyond chance in any rate.
 _PROVEN: tuple[Propose, ...] = (propose_mmpp, propose_rate_states)
+#: Processes of which sessions truly differ from one another, since a few long states or slow swings make up each. Of
+#: the others, sessions that differ much are a sign of laws that do not hold together.
+_VARYING: tuple[Propose, ...] = (*_PROVEN, propose_fgn)
 _TOLERABLE = 1.5
 _TOLERABLE_SLACK = 0.02
 #: Processes are tried in this order, those with fewer assumptions and numbers first.

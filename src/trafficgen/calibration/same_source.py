@@ -176,7 +176,8 @@ def _classified(
     evidence = [_in_words(curve) for curve in curves]
     falls = [curve for curve in curves if _high(curve) < 1 and curve.end_to_end.value < _LESS]
     if not falls:
-        if all(_low(curve) > _HARDLY_LESS for curve in curves):
+        told = [curve for curve in curves if _low(curve) > _HARDLY_LESS]
+        if told and all(curve.end_to_end.value > _HARDLY_LESS for curve in curves):
             return "unresponsive", [*evidence, f"the rate keeps more than {_HARDLY_LESS:.0%} whatever the path does"]
         return "unknown", [*evidence, "the intervals hold both no answer and a fall of the rate: give more captures"]
     for name, found in (("thinning", _thins(used)), ("level_switching", _levels(used))):
