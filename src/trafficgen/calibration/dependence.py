@@ -311,6 +311,8 @@ def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -
         half_bins: Bytes of half bins, two for each bin, shape (2 * bins,) or more.
         bins: Number of bins.
     """
+    if half_bins.size < 2:
+        return 0.0
     halves = half_bins[: half_bins.size // 2 * 2].reshape(-1, 2)
     difference = float(np.mean((halves[:, 0] - halves[:, 1]) ** 2))
     return min(difference, float(np.dot(ip_bytes, ip_bytes)) / bins)

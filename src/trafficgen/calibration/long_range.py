@@ -132,8 +132,10 @@ def find_levels(series: FloatArray) -> FloatArray:
 def _best_split(series: FloatArray, shortest: int) -> tuple[float, int]:
     """Return the largest share of the variance that one split explains, and where it is."""
     count = series.size
+    if count < 2 * shortest:
+        return 0.0, 0
     total = float(np.sum((series - series.mean()) ** 2))
-    if count < 2 * shortest or total == 0:
+    if total == 0:
         return 0.0, 0
     left = np.arange(shortest, count - shortest + 1)
     below = np.cumsum(series - series.mean())[left - 1]
@@ -151,8 +153,10 @@ def without_levels(series: FloatArray, levels: FloatArray) -> FloatArray:
 
 def has_strict_period(series: FloatArray) -> bool:
     """Return whether one frequency has much of the variance, far beyond those around it."""
+    if series.size // 2 + 1 <= 2 * _SURROUNDINGS:
+        return False
     power = np.abs(np.fft.rfft(series - series.mean())) ** 2
-    if power.size <= 2 * _SURROUNDINGS or float(power.sum()) == 0:
+    if float(power.sum()) == 0:
         return False
     row = int(power[_SURROUNDINGS:].argmax()) + _SURROUNDINGS
     peak = float(power[row - 1 : row + 2].sum())

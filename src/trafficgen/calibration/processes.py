@@ -38,8 +38,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
 
     First come bursts where a threshold was found in the stream's gaps, else independent gaps (renewal). A process
     passes when sessions that it plays differ from the packets, in rates at several scales and their autocorrelation, no
-    more than from one another. Where it fails, the others are fitted in order of their complexity; where all fail, the
-    one that comes closest is taken.
+    more than from one another. Where it fails, the others are fitted in order of their complexity until one passes;
+    where all fail, the one that comes closest is taken. Fractional noise is tried even after rate states passed: two
+    states follow many a swinging rate, and the nearer of the two is taken.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -51,22 +52,21 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         return simple
     fitted = [simple]
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
-    best = 0
-    if not checks[0].passed:
-        for propose in _PROPOSALS:
-            _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
-            proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
-            if proposal is None:
-                continue
-            fitted.append(proposal)
-            varies = propose in _VARYING
-            checks.append(check_process(proposal.process, packets, generator_of=generator_of, independent=not varies))
-            passed = checks[-1].passed or (propose in _PROVEN and _is_tolerable(checks[-1]))
-            if passed and checks[-1].score < checks[best].score:
-                best = len(fitted) - 1
-                break
-            if checks[-1].score < _CLEARLY_BETTER * checks[best].score:
-                best = len(fitted) - 1
+    best, settled = 0, checks[0].passed
+    for propose in _PROPOSALS:
+        if settled and not (best and propose is propose_fgn):
+            continue
+        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
+        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
+        if proposal is None:
+            continue
+        varies = propose in _VARYING
+        check = check_process(proposal.process, packets, generator_of=generator_of, independent=not varies)
+        fitted.append(proposal)
+        checks.append(check)
+        passed = check.passed or (propose in _PROVEN and _is_tolerable(check))
+        if check.score < (1.0 if passed else _CLEARLY_BETTER) * checks[best].score:
+            best, settled = len(fitted) - 1, passed
     return replace(fitted[best], choice=_choice(fitted, checks, best))
 
 
@@ -202,8 +202,8 @@ _TOLERABLE_SLACK = 0.02
 #: Processes are tried in this order, those with fewer assumptions and numbers first.
 _PROPOSALS: tuple[Propose, ...] = (
     *_PROVEN,
-    propose_frames,
     propose_fgn,
+    propose_frames,
     propose_dependent_bursts,
     propose_pauses,
     propose_modulated,

@@ -158,6 +158,15 @@ class PacketTable:
         """Return the packets of some flows; the flow table stays."""
         return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
 
+    def on_clock(self, tick_ns: int) -> PacketTable:
+        """Return the table with times as a clock reads them that counts whole ticks from the first packet on."""
+        if len(self) == 0:
+            return self
+        first = int(self.time_ns[0])
+        ticks = first + (self.time_ns - first) // tick_ns * tick_ns
+        place = self.packets.schema.get_field_index("time_ns")
+        return replace(self, packets=self.packets.set_column(place, self.packets.schema.field(place), pa.array(ticks)))
+
     def sorted_by_time(self) -> PacketTable:
         """Return the table in order of time; packets with equal times keep their order."""
         if len(self) < 2 or bool(np.all(np.diff(self.time_ns) >= 0)):

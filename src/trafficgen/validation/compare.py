@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from trafficgen.flows import SessionView, resegment
+from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.baselines import BASELINES, baseline_view
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
@@ -20,6 +20,8 @@ from trafficgen.validation.metrics import (
 #: Baselines that draw anything are the median of this many runs.
 _RUNS = 5
 _WITHOUT_DRAWS = ("cbr",)
+#: Clocks up to this granularity, that of most captures, are taken as they are.
+_FINE_TICK_NS = 1000
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ def compare_tables(
     """
     reference, cut_in_reference = _without_offload(reference) if undo_offload else (reference, 0)
     candidate, cut_in_candidate = _without_offload(candidate) if undo_offload else (candidate, 0)
+    tick_ns = clock_tick_ns(reference.media_time_ns)
+    candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
 
@@ -94,7 +98,7 @@ def compare_tables(
     baselines = {}
     for name in BASELINES:
         runs = range(1 if name in _WITHOUT_DRAWS else _RUNS)
-        views = (baseline_view(reference, name=name, seed=seed, run=run) for run in runs)
+        views = (_by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns) for run in runs)
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
@@ -109,6 +113,17 @@ def compare_tables(
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
     )
+
+
+def _by_clock(view: SessionView, tick_ns: int) -> SessionView:
+    """Return a session as a clock of this granularity would have seen it.
+
+    A reference that was captured in milliseconds has gaps of whole milliseconds; what a candidate does between the
+    ticks was there to be seen on one side only.
+    """
+    if tick_ns <= _FINE_TICK_NS:
+        return view
+    return replace(view, table=view.table.on_clock(tick_ns))
 
 
 def _without_offload(view: SessionView) -> tuple[SessionView, int]:

@@ -188,3 +188,15 @@ def test_baseline_that_lacks_a_metric_is_neither_beaten_nor_tied(view_of: ViewOf
     assert math.isnan(spacing["ks"])
     assert comparison.flat()["burst_spacing_s.ks"] == 0.0
     assert "cbr" not in comparison.wins["burst_spacing_s.ks"] + comparison.ties["burst_spacing_s.ks"]
+
+
+def test_a_candidate_is_read_by_the_clock_of_a_coarse_reference(view_of: ViewOf) -> None:
+    generator = np.random.default_rng(3)
+    first, second = (np.cumsum(generator.exponential(0.004, 4000)) for _ in range(2))
+    sizes = np.full(4000, 500)
+    fine, coarse = view_of((first, sizes)), view_of((np.floor(first * 1000) / 1000, sizes))
+    candidate = view_of((second, sizes))
+    # 1.63 is the 1% point of the Kolmogorov distribution; without the clock, gaps between the ticks of 1 ms, a quarter
+    # of the mean gap, would put the distributions 0.2 apart.
+    assert compare_tables(fine, candidate).flat()["gap_s.ks"] < 1.63 * math.sqrt(2 / 4000)
+    assert compare_tables(coarse, candidate).flat()["gap_s.ks"] < 1.63 * math.sqrt(2 / 4000)
