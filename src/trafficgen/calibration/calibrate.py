@@ -19,6 +19,7 @@ from trafficgen.calibration.levels import Levels, find_levels
 from trafficgen.calibration.long_range import LongRange, judge_long_range
 from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.pairing import pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
@@ -186,7 +187,7 @@ def fit_session(
         cut=cut,
         restored=restored.method,
     )
-    return FittedSession(model, session, _notes(streams, cut=cut, restored=restored.method))
+    return FittedSession(compact_model(model), session, _notes(streams, cut=cut, restored=restored.method))
 
 
 def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:

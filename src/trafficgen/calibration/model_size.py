@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from trafficgen.models import Law, Model, Phase, QuantilePoint, Stream, dump_model, with_laws
 
 #: Model files stay below 64 kB; the names of a corpus's files need some of it.
 LARGEST_MODEL_BYTES = 56_000
+#: That of one session may fill it.
+MOST_BYTES = 62_000
 _POINTS = 24
+#: Alternatives and points that the laws keep, step by step.
+_STEPS = ((5, 64), (3, 64), (1, 64), (1, 48), (1, 36), (1, 28), (1, 20), (1, 14), (0, 10))
+_TINY = 1e-300
 
 
 def model_bytes(model: Model) -> int:
@@ -39,21 +46,45 @@ def _compact(law: Law) -> Law:
             "low": {},
             "high": {},
             "log_likelihood": None,
-            "quantiles": _thinned(law.quantiles),
+            "quantiles": _thinned(law.quantiles, _POINTS),
         }
     )
 
 
-def _thinned(points: tuple[QuantilePoint, ...]) -> tuple[QuantilePoint, ...]:
-    """Return the points that matter most, dropped one by one where that moves the mean least."""
-    if len(points) <= _POINTS:
-        return points
+def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
+    """Return a model whose file has no more than so many bytes, the same where it already is.
+
+    Alternatives that lost by most go first, then points of smoothed empirical laws.
+
+    Args:
+        model: The model.
+        most_bytes: Largest size of the file. A model that cannot be made so small comes back as small as it gets.
+    """
+    for alternatives, points in _STEPS:
+        if model_bytes(model) <= most_bytes:
+            break
+        model = with_laws(model, partial(_smaller, alternatives=alternatives, points=points))
+    return model
+
+
+def _smaller(law: Law, *, alternatives: int, points: int) -> Law:
+    if len(law.alternatives) <= alternatives and len(law.quantiles) <= points:
+        return law
+    return law.model_copy(
+        update={"alternatives": law.alternatives[:alternatives], "quantiles": _thinned(law.quantiles, points)}
+    )
+
+
+def _thinned(points: tuple[QuantilePoint, ...], most: int) -> tuple[QuantilePoint, ...]:
+    """Return the points that matter most, dropped one by one where that changes distribution and mean least."""
     p = np.array([point.p for point in points])
     value = np.array([point.value for point in points])
     kept = np.arange(p.size)
-    while kept.size > _POINTS:
+    while kept.size > most:
         at, v = p[kept], value[kept]
-        straight = v[:-2] + (v[2:] - v[:-2]) * (at[1:-1] - at[:-2]) / np.maximum(at[2:] - at[:-2], 1e-12)
-        moved = np.abs(straight - v[1:-1]) * (at[2:] - at[:-2])
-        kept = np.delete(kept, int(np.argmin(moved)) + 1)
+        rise, run = at[2:] - at[:-2], v[2:] - v[:-2]
+        moved = np.abs(v[:-2] + run * (at[1:-1] - at[:-2]) / np.maximum(rise, _TINY) - v[1:-1]) * rise / 2
+        lifted = np.abs(at[:-2] + rise * (v[1:-1] - v[:-2]) / np.maximum(run, _TINY) - at[1:-1])
+        mean = float(np.sum(np.diff(at) * (v[1:] + v[:-1]) / 2))
+        kept = np.delete(kept, int(np.argmin(moved / max(abs(mean), _TINY) + lifted)) + 1)
     return tuple(points[row] for row in kept)

@@ -11,7 +11,7 @@ from trafficgen.calibration.path_intervals import PathIntervals, path_intervals
 from trafficgen.calibration.response_curve import Observations, response_curve
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import SessionView
-from trafficgen.models import Model, PathCondition, PooledResponse, ResponseCurve, ResponseKind
+from trafficgen.models import FittedProvenance, Model, PathCondition, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.units import FloatArray
 
 #: Intervals are at least this long, and a capture has at least this many where it is long enough.
@@ -66,9 +66,9 @@ class SourceCapture:
     @property
     def link_rate_bps(self) -> float | None:
         """Rate of the narrow link as the fit of the capture found it, bit/s."""
-        conditions = getattr(self.model.provenance, "conditions", None)
-        estimate = getattr(conditions, "link_rate_bps", None)
-        return None if estimate is None else float(estimate.value)
+        provenance = self.model.provenance
+        estimate = provenance.conditions.link_rate_bps if isinstance(provenance, FittedProvenance) else None
+        return None if estimate is None else estimate.value
 
 
 def combine_captures(captures: Sequence[SourceCapture]) -> Model:

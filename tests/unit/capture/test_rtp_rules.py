@@ -80,7 +80,8 @@ def test_random_bytes_are_not_rtp(made: SimpleNamespace, payloads: list[bytes]) 
     progress = [struct.unpack(">H", payload[2:4])[0] for payload in payloads]
     steps = [(after - before) % 65_536 for before, after in itertools.pairwise(progress)]
     consistent = sum(step < 3000 or step >= 64_536 for step in steps)
-    if len(payloads) >= 5 and consistent >= 0.7 * len(steps):
+    # The reader counts from the highest number, not from the last one: a step may be progress to one of them alone.
+    if len(payloads) >= 5 and consistent >= 0.5 * len(steps):
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "random.pcap"
