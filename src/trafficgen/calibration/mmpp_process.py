@@ -38,6 +38,8 @@ _GAPS_OF_THREE = 8000
 _ITERATIONS_OF_THREE = 30
 #: Sojourns with fewer packets on average are not seen one by one.
 _PACKETS_OF_LEVEL = 30.0
+#: Nor are shorter ones: the units of a plateau mix them into levels in between.
+_SHORTEST_LEVEL_S = 2.0
 _STEP = 1e-3
 _RENEWAL_FAMILIES: tuple[Family, ...] = ("expon", "lognorm", "gamma", "weibull_min", "pareto")
 _Z = 1.959963984540054
@@ -128,7 +130,8 @@ def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None
 
 def _agrees_with_levels(packets: PhasePackets, fit: MmppFit) -> bool:
     """Return whether levels that can be seen one by one are as many as the states, with exponential dwells."""
-    if float((fit.rate_per_s * fit.mean_sojourn_s).min()) < _PACKETS_OF_LEVEL:
+    seen = float((fit.rate_per_s * fit.mean_sojourn_s).min()) >= _PACKETS_OF_LEVEL
+    if not seen or float(fit.mean_sojourn_s.min()) < _SHORTEST_LEVEL_S:
         return True
     levels = find_levels(packets.time_ns, packets.ip_bytes, tick_s=packets.tick_s)
     if levels is None:

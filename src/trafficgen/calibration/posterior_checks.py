@@ -22,6 +22,8 @@ from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 _RUNS = 7
 #: Of the 21 pairs of sessions the second most different one: about the 5% point of the largest of five statistics.
 _LEVEL = 0.95
+#: Where played sessions differ by more than this from one another, the check would pass anything.
+_MOST = 0.4
 #: Differences below this are of no consequence.
 _SLACK = 0.02
 #: Gaps and sizes count for more than one rate: there are several rates. ``rate_acf`` is halved above.
@@ -112,7 +114,7 @@ def check_process(
         sessions.append(_facts(ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64), packets))
     apart = [_distances(measured, session) for session in sessions]
     between = [_distances(one, other) for one, other in itertools.combinations(sessions, 2)]
-    chance = {name: float(np.quantile([pair[name] for pair in between], _LEVEL)) for name in apart[0]}
+    chance = {name: min(_MOST, float(np.quantile([pair[name] for pair in between], _LEVEL))) for name in apart[0]}
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
     return Check(distances={name: float(np.median([run[name] for run in apart])) for name in apart[0]}, chance=chance)

@@ -158,7 +158,9 @@ mod tests {
         packet.extend(words(&[0x81ca_0001, 7]));
         packet.extend(words(&[0x81c9_0007, 8]));
         packet.extend(words(&BLOCK));
-        let [first, second] = read(&packet)[..] else { panic!("two reports") };
+        let reports = read(&packet);
+        assert_eq!(reports.len(), 2);
+        let (first, second) = (reports[0], reports[1]);
         assert_eq!((first.time_ns, first.key, first.forward, first.reporter), (5, 3, true, 7));
         let sender = SenderInfo { ntp: 1 << 32 | 2, rtp_timestamp: 3, packets: 4, payload_bytes: 5 };
         assert_eq!(first.sender, Some(sender));
