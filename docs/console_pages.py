@@ -88,6 +88,7 @@ def _run(page: str, command: list[str], shown: str, *, folder: str, code: int) -
         "LC_ALL": "C.UTF-8",
         "COLUMNS": "100",
         "PYTHONHASHSEED": "0",
+        "TRAFFICGEN_PROGRESS": "0",
     }
     done = subprocess.run(
         command,

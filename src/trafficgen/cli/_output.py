@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,11 +64,15 @@ class ReadingProgress:
         self.show(f"reading: {done_bytes / 1e6:.0f}{share}")
 
     def show(self, text: str) -> None:
-        """Show what is being done, when it has taken a while and nothing was shown just before."""
+        """Show what is being done, when it has taken a while and nothing was shown just before.
+
+        With ``TRAFFICGEN_PROGRESS=0`` in the environment nothing is shown: output then does not depend on the time.
+        """
         now_s = time.monotonic()
         terminal = sys.stderr.isatty()
         every_s = _NEWS_EVERY_S if terminal else _NEWS_EVERY_WITHOUT_TERMINAL_S
-        if self.messages.quiet or now_s - self._began_s < _FIRST_NEWS_S or now_s - self._said_s < every_s:
+        silent = self.messages.quiet or os.environ.get("TRAFFICGEN_PROGRESS") == "0"
+        if silent or now_s - self._began_s < _FIRST_NEWS_S or now_s - self._said_s < every_s:
             return
         self._said_s, self._shown = now_s, True
         print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
