@@ -57,14 +57,21 @@ def steady_line(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
 
     Where a queue never empties, the least delays wander and the slope of the line below them is that of the queue, not
     of a clock. So the least delay of each stretch of 2 s is looked at: if at least a quarter of them come within 2 ms
-    of the line, through at least half of the time, it is taken.
+    of the line, through at least half of the time, it is taken. Where that fails, the first and the last stretch are
+    left out: a source begins with a burst, and ends within frames that it has put in another order.
 
     Args:
         x: Times of sending, s, ascending, shape (n,), n >= 1.
         y: One-way delays by two clocks, s, shape (n,).
     """
-    intercept, slope = lower_line(x, y)
     stretch = ((x - x[0]) / _STRETCH_S).astype(np.int64)
+    inner = (stretch > 0) & (stretch < stretch[-1])
+    return _steady(x, y, stretch) or (_steady(x[inner], y[inner], stretch[inner]) if inner.any() else None)
+
+
+def _steady(x: FloatArray, y: FloatArray, stretch: IntArray) -> tuple[float, float] | None:
+    """Return the line below the delays where enough of the stretches come near it."""
+    intercept, slope = lower_line(x, y)
     starts = np.flatnonzero(np.concatenate(([True], np.diff(stretch) != 0)))
     least = np.minimum.reduceat(y - intercept - slope * x, starts)
     near = np.flatnonzero(least <= _NEAR_LINE_S)

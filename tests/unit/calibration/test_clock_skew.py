@@ -38,3 +38,12 @@ def test_the_slope_of_a_queue_that_never_empties_is_not_that_of_a_clock() -> Non
     line = steady_line(x, at_rest)
     assert line is not None
     assert line[1] == pytest.approx(1e-4, rel=0.01)
+
+
+def test_a_last_frame_out_of_order_does_not_tilt_the_line() -> None:
+    x = np.arange(0, 50, 0.04)
+    congested = 0.1 + np.where((x > 15) & (x < 34), 0.2, 0.0)
+    congested[-1] -= 0.08  # stamped with the time of display, sent two frames before
+    line = steady_line(x, congested)
+    assert line is not None
+    assert line == pytest.approx((0.1, 0.0), abs=1e-9)
