@@ -8,6 +8,8 @@ from trafficgen.units import FloatArray, IntArray
 
 #: Stretch of which the least delay is looked at, s, and when it lies on the line below all of them.
 _STRETCH_S, _NEAR_LINE_S, _NEAR_SHARE, _NEAR_SPAN = 2.0, 0.002, 0.25, 0.5
+#: Clocks differ by less: cheap quartz is off by 100 parts in a million.
+_LARGEST_SKEW = 2e-4
 
 
 def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
@@ -52,21 +54,27 @@ def lower_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(y[one] - slope * x[one]), slope
 
 
-def steady_line(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
+def steady_line(x: FloatArray, y: FloatArray, *, loose_ends: bool = False) -> tuple[float, float] | None:
     """Return intercept and slope of the line below the delays where the least of them follow it, else None.
 
     Where a queue never empties, the least delays wander and the slope of the line below them is that of the queue, not
     of a clock. So the least delay of each stretch of 2 s is looked at: if at least a quarter of them come within 2 ms
-    of the line, through at least half of the time, it is taken. Where that fails, the first and the last stretch are
-    left out: a source begins with a burst, and ends within frames that it has put in another order.
+    of the line, through at least half of the time, it is taken.
 
     Args:
         x: Times of sending, s, ascending, shape (n,), n >= 1.
         y: One-way delays by two clocks, s, shape (n,).
+        loose_ends: Whether the first and the last stretch are left out where the line fails for them: against a
+            schedule, a source begins with a burst and ends within frames that it has put in another order. The line
+            then has to have the slope of a clock.
     """
     stretch = ((x - x[0]) / _STRETCH_S).astype(np.int64)
+    line = _steady(x, y, stretch)
     inner = (stretch > 0) & (stretch < stretch[-1])
-    return _steady(x, y, stretch) or (_steady(x[inner], y[inner], stretch[inner]) if inner.any() else None)
+    if line is not None or not loose_ends or not inner.any():
+        return line
+    line = _steady(x[inner], y[inner], stretch[inner])
+    return line if line is not None and abs(line[1]) <= _LARGEST_SKEW else None
 
 
 def _steady(x: FloatArray, y: FloatArray, stretch: IntArray) -> tuple[float, float] | None:

@@ -127,7 +127,7 @@ def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
     order = np.lexsort((delay_s, window))
     least = order[np.concatenate(([True], np.diff(window[order]) != 0))]
     base_s = np.interp(schedule_s, schedule_s[seen[least]], delay_s[least])
-    line = steady_line(schedule_s[seen], delay_s)
+    line = steady_line(schedule_s[seen], delay_s, loose_ends=True)
     if line is not None:
         base_s = line[0] + line[1] * schedule_s
     sent_s = np.fmin(schedule_s + base_s, earliest_s)
