@@ -12,12 +12,9 @@ from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateCl
 from trafficgen.processes.slow_rate import sample_autocorrelation
 from trafficgen.units import BoolArray, FloatArray, ns_from_s
 
-#: Widths of the bins, s: the narrowest with enough packets in an active bin, else the widest.
-_WIDTHS_S = (0.5,)
-_PACKETS_PER_BIN = 20
-_FEWEST_BINS = 12
-#: Most bins of a phase; longer phases get wider ones.
-_MOST_BINS = 100_000
+#: Width of the bins, s; phases of more bins than these get wider ones.
+_WIDTH_S = 0.5
+_FEWEST_BINS, _MOST_BINS = 12, 100_000
 #: The autocorrelation reaches over this time, this share of the bins, and no more lags than these.
 _LAGS_S = 15.0
 _LARGEST_LAG_SHARE = 1 / 3
@@ -36,7 +33,7 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     """Return renewal gaps under a slowly varying rate, or None where there are too few packets or bins for one.
 
     The bytes of successive bins get a smoothed empirical law and their sample autocorrelation. Active bins are parted
-    into up to four classes of rate with equal numbers of packets; each has its own laws of gaps (within a bin) and
+    into up to four classes of rate with about the same bytes; each has its own laws of gaps (within a bin) and
     sizes. So slow ups and downs (scenes, key frames, quality, a sender that follows its path) come out as measured, and
     gaps are short where the rate is high.
 
@@ -46,7 +43,7 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
     """
-    width_s = _width_s(packets)
+    width_s = _WIDTH_S * max(1, math.ceil(packets.span_s / (_MOST_BINS * _WIDTH_S)))
     start_ns = packets.span_ns[0]
     bins = int(packets.span_s / width_s)
     if bins < _FEWEST_BINS:
@@ -99,16 +96,6 @@ def _rate_class(
         burst_packets=burst_packets,
         packet_bytes=fit.law(f"class {number} packet_bytes", packets.ip_bytes[mine].astype(np.float64), "bytes"),
     )
-
-
-def _width_s(packets: PhasePackets) -> float:
-    """Return the width of the bins: the narrowest of which the active ones have enough packets."""
-    shortest_s = packets.span_s / _MOST_BINS
-    for width_s in _WIDTHS_S:
-        active = np.unique((packets.time_ns - packets.span_ns[0]) // ns_from_s(width_s)).size
-        if packets.time_ns.size >= _PACKETS_PER_BIN * active and width_s >= shortest_s:
-            return width_s
-    return max(_WIDTHS_S[-1], math.ceil(shortest_s / _WIDTHS_S[-1]) * _WIDTHS_S[-1])
 
 
 def _class_bounds(size_bytes: FloatArray, *, packets: int) -> list[float]:

@@ -23,9 +23,9 @@ from trafficgen.units import FloatArray, s_from_ns
 
 _log = logging.getLogger(__name__)
 
-#: Bursts need this many to be told from chance, and more than this many packets on average.
 #: Fewer packets say nothing about rates.
 _FEWEST_CHECKED = 50
+#: Bursts need this many to be told from chance, and more than this many packets on average.
 _FEWEST_BURSTS = 5
 _SMALLEST_MEAN_PACKETS = 1.05
 _DIGITS = 4

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from trafficgen.flows import rate_series
+from trafficgen.processes.slow_rate import sample_autocorrelation
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: Bins of the variance-time curve are this times powers of two, s.
@@ -39,11 +40,7 @@ def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
     """
     if rates.size <= lags:
         return np.full(lags, math.nan)
-    centred = rates - rates.mean()
-    power = float(np.dot(centred, centred))
-    if power <= np.finfo(np.float64).eps * float(np.dot(rates, rates)):
-        return np.zeros(lags)
-    return np.array([np.dot(centred[:-lag], centred[lag:]) / power for lag in range(1, lags + 1)])
+    return sample_autocorrelation(rates, lags)
 
 
 def autocorrelation_noise(n: int, m: int) -> float:
