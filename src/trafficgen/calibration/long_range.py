@@ -79,7 +79,7 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
         series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)
         noise_variance = None if noise_variance is None else 2 * noise_variance
     whittle, wavelet = local_whittle(series), estimate_hurst(series, noise_variance=noise_variance)
-    levels = find_levels(series)
+    levels = level_shifts(series)
     shifts = int(levels[-1]) if levels.size else 0
     rest = without_levels(series, levels) if shifts else series
     calm, calm_whittle = estimate_hurst(rest, noise_variance=noise_variance), local_whittle(rest)
@@ -104,7 +104,7 @@ def _is_short(whittle: LocalWhittle | None) -> bool:
     return whittle is None or whittle.low <= _SHORTEST_MEMORY
 
 
-def find_levels(series: FloatArray) -> FloatArray:
+def level_shifts(series: FloatArray) -> FloatArray:
     """Return the number of the level, from 0, of each bin, shape (n,).
 
     Binary segmentation: the split that takes most off the variance within levels, again and again, as long as each of
