@@ -1,0 +1,125 @@
+//! What can be set at one end of a TCP connection.
+
+use serde::Deserialize;
+
+use super::Time;
+
+/// How the congestion window answers to acknowledgements and loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CongestionControl {
+    /// RFC 5681 (NewReno recovery of RFC 6582 without SACK).
+    Reno,
+    /// RFC 9438.
+    #[default]
+    Cubic,
+}
+
+/// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs differ.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpConfig {
+    pub congestion_control: CongestionControl,
+    /// The MSS option: largest payload with its TCP options. Timestamps take 12 bytes of it (RFC 6691): 1448 remain.
+    pub mss_bytes: u32,
+    /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675); both ends must want them.
+    pub sack: bool,
+    /// RFC 7323: a round-trip time from every acknowledgement; both ends must want them.
+    pub timestamps: bool,
+    /// Acknowledge every second full segment (RFC 5681 4.2).
+    pub delayed_acks: bool,
+    /// 40 ms as Linux; other stacks took 200 ms, and RFC 9293 allows up to 500 ms.
+    pub delayed_ack_timeout_ns: Time,
+    /// 10 segments (RFC 6928); 2 to 4 in stacks before 2011 (RFC 2581, RFC 3390).
+    pub initial_window_segments: u32,
+    /// Where slow start ends at first; unlimited when absent (RFC 5681 3.1).
+    pub initial_ssthresh_bytes: Option<u64>,
+    pub send_buffer_bytes: u64,
+    pub receive_buffer_bytes: u64,
+    /// 200 ms as Linux; RFC 6298 recommends one second.
+    pub minimum_rto_ns: Time,
+    /// Linux adds at least the minimum to the smoothed round-trip time; RFC 6298 (false) only keeps the sum above it.
+    pub minimum_rto_above_srtt: bool,
+    /// Hold back small segments while data is outstanding (RFC 9293 3.7.4); streaming servers switch it off.
+    pub nagle: bool,
+    /// Count acknowledged bytes rather than acknowledgements (RFC 3465, limit 2 segments), so that delayed
+    /// acknowledgements do not slow the growth. Linux does; BSD and Windows stacks before about 2005 did not.
+    pub appropriate_byte_counting: bool,
+    /// Halve smoothly in SACK recovery (RFC 6937) as Linux, rather than pause until the pipe has drained (RFC 6675).
+    pub proportional_rate_reduction: bool,
+    /// Go back to the initial window after an idle retransmission timeout (RFC 5681 4.1).
+    pub restart_after_idle: bool,
+    /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
+    pub hystart: bool,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            congestion_control: CongestionControl::default(),
+            mss_bytes: 1460,
+            sack: true,
+            timestamps: true,
+            delayed_acks: true,
+            delayed_ack_timeout_ns: 40_000_000,
+            initial_window_segments: 10,
+            initial_ssthresh_bytes: None,
+            send_buffer_bytes: 4 << 20,
+            receive_buffer_bytes: 6 << 20,
+            minimum_rto_ns: 200_000_000,
+            minimum_rto_above_srtt: true,
+            nagle: false,
+            appropriate_byte_counting: true,
+            proportional_rate_reduction: true,
+            restart_after_idle: true,
+            hystart: false,
+        }
+    }
+}
+
+impl TcpConfig {
+    /// Whether a connection can run with these settings.
+    ///
+    /// # Errors
+    /// The name of the first setting that makes no sense, and why.
+    pub fn validate(&self) -> Result<(), String> {
+        let least_mss_bytes = 48; // leaves payload beside the longest options
+        let refusals = [
+            (self.mss_bytes < least_mss_bytes || self.mss_bytes > 65_495, "mss_bytes must be between 48 and 65495"),
+            (self.initial_window_segments == 0, "initial_window_segments must be at least 1"),
+            (self.initial_ssthresh_bytes == Some(0), "initial_ssthresh_bytes must be positive"),
+            (self.send_buffer_bytes == 0, "send_buffer_bytes must be positive"),
+            (
+                self.receive_buffer_bytes == 0 || self.receive_buffer_bytes > 1 << 30,
+                "receive_buffer_bytes must be between 1 and 2^30, the largest window of RFC 7323",
+            ),
+            (
+                !(1..=500_000_000).contains(&self.delayed_ack_timeout_ns),
+                "delayed_ack_timeout_ns must be positive and at most 500 ms (RFC 9293)",
+            ),
+            (
+                !(1..=60_000_000_000).contains(&self.minimum_rto_ns),
+                "minimum_rto_ns must be positive and at most 60 s (RFC 6298)",
+            ),
+        ];
+        refusals.iter().find(|(refused, _)| *refused).map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_can_run() {
+        assert_eq!(TcpConfig::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn refusals_name_the_setting() {
+        let config = TcpConfig { mss_bytes: 10, ..TcpConfig::default() };
+        assert!(config.validate().is_err_and(|why| why.contains("mss_bytes")));
+        let config = TcpConfig { receive_buffer_bytes: 1 << 31, ..TcpConfig::default() };
+        assert!(config.validate().is_err_and(|why| why.contains("receive_buffer_bytes")));
+    }
+}
