@@ -56,8 +56,4 @@ impl EventQueue {
     pub fn pop(&mut self) -> Option<(Time, Event)> {
         self.heap.pop().map(|Reverse((at, _, event))| (at, event))
     }
-
-    pub fn next_time(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((at, _, _))| *at)
-    }
 }

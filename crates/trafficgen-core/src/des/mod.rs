@@ -14,6 +14,7 @@ mod loss;
 mod packet;
 pub mod record;
 pub mod scenario;
+pub mod series;
 pub mod session_log;
 pub mod simulation;
 pub mod time;

@@ -44,7 +44,7 @@ pub struct Outcome {
     pub end: Time,
     /// Arrivals at and departures from sources, queues and endpoints.
     pub packet_events: u64,
-    /// Packets that were under way at the end.
+    /// Packets whose fate is not known: those that could never reach the far end.
     pub under_way: usize,
 }
 
@@ -62,7 +62,9 @@ struct Simulation {
 pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.run();
-    Ok(simulation.outcome(scenario))
+    let end = simulation.world.now;
+    simulation.drain();
+    Ok(simulation.outcome(scenario, end))
 }
 
 fn stream(seed: u64, number: u64) -> ChaCha8Rng {
@@ -100,6 +102,8 @@ impl Simulation {
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
             if at > ends.min(self.end) {
+                self.world.events.push(at, event);
+                self.world.now = ends.min(self.end);
                 break;
             }
             self.world.now = at;
@@ -109,8 +113,20 @@ impl Simulation {
                 ends = at + self.run_on;
             }
         }
-        let planned = ends.min(self.end);
-        self.world.now = if self.world.events.next_time().is_none() { self.world.now } else { planned };
+    }
+
+    /// Let what is under way arrive, so that the fate of every packet is known.
+    fn drain(&mut self) {
+        self.world.closed = true;
+        while self.world.under_way() > 0 {
+            let Some((at, event)) = self.world.events.pop() else { return };
+            self.world.now = at;
+            match event {
+                Event::PipeHead { link } => self.world.pipe_head(link),
+                Event::Overtaken { packet } => self.world.overtaken(packet),
+                _ => {}
+            }
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -172,9 +188,9 @@ impl Simulation {
         }
     }
 
-    fn outcome(self, scenario: &Scenario) -> Outcome {
+    fn outcome(self, scenario: &Scenario, end: Time) -> Outcome {
         let under_way = self.world.under_way();
-        let World { agents, flows, connections, pipes, record, first_media, now, packet_events, .. } = self.world;
+        let World { agents, flows, connections, pipes, record, first_media, packet_events, .. } = self.world;
         let names = scenario.agents.iter().map(|agent| agent.name.clone());
         let tcp = flows.iter().map(|flow| {
             flow.connection.map(|number| connections[number as usize].side(End::Server).endpoint.statistics())
@@ -194,7 +210,7 @@ impl Simulation {
             links: pipes.into_iter().map(|pipe| pipe.link.counters).collect(),
             flows,
             first_media,
-            end: now,
+            end,
             packet_events,
             under_way,
         }

@@ -100,6 +100,8 @@ pub struct World {
     pub notices: VecDeque<(u32, Notice)>,
     pub packet_events: u64,
     pub awaited: usize,
+    /// The simulation has ended: what is under way still arrives, and nobody sends.
+    pub closed: bool,
     packets: PacketStore,
     segments: Vec<Segment>,
 }
@@ -119,6 +121,7 @@ impl World {
             notices: VecDeque::new(),
             packet_events: 0,
             awaited,
+            closed: false,
             packets: PacketStore::default(),
             segments: Vec::new(),
         }
@@ -276,6 +279,9 @@ impl World {
         tcp: Option<TcpHeader>,
         content: Content,
     ) {
+        if self.closed {
+            return;
+        }
         let (ip_bytes, payload_bytes) = bytes;
         let spec = &self.flows[flow as usize].spec;
         let media = spec.media.is_media() && from == End::Server && payload_bytes > 0 && label.phase != Phase::Probe;
@@ -345,6 +351,9 @@ impl World {
         self.packet_events += 1;
         let packet = self.packets.take(id);
         self.record.arrived(packet.row, self.now);
+        if self.closed {
+            return;
+        }
         let at = packet.from.peer();
         let flow = &self.flows[packet.flow as usize];
         match packet.content {
