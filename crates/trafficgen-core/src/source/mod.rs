@@ -6,6 +6,7 @@ mod bulk_tcp;
 mod cbr;
 mod parameters;
 mod ping;
+mod poisson;
 
 use serde_json::Value;
 
@@ -20,6 +21,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "bulk_tcp" => Ok(Box::new(bulk_tcp::BulkTcp::new(parameters::read(parameters)?)?)),
         "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
+        "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }
