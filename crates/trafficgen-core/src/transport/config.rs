@@ -88,7 +88,10 @@ impl TcpConfig {
             (self.mss_bytes < least_mss_bytes || self.mss_bytes > 65_495, "mss_bytes must be between 48 and 65495"),
             (self.initial_window_segments == 0, "initial_window_segments must be at least 1"),
             (self.initial_ssthresh_bytes == Some(0), "initial_ssthresh_bytes must be positive"),
-            (self.send_buffer_bytes == 0, "send_buffer_bytes must be positive"),
+            (
+                self.send_buffer_bytes == 0 || self.send_buffer_bytes > 1 << 62,
+                "send_buffer_bytes must be between 1 and 2^62",
+            ),
             (
                 self.receive_buffer_bytes == 0 || self.receive_buffer_bytes > 1 << 30,
                 "receive_buffer_bytes must be between 1 and 2^30, the largest window of RFC 7323",
