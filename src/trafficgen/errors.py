@@ -13,6 +13,7 @@ The tree::
     ├── CalibrationError             a fit that the data do not allow
     │   └── TooFewObservationsError
     ├── GenerationError              a model that cannot be played as asked
+    ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
     └── ExportError                  a target that cannot express the traffic
     TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
@@ -102,6 +103,10 @@ class TooFewObservationsError(CalibrationError):
 
 class GenerationError(TrafficgenError):
     """The model cannot be played as asked."""
+
+
+class SimulationError(TrafficgenError):
+    """A path, a competing flow or a parameter of a source that cannot be simulated."""
 
 
 class ExportError(TrafficgenError):

@@ -1,11 +1,14 @@
 //! Captures, packet tables and frames of trafficgen, without Python.
 //!
 //! `capture` turns files into records, `packet` turns a record into header facts, `flow` assigns flows and measures them;
-//! `write` turns packet columns back into capture files; `transport` is TCP as a state machine for simulations.
+//! `write` turns packet columns back into capture files; `transport` is TCP as a state machine.
+//! `des` simulates sources over a path in closed loop, `source` holds the sources.
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod des;
 pub mod flow;
 pub mod packet;
+pub mod source;
 pub mod transport;
 pub mod write;

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 mod columns;
 mod meter;
 mod reader;
+mod simulate;
 mod write;
 
 #[pymodule]
@@ -13,5 +14,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::CaptureReader>()?;
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
+    module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())
 }

@@ -1,5 +1,21 @@
 """Python face of the Rust core: everything in the compiled module, with its types in ``_rust.pyi``."""
 
-from trafficgen._core._rust import CLOCK_CANDIDATES_HZ, CaptureReader, CaptureWriter, FlowMeter, __version__
+from trafficgen._core._rust import (
+    CLOCK_CANDIDATES_HZ,
+    CaptureReader,
+    CaptureWriter,
+    FlowMeter,
+    SimulationOutcome,
+    __version__,
+    simulate,
+)
 
-__all__ = ["CLOCK_CANDIDATES_HZ", "CaptureReader", "CaptureWriter", "FlowMeter", "__version__"]
+__all__ = [
+    "CLOCK_CANDIDATES_HZ",
+    "CaptureReader",
+    "CaptureWriter",
+    "FlowMeter",
+    "SimulationOutcome",
+    "__version__",
+    "simulate",
+]

@@ -1,12 +1,29 @@
 from os import PathLike
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen._core.types import CapturedFlowsDict, CountsDict, FlowCountsDict, RtpStreamDict
+from trafficgen._core.types import (
+    CapturedFlowsDict,
+    CountsDict,
+    FlowCountsDict,
+    RtpStreamDict,
+    SimulatedAgentDict,
+    SimulatedFlowDict,
+    SimulatedLinkDict,
+    TotalsDict,
+)
 
-__all__ = ["CLOCK_CANDIDATES_HZ", "CaptureReader", "CaptureWriter", "FlowMeter", "__version__"]
+__all__ = [
+    "CLOCK_CANDIDATES_HZ",
+    "CaptureReader",
+    "CaptureWriter",
+    "FlowMeter",
+    "SimulationOutcome",
+    "__version__",
+    "simulate",
+]
 
 __version__: str
 CLOCK_CANDIDATES_HZ: list[int]
@@ -82,3 +99,42 @@ class CaptureWriter:
         tcp_window: tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_] | None] | None = None,
     ) -> None: ...
     def finish(self) -> dict[str, int]: ...
+
+def simulate(scenario: str) -> SimulationOutcome: ...
+
+@final
+class SimulationOutcome:
+    @property
+    def first_media_ns(self) -> int | None: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def packet_events(self) -> int: ...
+    @property
+    def packets(self) -> int: ...
+    @property
+    def under_way(self) -> int: ...
+    def flows(self) -> list[SimulatedFlowDict]: ...
+    def agents(self) -> list[SimulatedAgentDict]: ...
+    def links(self) -> list[SimulatedLinkDict]: ...
+    def binned(
+        self,
+        flows: list[int],
+        *,
+        by: Literal["sent", "arrived", "dropped"],
+        origin_ns: int,
+        interval_ns: int,
+        bins: int,
+        to_client: bool = True,
+        media_only: bool = False,
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
+    def totals(
+        self,
+        flows: list[int],
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        to_client: bool = True,
+        media_only: bool = False,
+    ) -> TotalsDict: ...
+    def columns(self) -> dict[str, npt.NDArray[np.generic]]: ...

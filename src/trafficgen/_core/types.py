@@ -71,3 +71,60 @@ class CountsDict(TypedDict):
     largest_jump_ns: int
     largest_jump_packet: int
     timeless: int
+
+
+class SimulatedFlowDict(TypedDict):
+    """A flow of a simulation; ``media`` is an index into ``tables.flow.MEDIA``, TCP counts are None over UDP."""
+
+    agent: int
+    name: str
+    media: int
+    tcp: bool
+    server_port: int
+    client_port: int
+    ssrc: int | None
+    payload_type: int | None
+    clock_hz: int | None
+    retransmissions: int | None
+    timeouts: int | None
+
+
+class SimulatedAgentDict(TypedDict):
+    """An agent of a simulation: its log as (time_ns, (kind, value, level)), and its state every 0.5 s, shape (n, 3)."""
+
+    name: str
+    finished: bool
+    events: list[tuple[int, tuple[str, float | None, int | None]]]
+    samples: npt.NDArray[np.float64]
+    frames_sent: int
+    frames_dropped_at_sender: int
+
+
+class SimulatedLinkDict(TypedDict):
+    """Counters of a link; bytes are IP bytes."""
+
+    packets_in: int
+    bytes_in: int
+    packets_out: int
+    bytes_out: int
+    dropped_random: int
+    dropped_queue: int
+    largest_queue_packets: int
+    largest_queue_bytes: int
+    queueing_s: float
+
+
+class TotalsDict(TypedDict):
+    """Sums over the packets of some flows that were sent, or arrived, in an interval."""
+
+    sent_packets: int
+    sent_bytes: int
+    arrived_packets: int
+    arrived_bytes: int
+    dropped_packets: int
+    retransmissions: int
+    mean_delay_s: float | None
+    first_sent_ns: int | None
+    last_sent_ns: int | None
+    first_arrived_ns: int | None
+    last_arrived_ns: int | None

@@ -1,0 +1,89 @@
+//! The record of all packets: a row when it is sent, completed when it arrives or is dropped.
+
+use super::agent::{End, FlowId};
+use super::label::{Label, Phase, Rtp};
+use super::link::Drop;
+use super::time::Time;
+
+/// Arrival of a packet that did not arrive.
+pub const LOST: Time = i64::MIN;
+
+/// TCP header fields, as on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpHeader {
+    pub sequence: u32,
+    pub acknowledgement: u32,
+    pub window_bytes: u32,
+    pub flags: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub time_ns: Time,
+    /// [`LOST`] where it was dropped or is still under way.
+    pub arrival_ns: Time,
+    /// Sum of the waits in all queues, ns.
+    pub queueing_ns: Time,
+    pub flow: FlowId,
+    pub ip_bytes: u32,
+    pub payload_bytes: u32,
+    pub to_client: bool,
+    pub phase: Phase,
+    pub level: i16,
+    pub retransmission: bool,
+    pub rtp: Option<Rtp>,
+    pub tcp: Option<TcpHeader>,
+    pub drop: Option<Drop>,
+    /// Link that dropped it.
+    pub link: u16,
+}
+
+/// What is kept of the packets.
+#[derive(Debug, Default)]
+pub struct Record {
+    pub rows: Vec<Row>,
+}
+
+impl Record {
+    pub fn sent(
+        &mut self,
+        time: Time,
+        flow: FlowId,
+        from: End,
+        bytes: (u32, u32),
+        label: Label,
+        tcp: Option<TcpHeader>,
+    ) -> u32 {
+        self.rows.push(Row {
+            time_ns: time,
+            arrival_ns: LOST,
+            queueing_ns: 0,
+            flow,
+            ip_bytes: bytes.0,
+            payload_bytes: bytes.1,
+            to_client: from == End::Server,
+            phase: label.phase,
+            level: label.level,
+            retransmission: label.retransmission,
+            rtp: label.rtp,
+            tcp,
+            drop: None,
+            link: 0,
+        });
+        (self.rows.len() - 1) as u32
+    }
+
+    pub fn waited(&mut self, row: u32, queueing_ns: Time) {
+        self.rows[row as usize].queueing_ns += queueing_ns;
+    }
+
+    pub fn arrived(&mut self, row: u32, at: Time) {
+        self.rows[row as usize].arrival_ns = at;
+    }
+
+    pub fn dropped(&mut self, row: u32, link: u16, reason: Drop) {
+        let row = &mut self.rows[row as usize];
+        row.drop = Some(reason);
+        row.link = link;
+    }
+}

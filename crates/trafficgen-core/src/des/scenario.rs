@@ -1,0 +1,93 @@
+//! What is asked of a simulation: links, agents with their parameters, and when it ends.
+
+use serde_json::Value;
+
+use super::link::LinkConfig;
+
+/// A flow or session that takes part.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Name, unique in the scenario.
+    pub name: String,
+    /// Kind of source, see [`crate::source`].
+    pub kind: String,
+    /// Parameters of that kind.
+    #[serde(default)]
+    pub parameters: Value,
+    /// When it starts, s from the simulation's zero.
+    #[serde(default)]
+    pub start_s: f64,
+    /// When it is stopped, s from the simulation's zero; None: it ends by itself.
+    pub stop_s: Option<f64>,
+    /// Whether the simulation goes on until it has finished.
+    #[serde(default)]
+    pub awaited: bool,
+    /// Numbers of the links that its packets pass on the way to the client, in order.
+    #[serde(default)]
+    pub forward: Vec<u16>,
+    /// Numbers of the links on the way to the server.
+    #[serde(default)]
+    pub reverse: Vec<u16>,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    pub seed: u64,
+    pub links: Vec<LinkConfig>,
+    pub agents: Vec<AgentConfig>,
+    /// How long it goes on after the last awaited agent has finished, s.
+    #[serde(default)]
+    pub run_on_s: f64,
+    /// It ends here at the latest, s from the simulation's zero.
+    pub end_s: f64,
+}
+
+/// Why a scenario cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    #[error("the scenario is not what the engine reads: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Link(String),
+    #[error("agent {agent:?}: {problem}")]
+    Agent { agent: String, problem: String },
+}
+
+impl Scenario {
+    /// Read a scenario from JSON.
+    ///
+    /// # Errors
+    /// If the text is not a scenario.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Check links, routes and times.
+    ///
+    /// # Errors
+    /// What is wrong, with the name of the link or agent.
+    pub fn validate(&self) -> Result<(), ScenarioError> {
+        for link in &self.links {
+            link.validate().map_err(ScenarioError::Link)?;
+        }
+        for agent in &self.agents {
+            let routed = agent.forward.iter().chain(&agent.reverse);
+            if let Some(link) = routed.into_iter().find(|link| usize::from(**link) >= self.links.len()) {
+                return Err(agent.error(format!("there is no link {link}; there are {}", self.links.len())));
+            }
+            if !agent.start_s.is_finite() {
+                return Err(agent.error(format!("start_s must be a number, not {}", agent.start_s)));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AgentConfig {
+    /// An error of this agent.
+    pub fn error(&self, problem: String) -> ScenarioError {
+        ScenarioError::Agent { agent: self.name.clone(), problem }
+    }
+}

@@ -1,0 +1,218 @@
+//! The event loop.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::agent::{Agent, End, Sample};
+use super::event_queue::Event;
+use super::io::Io;
+use super::link::{Link, LinkCounters};
+use super::record::Row;
+use super::scenario::{Scenario, ScenarioError};
+use super::session_log::SessionLog;
+use super::time::{ns, Time, NEVER};
+use super::world::{AgentState, Flow, Notice, World};
+use crate::transport::TcpStatistics;
+
+/// Players are asked for their state this often.
+pub const SAMPLE_NS: Time = 500_000_000;
+
+/// Random streams of links are numbered from here, those of agents from 0.
+const LINK_STREAMS: u64 = 1 << 32;
+
+/// What an agent left behind.
+#[derive(Clone, Debug)]
+pub struct AgentOutcome {
+    pub name: String,
+    pub log: SessionLog,
+    /// State every 0.5 s, from the first media packet of the simulation on.
+    pub samples: Vec<Sample>,
+    pub finished: bool,
+}
+
+/// What a simulation brought.
+#[derive(Debug)]
+pub struct Outcome {
+    pub rows: Vec<Row>,
+    pub flows: Vec<Flow>,
+    /// State of the server's TCP of each flow at the end; None for UDP.
+    pub tcp: Vec<Option<TcpStatistics>>,
+    pub agents: Vec<AgentOutcome>,
+    pub links: Vec<LinkCounters>,
+    /// When the first media packet was sent.
+    pub first_media: Option<Time>,
+    pub end: Time,
+    /// Arrivals at and departures from sources, queues and endpoints.
+    pub packet_events: u64,
+    /// Packets whose fate is not known: those that could never reach the far end.
+    pub under_way: usize,
+}
+
+struct Simulation {
+    world: World,
+    agents: Vec<Box<dyn Agent>>,
+    run_on: Time,
+    end: Time,
+}
+
+/// Run a scenario to its end.
+///
+/// # Errors
+/// If a link, a route or a parameter is not valid.
+pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.run();
+    let end = simulation.world.now;
+    simulation.drain();
+    Ok(simulation.outcome(scenario, end))
+}
+
+fn stream(seed: u64, number: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(number);
+    rng
+}
+
+impl Simulation {
+    fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        scenario.validate()?;
+        let mut agents = Vec::new();
+        let mut states = Vec::new();
+        for (number, config) in scenario.agents.iter().enumerate() {
+            let agent = crate::source::build(&config.kind, &config.parameters).map_err(|why| config.error(why))?;
+            agents.push(agent);
+            let routes = [config.forward.clone(), config.reverse.clone()];
+            states.push(AgentState::new(stream(scenario.seed, number as u64), config.awaited, routes));
+        }
+        let links = scenario.links.iter().enumerate();
+        let links =
+            links.map(|(number, link)| Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))).collect();
+        let mut world = World::new(states, links);
+        for (agent, config) in scenario.agents.iter().enumerate() {
+            let agent = agent as u32;
+            world.events.push(ns(config.start_s), Event::Start { agent });
+            if let Some(stop_s) = config.stop_s {
+                world.events.push(ns(stop_s), Event::Stop { agent });
+            }
+        }
+        Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
+    }
+
+    fn run(&mut self) {
+        let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
+        while let Some((at, event)) = self.world.events.pop() {
+            if at > ends.min(self.end) {
+                self.world.events.push(at, event);
+                self.world.now = ends.min(self.end);
+                break;
+            }
+            self.world.now = at;
+            self.handle(event);
+            self.deliver_notices();
+            if ends == NEVER && self.world.awaited == 0 {
+                ends = at + self.run_on;
+            }
+        }
+    }
+
+    /// Let what is under way arrive, so that the fate of every packet is known.
+    fn drain(&mut self) {
+        self.world.closed = true;
+        while self.world.under_way() > 0 {
+            let Some((at, event)) = self.world.events.pop() else { return };
+            self.world.now = at;
+            match event {
+                Event::PipeHead { link } => self.world.pipe_head(link),
+                Event::Overtaken { packet } => self.world.overtaken(packet),
+                _ => {}
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::PipeHead { link } => self.world.pipe_head(link),
+            Event::Overtaken { packet } => self.world.overtaken(packet),
+            Event::TcpTimer { connection, client } => {
+                self.world.tcp_timer(connection, if client { End::Client } else { End::Server });
+            }
+            Event::Timer { agent, timer } => {
+                let now = self.world.now;
+                let state = &mut self.world.agents[agent as usize];
+                if state.timer_due(timer, now) && !state.finished {
+                    self.call(agent, |agent, io| agent.on_timer(io, timer));
+                }
+            }
+            Event::Start { agent } => {
+                self.world.agents[agent as usize].started = true;
+                self.call(agent, |agent, io| agent.start(io));
+            }
+            Event::Stop { agent } => {
+                if !self.world.agents[agent as usize].finished {
+                    self.call(agent, |agent, io| agent.on_stop(io));
+                }
+            }
+            Event::Sample => self.sample(),
+        }
+    }
+
+    fn call(&mut self, number: u32, act: impl FnOnce(&mut dyn Agent, &mut Io)) {
+        let agent = self.agents[number as usize].as_mut();
+        act(agent, &mut Io { world: &mut self.world, agent: number });
+    }
+
+    fn deliver_notices(&mut self) {
+        while let Some((agent, notice)) = self.world.notices.pop_front() {
+            if self.world.agents[agent as usize].finished {
+                continue;
+            }
+            self.call(agent, |agent, io| match notice {
+                Notice::Datagram(at, datagram) => agent.on_datagram(io, at, &datagram),
+                Notice::Connected(connection, at) => agent.on_connected(io, connection, at),
+                Notice::Message(connection, at, tag) => agent.on_message(io, connection, at, tag),
+                Notice::Writable(connection, at) => agent.on_writable(io, connection, at),
+            });
+        }
+    }
+
+    fn sample(&mut self) {
+        let now = self.world.now;
+        for (agent, state) in self.agents.iter().zip(&mut self.world.agents) {
+            let sample = if state.started && !state.finished { agent.sample(now) } else { Sample::NONE };
+            if state.awaited {
+                state.samples.push(sample);
+            }
+        }
+        if self.world.awaited > 0 {
+            self.world.events.push(now + SAMPLE_NS, Event::Sample);
+        }
+    }
+
+    fn outcome(self, scenario: &Scenario, end: Time) -> Outcome {
+        let under_way = self.world.under_way();
+        let World { agents, flows, connections, pipes, record, first_media, packet_events, .. } = self.world;
+        let names = scenario.agents.iter().map(|agent| agent.name.clone());
+        let tcp = flows.iter().map(|flow| {
+            flow.connection.map(|number| connections[number as usize].side(End::Server).endpoint.statistics())
+        });
+        Outcome {
+            rows: record.rows,
+            tcp: tcp.collect(),
+            agents: names
+                .zip(agents)
+                .map(|(name, state)| AgentOutcome {
+                    name,
+                    log: state.log,
+                    samples: state.samples,
+                    finished: state.finished,
+                })
+                .collect(),
+            links: pipes.into_iter().map(|pipe| pipe.link.counters).collect(),
+            flows,
+            first_media,
+            end,
+            packet_events,
+            under_way,
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! The state of a simulation without its agents: flows, packets under way, links, connections, the future.
+
+use std::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+
+use super::agent::{ConnectionId, Datagram, End, FlowId, Sample};
+use super::connection::Connection;
+use super::event_queue::{Event, EventQueue};
+use super::io::FlowSpec;
+use super::label::{Label, Phase};
+use super::link::{Link, Verdict};
+use super::packet::{Content, Packet, PacketId, PacketStore};
+use super::record::{Record, TcpHeader};
+use super::session_log::SessionLog;
+use super::time::{Time, NEVER};
+use crate::transport::{Segment, TcpConfig};
+
+/// IPv4 header without options (RFC 791).
+const IP_HEADER_BYTES: u32 = 20;
+const UDP_HEADER_BYTES: u32 = 8;
+
+/// A flow of the simulation.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub agent: u32,
+    pub spec: FlowSpec,
+    pub connection: Option<ConnectionId>,
+}
+
+/// What the engine keeps for an agent.
+#[derive(Debug)]
+pub struct AgentState {
+    pub rng: ChaCha8Rng,
+    /// When each timer is due; [`NEVER`]: it is not set.
+    timers: Vec<Time>,
+    pub log: SessionLog,
+    pub samples: Vec<Sample>,
+    pub started: bool,
+    pub finished: bool,
+    /// The simulation goes on until this agent has finished.
+    pub awaited: bool,
+    /// Links that its packets pass, to the client and to the server.
+    pub routes: [Vec<u16>; 2],
+}
+
+impl AgentState {
+    pub fn new(rng: ChaCha8Rng, awaited: bool, routes: [Vec<u16>; 2]) -> Self {
+        Self {
+            rng,
+            timers: Vec::new(),
+            log: SessionLog::default(),
+            samples: Vec::new(),
+            started: false,
+            finished: false,
+            awaited,
+            routes,
+        }
+    }
+
+    /// Whether timer `timer` is due at `at`; it is then no longer set.
+    pub fn timer_due(&mut self, timer: u32, at: Time) -> bool {
+        match self.timers.get_mut(timer as usize) {
+            Some(due) if *due == at => {
+                *due = NEVER;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Something that an agent must hear.
+#[derive(Clone, Copy, Debug)]
+pub enum Notice {
+    Datagram(End, Datagram),
+    Connected(ConnectionId, End),
+    Message(ConnectionId, End, u64),
+    Writable(ConnectionId, End),
+}
+
+/// A link with the packets that propagate on it.
+#[derive(Debug)]
+pub struct Pipe {
+    pub link: Link,
+    in_flight: VecDeque<(Time, PacketId)>,
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub now: Time,
+    pub events: EventQueue,
+    pub flows: Vec<Flow>,
+    pub connections: Vec<Connection>,
+    pub agents: Vec<AgentState>,
+    pub pipes: Vec<Pipe>,
+    pub record: Record,
+    pub first_media: Option<Time>,
+    /// Notices with the agent that they are for.
+    pub notices: VecDeque<(u32, Notice)>,
+    pub packet_events: u64,
+    pub awaited: usize,
+    /// The simulation has ended: what is under way still arrives, and nobody sends.
+    pub closed: bool,
+    packets: PacketStore,
+    segments: Vec<Segment>,
+}
+
+impl World {
+    pub fn new(agents: Vec<AgentState>, links: Vec<Link>) -> Self {
+        let awaited = agents.iter().filter(|agent| agent.awaited).count();
+        Self {
+            now: 0,
+            events: EventQueue::default(),
+            flows: Vec::new(),
+            connections: Vec::new(),
+            agents,
+            pipes: links.into_iter().map(|link| Pipe { link, in_flight: VecDeque::new() }).collect(),
+            record: Record::default(),
+            first_media: None,
+            notices: VecDeque::new(),
+            packet_events: 0,
+            awaited,
+            closed: false,
+            packets: PacketStore::default(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// Packets that neither arrived nor were dropped yet.
+    pub fn under_way(&self) -> usize {
+        self.packets.under_way()
+    }
+
+    pub fn set_timer(&mut self, agent: u32, timer: u32, at: Time) {
+        let timers = &mut self.agents[agent as usize].timers;
+        if timers.len() <= timer as usize {
+            timers.resize(timer as usize + 1, NEVER);
+        }
+        let at = at.max(self.now);
+        if timers[timer as usize] != at {
+            timers[timer as usize] = at;
+            self.events.push(at, Event::Timer { agent, timer });
+        }
+    }
+
+    pub fn clear_timer(&mut self, agent: u32, timer: u32) {
+        if let Some(due) = self.agents[agent as usize].timers.get_mut(timer as usize) {
+            *due = NEVER;
+        }
+    }
+
+    pub fn finish(&mut self, agent: u32) {
+        let agent = &mut self.agents[agent as usize];
+        if !agent.finished {
+            agent.finished = true;
+            self.awaited -= usize::from(agent.awaited);
+        }
+    }
+
+    pub fn open_flow(&mut self, agent: u32, spec: FlowSpec, tcp: bool) -> FlowId {
+        let connection = tcp.then_some(self.connections.len() as ConnectionId);
+        self.flows.push(Flow { agent, spec, connection });
+        (self.flows.len() - 1) as FlowId
+    }
+
+    pub fn send_datagram(&mut self, flow: FlowId, from: End, payload_bytes: u32, tag: u64, label: Label) {
+        let ip_bytes = payload_bytes + IP_HEADER_BYTES + UDP_HEADER_BYTES;
+        self.dispatch(flow, from, (ip_bytes, payload_bytes), label, None, Content::Datagram { tag });
+    }
+
+    pub fn open_tcp(&mut self, agent: u32, spec: FlowSpec, server: &TcpConfig, client: &TcpConfig) -> ConnectionId {
+        let flow = self.open_flow(agent, spec, true);
+        let id = self.connections.len() as ConnectionId;
+        let mut connection = Connection::new(flow, agent, server, client);
+        connection.side_mut(End::Server).endpoint.listen();
+        self.connections.push(connection);
+        self.with_endpoint(id, End::Client, |endpoint, now, out| endpoint.connect(now, out));
+        id
+    }
+
+    pub fn write_message(&mut self, id: ConnectionId, from: End, bytes: u32, tag: u64, label: Label) -> bool {
+        let side = self.connections[id as usize].side_mut(from);
+        if side.endpoint.space_bytes() < u64::from(bytes) {
+            side.written.refused = true;
+            return false;
+        }
+        side.written.add(u64::from(bytes), Some((tag, label)));
+        self.with_endpoint(id, from, |endpoint, now, out| {
+            endpoint.write(now, u64::from(bytes), out);
+        });
+        true
+    }
+
+    pub fn write_bulk(&mut self, id: ConnectionId, from: End, bytes: u64) -> u64 {
+        let mut accepted = 0;
+        self.with_endpoint(id, from, |endpoint, now, out| accepted = endpoint.write(now, bytes, out));
+        let written = &mut self.connections[id as usize].side_mut(from).written;
+        written.add(accepted, None);
+        written.refused |= accepted < bytes;
+        accepted
+    }
+
+    pub fn hold_reading(&mut self, id: ConnectionId, at: End, held: bool) {
+        self.connections[id as usize].side_mut(at).held = held;
+        self.read(id, at);
+    }
+
+    pub fn close(&mut self, id: ConnectionId, from: End) {
+        self.with_endpoint(id, from, |endpoint, now, out| endpoint.close(now, out));
+    }
+
+    /// Cut a connection off: neither end sends anything from now on.
+    pub fn abort(&mut self, id: ConnectionId) {
+        self.connections[id as usize].aborted = true;
+    }
+
+    /// Let a TCP endpoint act, send what it wants to send, and arm its timer.
+    pub fn with_endpoint<F>(&mut self, id: ConnectionId, end: End, act: F)
+    where
+        F: FnOnce(&mut crate::transport::Endpoint, Time, &mut Vec<Segment>),
+    {
+        if self.connections[id as usize].aborted {
+            return;
+        }
+        let mut segments = std::mem::take(&mut self.segments);
+        let side = self.connections[id as usize].side_mut(end);
+        act(&mut side.endpoint, self.now, &mut segments);
+        let due = side.endpoint.next_timer();
+        if let Some(at) = due.map(|at| at.max(self.now)).filter(|at| *at < side.armed_at) {
+            side.armed_at = at;
+            self.events.push(at, Event::tcp_timer(id, end));
+        }
+        for segment in segments.drain(..) {
+            self.send_segment(id, end, segment);
+        }
+        self.segments = segments;
+    }
+
+    /// A timer event of a TCP endpoint: it may have moved since it was armed.
+    pub fn tcp_timer(&mut self, id: ConnectionId, end: End) {
+        let side = self.connections[id as usize].side_mut(end);
+        if side.armed_at != self.now {
+            return;
+        }
+        side.armed_at = NEVER;
+        self.with_endpoint(id, end, |endpoint, now, out| {
+            if endpoint.next_timer().is_some_and(|due| due <= now) {
+                endpoint.on_timer(now, out);
+            }
+        });
+        self.after_segment(id, end);
+    }
+
+    fn send_segment(&mut self, id: ConnectionId, from: End, segment: Segment) {
+        let connection = &self.connections[id as usize];
+        let labelled = (segment.payload_bytes > 0).then(|| connection.side(from).written.label_at(segment.sequence));
+        let other = if segment.payload_bytes > 0 { connection.label } else { Label::of(Phase::Signalling) };
+        let mut label = labelled.flatten().unwrap_or(other);
+        label.retransmission = segment.retransmission;
+        let ip_bytes = IP_HEADER_BYTES + u32::from(segment.header_bytes) + segment.payload_bytes;
+        let header = TcpHeader {
+            sequence: segment.wire_sequence(),
+            acknowledgement: segment.wire_acknowledgement(),
+            window_bytes: segment.window_bytes,
+            flags: segment.flags,
+        };
+        let bytes = (ip_bytes, segment.payload_bytes);
+        self.dispatch(connection.flow, from, bytes, label, Some(header), Content::Segment(segment));
+    }
+
+    /// Put a packet on its way.
+    fn dispatch(
+        &mut self,
+        flow: FlowId,
+        from: End,
+        bytes: (u32, u32),
+        label: Label,
+        tcp: Option<TcpHeader>,
+        content: Content,
+    ) {
+        if self.closed {
+            return;
+        }
+        let (ip_bytes, payload_bytes) = bytes;
+        let spec = &self.flows[flow as usize].spec;
+        let media = spec.media.is_media() && from == End::Server && payload_bytes > 0 && label.phase != Phase::Probe;
+        if media && self.first_media.is_none() {
+            self.first_media = Some(self.now);
+            self.events.push(self.now, Event::Sample);
+        }
+        let row = self.record.sent(self.now, flow, from, bytes, label, tcp);
+        self.packet_events += 1;
+        let sent_ns = self.now;
+        let id = self.packets.put(Packet { flow, from, hop: 0, ip_bytes, payload_bytes, row, sent_ns, content });
+        self.forward(id);
+    }
+
+    /// Offer a packet to its next link, or hand it over where it has passed all of them.
+    fn forward(&mut self, id: PacketId) {
+        let packet = self.packets.get_mut(id);
+        let route = &self.agents[self.flows[packet.flow as usize].agent as usize].routes
+            [usize::from(packet.from == End::Client)];
+        let Some(&number) = route.get(usize::from(packet.hop)) else {
+            self.arrive(id);
+            return;
+        };
+        packet.hop += 1;
+        let (row, ip_bytes) = (packet.row, packet.ip_bytes);
+        let pipe = &mut self.pipes[usize::from(number)];
+        let verdict = pipe.link.offer(self.now, ip_bytes, self.first_media);
+        self.packet_events += u64::from(pipe.link.has_queue());
+        match verdict {
+            Verdict::Dropped(reason) => {
+                self.record.dropped(row, number, reason);
+                self.packets.take(id);
+            }
+            Verdict::Passes { at, queueing_ns, overtaken } => {
+                self.packet_events += u64::from(pipe.link.has_queue());
+                if queueing_ns > 0 {
+                    self.record.waited(row, queueing_ns);
+                }
+                if overtaken {
+                    self.events.push(at, Event::Overtaken { packet: id });
+                    return;
+                }
+                if pipe.in_flight.is_empty() {
+                    self.events.push(at, Event::PipeHead { link: number });
+                }
+                pipe.in_flight.push_back((at, id));
+            }
+        }
+    }
+
+    /// The first packet of a pipe has come through.
+    pub fn pipe_head(&mut self, link: u16) {
+        let pipe = &mut self.pipes[usize::from(link)];
+        let Some((_, id)) = pipe.in_flight.pop_front() else { return };
+        if let Some((at, _)) = pipe.in_flight.front() {
+            self.events.push(*at, Event::PipeHead { link });
+        }
+        self.forward(id);
+    }
+
+    /// A packet that was overtaken has come through.
+    pub fn overtaken(&mut self, id: PacketId) {
+        self.forward(id);
+    }
+
+    fn arrive(&mut self, id: PacketId) {
+        self.packet_events += 1;
+        let packet = self.packets.take(id);
+        self.record.arrived(packet.row, self.now);
+        if self.closed {
+            return;
+        }
+        let at = packet.from.peer();
+        let flow = &self.flows[packet.flow as usize];
+        match packet.content {
+            Content::Datagram { tag } => {
+                let Packet { flow: number, payload_bytes, ip_bytes, sent_ns, .. } = packet;
+                let datagram = Datagram { flow: number, tag, payload_bytes, ip_bytes, sent_ns };
+                self.notices.push_back((flow.agent, Notice::Datagram(at, datagram)));
+            }
+            Content::Segment(segment) => {
+                let Some(connection) = flow.connection else { return };
+                self.with_endpoint(connection, at, |endpoint, now, out| endpoint.on_segment(now, &segment, out));
+                self.after_segment(connection, at);
+            }
+        }
+    }
+
+    /// Tell the agent what a segment or a timer has changed at one end.
+    fn after_segment(&mut self, id: ConnectionId, at: End) {
+        let connection = &mut self.connections[id as usize];
+        let agent = connection.agent;
+        let side = connection.side_mut(at);
+        if !side.told_connected && side.endpoint.is_established() {
+            side.told_connected = true;
+            self.notices.push_back((agent, Notice::Connected(id, at)));
+        }
+        let space = side.endpoint.space_bytes();
+        if !side.written.is_unlabelled() {
+            side.written.acknowledged((side.written.bytes + space).saturating_sub(side.send_buffer_bytes));
+        }
+        // A third of the buffer free before the application is woken, as in Linux: one wake-up for many packets.
+        if side.written.refused && space >= side.send_buffer_bytes / 3 {
+            side.written.refused = false;
+            self.notices.push_back((agent, Notice::Writable(id, at)));
+        }
+        self.read(id, at);
+    }
+
+    /// Take what has come in order at one end, and tell of the messages that are now whole.
+    fn read(&mut self, id: ConnectionId, at: End) {
+        let connection = &mut self.connections[id as usize];
+        let agent = connection.agent;
+        let side = connection.side_mut(at);
+        let received = side.endpoint.received_bytes();
+        let held = side.held;
+        let fresh = received - side.received_bytes;
+        if !held {
+            side.received_bytes = received;
+        }
+        let messages = &mut connection.side_mut(at.peer()).written.messages;
+        while let Some(&(end, tag)) = messages.front() {
+            if held || end > received {
+                break;
+            }
+            messages.pop_front();
+            self.notices.push_back((agent, Notice::Message(id, at, tag)));
+        }
+        if fresh > 0 && !held {
+            self.with_endpoint(id, at, |endpoint, now, out| endpoint.read(now, fresh, out));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The sources: state machines that a scenario names by their kind, driven by the parameters of a model.
+//!
+//! One file or folder a kind. A new kind needs a line in [`build`].
+
+mod bulk_tcp;
+mod cbr;
+mod parameters;
+mod ping;
+mod poisson;
+
+use serde_json::Value;
+
+use crate::des::Agent;
+
+/// Make a source of this kind.
+///
+/// # Errors
+/// If there is no such kind, or its parameters are not what it takes.
+pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
+    match kind {
+        "bulk_tcp" => Ok(Box::new(bulk_tcp::BulkTcp::new(parameters::read(parameters)?)?)),
+        "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
+        "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
+        "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        _ => Err(format!("there is no source of kind {kind:?}")),
+    }
+}

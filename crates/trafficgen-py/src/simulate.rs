@@ -1,0 +1,245 @@
+//! `simulate`: a scenario as JSON to what happened.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use trafficgen_core::des::record::{Row, LOST};
+use trafficgen_core::des::series::{binned, totals, By, Selection};
+use trafficgen_core::des::{simulate as run, Outcome, Scenario, SessionEvent};
+
+mod trafficgen_errors {
+    pyo3::import_exception!(trafficgen.errors, SimulationError);
+}
+use trafficgen_errors::SimulationError;
+
+/// Run a scenario; errors name the link or agent.
+#[pyfunction]
+pub fn simulate(py: Python<'_>, scenario: &str) -> PyResult<SimulationOutcome> {
+    let outcome = py
+        .detach(|| Scenario::from_json(scenario).and_then(|scenario| run(&scenario)))
+        .map_err(|error| SimulationError::new_err(error.to_string()))?;
+    Ok(SimulationOutcome { outcome })
+}
+
+/// What a simulation brought; times in ns from the scenario's zero.
+#[pyclass(frozen, module = "trafficgen._core._rust")]
+pub struct SimulationOutcome {
+    outcome: Outcome,
+}
+
+fn column<'py, V: numpy::Element>(py: Python<'py>, rows: &[Row], of: impl Fn(&Row) -> V) -> Bound<'py, PyArray1<V>> {
+    rows.iter().map(of).collect::<Vec<V>>().into_pyarray(py)
+}
+
+fn by(name: &str) -> PyResult<By> {
+    match name {
+        "sent" => Ok(By::Sent),
+        "arrived" => Ok(By::Arrived),
+        "dropped" => Ok(By::Dropped),
+        _ => Err(PyValueError::new_err(format!("by must be sent, arrived or dropped, not {name:?}"))),
+    }
+}
+
+fn event_to_python<'py>(py: Python<'py>, event: &SessionEvent) -> PyResult<Bound<'py, PyAny>> {
+    let plain = |kind: &str| (kind, None::<f64>, None::<i16>).into_pyobject(py).map(Bound::into_any);
+    match event {
+        SessionEvent::Request => plain("request"),
+        SessionEvent::Play => plain("play"),
+        SessionEvent::PlaybackStart => plain("playback_start"),
+        SessionEvent::BufferFull => plain("buffer_full"),
+        SessionEvent::StallStart => plain("stall_start"),
+        SessionEvent::StallEnd => plain("stall_end"),
+        SessionEvent::Thinned => plain("thinned"),
+        SessionEvent::AudioOnly => plain("audio_only"),
+        SessionEvent::End => plain("end"),
+        SessionEvent::Phase(phase) => Ok(("phase", None::<f64>, *phase as i16).into_pyobject(py)?.into_any()),
+        SessionEvent::Encoding { bps, level } => Ok(("encoding", *bps, *level).into_pyobject(py)?.into_any()),
+        SessionEvent::Fact { name, value } => Ok((*name, *value, None::<i16>).into_pyobject(py)?.into_any()),
+    }
+}
+
+#[pymethods]
+impl SimulationOutcome {
+    /// When the first media packet was sent.
+    #[getter]
+    fn first_media_ns(&self) -> Option<i64> {
+        self.outcome.first_media
+    }
+
+    #[getter]
+    fn end_ns(&self) -> i64 {
+        self.outcome.end
+    }
+
+    /// Arrivals at and departures from sources, queues and endpoints.
+    #[getter]
+    fn packet_events(&self) -> u64 {
+        self.outcome.packet_events
+    }
+
+    #[getter]
+    fn packets(&self) -> usize {
+        self.outcome.rows.len()
+    }
+
+    /// Packets whose fate is not known.
+    #[getter]
+    fn under_way(&self) -> usize {
+        self.outcome.under_way
+    }
+
+    /// Flows: a dictionary each.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (flow, tcp) in self.outcome.flows.iter().zip(&self.outcome.tcp) {
+            let entry = PyDict::new(py);
+            entry.set_item("agent", flow.agent)?;
+            entry.set_item("name", &flow.spec.name)?;
+            entry.set_item("media", flow.spec.media as u8)?;
+            entry.set_item("tcp", flow.connection.is_some())?;
+            entry.set_item("server_port", flow.spec.server_port)?;
+            entry.set_item("client_port", flow.spec.client_port)?;
+            entry.set_item("ssrc", flow.spec.rtp.map(|rtp| rtp.ssrc))?;
+            entry.set_item("payload_type", flow.spec.rtp.map(|rtp| rtp.payload_type))?;
+            entry.set_item("clock_hz", flow.spec.rtp.map(|rtp| rtp.clock_hz))?;
+            entry.set_item("retransmissions", tcp.as_ref().map(|tcp| tcp.retransmissions))?;
+            entry.set_item("timeouts", tcp.as_ref().map(|tcp| tcp.timeouts))?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// Agents: name, whether it finished, log as (time_ns, kind, value, level), samples of shape (n, 3), frames.
+    fn agents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for agent in &self.outcome.agents {
+            let entry = PyDict::new(py);
+            entry.set_item("name", &agent.name)?;
+            entry.set_item("finished", agent.finished)?;
+            let events = PyList::empty(py);
+            for (time, event) in &agent.log.events {
+                events.append((*time, event_to_python(py, event)?))?;
+            }
+            entry.set_item("events", events)?;
+            entry.set_item("samples", samples(py, agent)?)?;
+            entry.set_item("frames_sent", agent.log.frames_sent)?;
+            entry.set_item("frames_dropped_at_sender", agent.log.frames_dropped_at_sender)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// Counters of the links, in the scenario's order.
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for link in &self.outcome.links {
+            let entry = PyDict::new(py);
+            entry.set_item("packets_in", link.packets_in)?;
+            entry.set_item("bytes_in", link.bytes_in)?;
+            entry.set_item("packets_out", link.packets_out)?;
+            entry.set_item("bytes_out", link.bytes_out)?;
+            entry.set_item("dropped_random", link.dropped_random)?;
+            entry.set_item("dropped_queue", link.dropped_queue)?;
+            entry.set_item("largest_queue_packets", link.largest_queue_packets)?;
+            entry.set_item("largest_queue_bytes", link.largest_queue_bytes)?;
+            entry.set_item("queueing_s", link.queueing_s)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// IP bytes and packets in bins, each of shape (bins,).
+    #[pyo3(signature = (flows, *, by, origin_ns, interval_ns, bins, to_client=true, media_only=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn binned<'py>(
+        &self,
+        py: Python<'py>,
+        flows: Vec<u32>,
+        by: &str,
+        origin_ns: i64,
+        interval_ns: i64,
+        bins: usize,
+        to_client: bool,
+        media_only: bool,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
+        if interval_ns <= 0 {
+            return Err(PyValueError::new_err("interval_ns must be above 0"));
+        }
+        let selection = Selection::new(&flows, to_client, media_only);
+        let (bytes, packets) = binned(&self.outcome.rows, &selection, self::by(by)?, origin_ns, interval_ns, bins);
+        Ok((bytes.into_pyarray(py), packets.into_pyarray(py)))
+    }
+
+    /// Sums over some flows from `start_ns` to `end_ns`.
+    #[pyo3(signature = (flows, *, start_ns=None, end_ns=None, to_client=true, media_only=false))]
+    fn totals<'py>(
+        &self,
+        py: Python<'py>,
+        flows: Vec<u32>,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        to_client: bool,
+        media_only: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let selection = Selection::new(&flows, to_client, media_only);
+        let (start, end) = (start_ns.unwrap_or(i64::MIN + 1), end_ns.unwrap_or(i64::MAX));
+        let sums = totals(&self.outcome.rows, &selection, start, end);
+        let entry = PyDict::new(py);
+        entry.set_item("sent_packets", sums.sent_packets)?;
+        entry.set_item("sent_bytes", sums.sent_bytes)?;
+        entry.set_item("arrived_packets", sums.arrived_packets)?;
+        entry.set_item("arrived_bytes", sums.arrived_bytes)?;
+        entry.set_item("dropped_packets", sums.dropped_packets)?;
+        entry.set_item("retransmissions", sums.retransmissions)?;
+        let mean = (sums.delay_count > 0).then(|| sums.delay_sum_s / sums.delay_count as f64);
+        entry.set_item("mean_delay_s", mean)?;
+        entry.set_item("first_sent_ns", sums.first_sent)?;
+        entry.set_item("last_sent_ns", sums.last_sent)?;
+        entry.set_item("first_arrived_ns", sums.first_arrived)?;
+        entry.set_item("last_arrived_ns", sums.last_arrived)?;
+        Ok(entry)
+    }
+
+    /// All packets in the order of their sending: a dictionary of arrays, each of shape (packets,).
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = &self.outcome.rows;
+        let result = PyDict::new(py);
+        macro_rules! set {
+            ($($key:literal => $of:expr),+ $(,)?) => { $(result.set_item($key, column(py, rows, $of))?;)+ };
+        }
+        set! {
+            "time_ns" => |row: &Row| row.time_ns,
+            "arrival_ns" => |row: &Row| row.arrival_ns,
+            "arrived" => |row: &Row| row.arrival_ns != LOST,
+            "queueing_ns" => |row: &Row| row.queueing_ns,
+            "flow" => |row: &Row| row.flow,
+            "to_client" => |row: &Row| row.to_client,
+            "ip_bytes" => |row: &Row| row.ip_bytes,
+            "payload_bytes" => |row: &Row| row.payload_bytes,
+            "phase" => |row: &Row| row.phase as u8,
+            "scale_level" => |row: &Row| row.level,
+            "retransmission" => |row: &Row| row.retransmission,
+            "rtp_known" => |row: &Row| row.rtp.is_some(),
+            "rtp_sequence" => |row: &Row| row.rtp.map_or(0, |rtp| rtp.sequence),
+            "rtp_timestamp" => |row: &Row| row.rtp.map_or(0, |rtp| rtp.timestamp),
+            "rtp_marker" => |row: &Row| row.rtp.is_some_and(|rtp| rtp.marker),
+            "tcp_known" => |row: &Row| row.tcp.is_some(),
+            "tcp_sequence" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.sequence),
+            "tcp_acknowledgement" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.acknowledgement),
+            "tcp_flags" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.flags),
+            "tcp_window" => |row: &Row| row.tcp.map_or(0, |tcp| tcp.window_bytes),
+            "drop" => |row: &Row| row.drop.map_or(0, |reason| reason as u8),
+            "drop_link" => |row: &Row| row.link,
+        }
+        Ok(result)
+    }
+}
+
+fn samples<'py>(
+    py: Python<'py>,
+    agent: &trafficgen_core::des::simulation::AgentOutcome,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let values = agent.samples.iter().flat_map(|one| [one.encoding_bps, one.frames_per_s, one.buffer_s]);
+    values.collect::<Vec<f64>>().into_pyarray(py).reshape([agent.samples.len(), 3])
+}
