@@ -86,7 +86,6 @@ impl Scoreboard {
         if let Some((start, _)) = enough {
             self.mark_lost_below(una, start);
         }
-        self.find_lost_retransmissions(una, mss);
     }
 
     pub fn mark_lost_below(&mut self, una: u64, boundary: u64) {
@@ -99,7 +98,7 @@ impl Scoreboard {
 
     /// What was sent well after a retransmission has arrived, the retransmission has not: it is lost too. RFC 6675
     /// leaves that to the timer; Linux does not (before RACK by the same sequence rule).
-    fn find_lost_retransmissions(&mut self, una: u64, mss: u64) {
+    pub fn find_lost_retransmissions(&mut self, una: u64, mss: u64) {
         let Some(highest) = self.sacked.highest_end() else { return };
         while let Some(resent) = self.resent.front().copied() {
             let done = resent.end <= una || self.sacked.containing(resent.start).is_some();
@@ -220,10 +219,10 @@ mod tests {
         board.find_losses(0, MSS);
         board.note_resent(0, 0, MSS, 4 * MSS);
         board.sack(4 * MSS, 7 * MSS);
-        board.find_losses(0, MSS);
+        board.find_lost_retransmissions(0, MSS);
         assert_eq!(board.next_lost(0), None);
         board.sack(7 * MSS, 8 * MSS);
-        board.find_losses(0, MSS);
+        board.find_lost_retransmissions(0, MSS);
         assert_eq!((board.next_lost(0), board.pipe_bytes(0, 8 * MSS)), (Some((0, MSS)), 0));
         board.note_resent(0, 0, MSS, 8 * MSS);
         assert_eq!((board.next_lost(0), board.pipe_bytes(0, 8 * MSS)), (None, MSS));

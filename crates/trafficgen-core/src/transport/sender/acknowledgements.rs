@@ -14,6 +14,9 @@ impl Sender {
         let reported = if self.sack { self.take_blocks(segment) } else { 0 };
         if reported > 0 {
             self.board.find_losses(self.una, self.mss);
+            if self.repeats_again {
+                self.board.find_lost_retransmissions(self.una, self.mss);
+            }
         }
         if ack > self.una {
             self.advance(now, segment, reported);
@@ -94,7 +97,7 @@ impl Sender {
     /// The round trip that an acknowledgement of new data tells of.
     fn round_trip(&mut self, now: Time, segment: &Segment) -> Option<Time> {
         if self.timestamps {
-            return segment.timestamps.map(|stamp| now - stamp.echo);
+            return segment.timestamps.map(|stamp| (now - stamp.echo).max(1));
         }
         let (_, sent_at) = self.timed.filter(|(end, _)| self.una >= *end)?;
         self.timed = None;
@@ -116,7 +119,9 @@ impl Sender {
         let duplicate = if self.sack { reported > 0 } else { bare };
         if duplicate {
             self.duplicates += 1;
-            self.inflation += if self.phase == Phase::Recovery { self.mss } else { 0 };
+            if self.phase == Phase::Recovery && !self.sack {
+                self.inflation += self.mss;
+            }
         }
         if self.phase == Phase::Recovery && self.sack {
             self.reduce(reported);

@@ -72,6 +72,8 @@ pub(super) struct Sender {
     nagle: bool,
     restart_after_idle: bool,
     smooth_reduction: bool,
+    /// Find retransmissions that were lost without waiting for the timer.
+    repeats_again: bool,
 }
 
 impl Sender {
@@ -112,6 +114,7 @@ impl Sender {
             nagle: config.nagle,
             restart_after_idle: config.restart_after_idle,
             smooth_reduction: config.proportional_rate_reduction,
+            repeats_again: config.lost_retransmission_detection,
         }
     }
 

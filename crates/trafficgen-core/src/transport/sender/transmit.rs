@@ -96,7 +96,7 @@ impl Sender {
         if payload > 0 && chunk.start + u64::from(payload) == self.queued {
             flags |= flag::PSH;
         }
-        outbox.send(chunk.start, payload, flags, chunk.again || chunk.start < self.sent);
+        outbox.send(chunk.start, payload, flags, chunk.again || chunk.end <= self.sent);
         if self.una == self.nxt {
             self.timer = NEVER; // it waited for a window until now
         }
