@@ -24,6 +24,8 @@ from trafficgen.errors import (
     PacketTableError,
     PlayerLogError,
     SelectionError,
+    SettingError,
+    SimulationError,
     TooFewObservationsError,
     TrafficgenError,
     TrafficgenWarning,
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
+    from trafficgen.catalogue import load_model
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
-    from trafficgen.models import Model, load_model, model_json_schema, save_model
+    from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
 
@@ -49,6 +52,7 @@ _HOMES = {
     "Inspection": "trafficgen.flows",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
+    "PublishedModel": "trafficgen.models",
     "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.export",
     "SameSourceFit": "trafficgen.api.same_source",
@@ -60,7 +64,7 @@ _HOMES = {
     "fit_same_source": "trafficgen.api.same_source",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
-    "load_model": "trafficgen.models",
+    "load_model": "trafficgen.catalogue",
     "model_json_schema": "trafficgen.models",
     "read_packets": "trafficgen.api.reading",
     "save_model": "trafficgen.models",
@@ -110,8 +114,11 @@ __all__ = [
     "PlayerLogError",
     "PopulationFit",
     "ProjectionReport",
+    "PublishedModel",
     "SameSourceFit",
     "SelectionError",
+    "SettingError",
+    "SimulationError",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
