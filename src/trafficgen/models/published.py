@@ -19,7 +19,7 @@ UNITS = frozenset(
         *("bytes", "bits", "bps", "kbps", "mbps"),
         *("packets", "frames", "levels", "groups", "bins", "windows", "reports", "requests", "sessions", "streams"),
         *("connections", "clips", "segments", "runs", "steps", "tries", "count", "index", "seed"),
-        *("ratio", "share", "fraction", "probability", "multiple", "factor", "sigma", "exponent", "percent"),
+        *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor", "sigma", "exponent", "percent"),
     )
 )
 
@@ -48,6 +48,19 @@ class Option(ModelPart):
             self.check(self.default)
         return self
 
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words; empty where that is anything."""
+        parts = []
+        if self.choices:
+            parts.append(f"{'of' if self.many else 'one of'} {', '.join(map(shown, self.choices))}")
+        elif self.low is not None or self.high is not None:
+            ends = [("at least", self.low), ("at most", self.high)]
+            parts.append(", ".join(f"{word} {end:g}" for word, end in ends if end is not None))
+        if self.many:
+            parts.insert(0, "a list, such as 1128,340" if not parts else "a list")
+        return " ".join(parts)
+
     def check(self, value: JsonValue) -> None:
         """Refuse a value that the option cannot have; null is the absence of a choice and can be had by default only.
 
@@ -69,16 +82,11 @@ class Option(ModelPart):
         bounded = self.low is not None or self.high is not None
         if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{shown(value)} is not a number")
-        if isinstance(value, int | float) and not (self._low <= value <= self._high):
-            raise ValueError(f"{shown(value)} is not in {self._low:g} to {self._high:g}")
-
-    @property
-    def _low(self) -> float:
-        return -math.inf if self.low is None else self.low
-
-    @property
-    def _high(self) -> float:
-        return math.inf if self.high is None else self.high
+        if bounded and isinstance(value, int | float):
+            if self.low is not None and not value >= self.low:
+                raise ValueError(f"{shown(value)} is below {self.low:g}")
+            if self.high is not None and not value <= self.high:
+                raise ValueError(f"{shown(value)} is above {self.high:g}")
 
 
 class Parameter(ModelPart):
@@ -132,6 +140,9 @@ class PublishedModel(ModelRoot):
         " null once they have been taken over.",
     )
     provenance: PublishedProvenance = Field(description="Where the numbers come from, and where they end.")
+    transport: Literal["udp", "tcp"] | None = Field(
+        default=None, description="Transport of the media; null where an option or a parameter says it."
+    )
     options: dict[str, Option] = Field(default_factory=dict, description="What may be varied.")
     mechanism: Mechanism = Field(description="How the source behaves.")
 

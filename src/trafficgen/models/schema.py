@@ -81,8 +81,16 @@ class PublishedSource(ModelPart):
     authors: tuple[str, ...] = Field(description="Family names.")
     year: int = Field(description="Year of publication.")
     title: str = Field(description="Title.")
+    venue: str | None = Field(default=None, description="Where it was published; null where that is not known.")
     doi: str | None = Field(default=None, description="DOI, null where there is none.")
     supports: tuple[str, ...] = Field(min_length=1, description="Parts of the model that rest on it.")
+
+    @property
+    def text(self) -> str:
+        """Authors, year, title, where it was published and DOI, on one line."""
+        parts = [f"{', '.join(self.authors)} ({self.year}): {self.title}", self.venue]
+        parts.append(None if self.doi is None else f"doi:{self.doi}")
+        return ". ".join(part for part in parts if part)
 
 
 class PublishedProvenance(ModelPart):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any
 
 from trafficgen.catalogue import entry_digest, load_entry
@@ -17,6 +17,8 @@ from trafficgen.randomness import random_stream
 from trafficgen.reproduction.base import Experiment, Finding
 from trafficgen.reproduction.results import FindingResult, Reproduction
 
+#: Name of the experiment, run, part.
+_Key = tuple[str, int, int]
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
 
@@ -24,11 +26,14 @@ _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 class _Piece:
     """One piece of one run of an experiment."""
 
-    number: int
     experiment: Experiment
     run: int
     part: int
     seed: int
+
+    @property
+    def key(self) -> _Key:
+        return self.experiment.name, self.run, self.part
 
 
 def run_experiments(
@@ -56,11 +61,9 @@ def run_experiments(
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
     pieces = [piece for run in range(runs) for one, _ in chosen for piece in _pieces(one, run=run, seed=seed)]
-    pieces = [_Piece(number, each.experiment, each.run, each.part, each.seed) for number, each in enumerate(pieces)]
-    measures: dict[tuple[str, int, int], dict[str, Any]] = {}
-    for done, (number, measured) in enumerate(_measured(pieces, workers or os.cpu_count() or 1), start=1):
-        piece = pieces[number]
-        measures[piece.experiment.name, piece.run, piece.part] = measured
+    measures: dict[_Key, dict[str, Any]] = {}
+    for done, (key, measured) in enumerate(_measured(pieces, workers or os.cpu_count() or 1), start=1):
+        measures[key] = measured
         if progress is not None:
             progress(done, len(pieces))
     rows = [row for one, findings in chosen for row in _rows(one, findings, measures, runs=runs)]
@@ -70,13 +73,13 @@ def run_experiments(
 def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
     for part in range(experiment.parts):
         stream = random_stream(seed, session=run, purpose=f"reproduce/{experiment.name}/{part}")
-        yield _Piece(0, experiment, run, part, int(stream.integers(_SEEDS)))
+        yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
 
 
 def _rows(
     experiment: Experiment,
     findings: tuple[Finding, ...],
-    measures: dict[tuple[str, int, int], dict[str, Any]],
+    measures: dict[_Key, dict[str, Any]],
     *,
     runs: int,
 ) -> Iterator[FindingResult]:
@@ -92,18 +95,24 @@ def _rows(
         )
 
 
-def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each piece with its measures, in the order in which they are done."""
+def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, dict[str, Any]]]:
+    """Yield each piece's key with its measures, in the order in which they are done."""
     workers = min(workers, len(pieces))
     if workers <= 1:
         yield from map(_measure, pieces)
         return
     # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
+    others = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
         for done in as_completed([pool.submit(_measure, piece) for piece in pieces]):
             yield done.result()
-    except BrokenProcessPool as error:
+    except BaseException as error:
+        # Nobody wants the rest: what runs is ended, or the program would wait for it.
+        for process in set(active_children()) - others:
+            process.terminate()
+        if not isinstance(error, BrokenProcessPool):
+            raise
         raise SimulationError(
             "a process that simulates has ended: ask for fewer workers where memory is short, and in a script call"
             " this under `if __name__ == '__main__':`"
@@ -117,5 +126,5 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _measure(piece: _Piece) -> tuple[int, dict[str, Any]]:
-    return piece.number, piece.experiment.measure(piece.part, seed=piece.seed)
+def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
+    return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)
