@@ -16,7 +16,7 @@ pub enum CongestionControl {
 }
 
 /// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs differ.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpConfig {
     pub congestion_control: CongestionControl,
@@ -47,6 +47,8 @@ pub struct TcpConfig {
     pub appropriate_byte_counting: bool,
     /// Halve smoothly in SACK recovery (RFC 6937) as Linux, rather than pause until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
+    /// With SACK, find lost retransmissions by what arrives after them, as Linux does; RFC 6675 leaves them to the timer.
+    pub lost_retransmission_detection: bool,
     /// Go back to the initial window after an idle retransmission timeout (RFC 5681 4.1).
     pub restart_after_idle: bool,
     /// Leave slow start when the round-trip time grows (HyStart++, RFC 9406).
@@ -71,6 +73,7 @@ impl Default for TcpConfig {
             nagle: false,
             appropriate_byte_counting: true,
             proportional_rate_reduction: true,
+            lost_retransmission_detection: true,
             restart_after_idle: true,
             hystart: false,
         }
@@ -88,7 +91,10 @@ impl TcpConfig {
             (self.mss_bytes < least_mss_bytes || self.mss_bytes > 65_495, "mss_bytes must be between 48 and 65495"),
             (self.initial_window_segments == 0, "initial_window_segments must be at least 1"),
             (self.initial_ssthresh_bytes == Some(0), "initial_ssthresh_bytes must be positive"),
-            (self.send_buffer_bytes == 0, "send_buffer_bytes must be positive"),
+            (
+                self.send_buffer_bytes == 0 || self.send_buffer_bytes > 1 << 62,
+                "send_buffer_bytes must be between 1 and 2^62",
+            ),
             (
                 self.receive_buffer_bytes == 0 || self.receive_buffer_bytes > 1 << 30,
                 "receive_buffer_bytes must be between 1 and 2^30, the largest window of RFC 7323",
@@ -108,7 +114,20 @@ impl TcpConfig {
 
 #[cfg(test)]
 mod tests {
+    use serde::de::value::{Error, MapDeserializer};
+
     use super::*;
+
+    fn read(pairs: Vec<(&str, bool)>) -> Result<TcpConfig, Error> {
+        TcpConfig::deserialize(MapDeserializer::new(pairs.into_iter()))
+    }
+
+    #[test]
+    fn settings_are_read_by_name_and_unknown_names_refused() {
+        let expected = TcpConfig { sack: false, nagle: true, ..TcpConfig::default() };
+        assert_eq!(read(vec![("sack", false), ("nagle", true)]), Ok(expected));
+        assert!(read(vec![("selective", false)]).is_err());
+    }
 
     #[test]
     fn defaults_can_run() {

@@ -5,12 +5,21 @@
 //! stored: a send buffer of gigabytes costs nothing.
 
 mod config;
+mod congestion;
 mod endpoint;
+mod outbox;
+mod ranges;
+mod receiver;
+mod rto;
+mod scoreboard;
 mod segment;
+mod sender;
+mod statistics;
 
 pub use config::{CongestionControl, TcpConfig};
-pub use endpoint::{Endpoint, TcpStatistics};
+pub use endpoint::Endpoint;
 pub use segment::{flag, SackBlock, SackBlocks, Segment, Timestamps};
+pub use statistics::TcpStatistics;
 
 /// Nanoseconds since the start of the simulation.
 pub type Time = i64;

@@ -1,0 +1,130 @@
+//! What an incoming acknowledgement does to the sender.
+
+use super::super::congestion::Acknowledged;
+use super::super::{Segment, TcpStatistics, Time};
+use super::{Phase, Sender};
+
+impl Sender {
+    /// Takes acknowledgement, SACK blocks and window of a segment; false when it acknowledges what was never sent.
+    pub fn acknowledge(&mut self, now: Time, segment: &Segment, statistics: &mut TcpStatistics) -> bool {
+        let ack = segment.acknowledgement;
+        if ack > self.sent {
+            return false;
+        }
+        let reported = if self.sack { self.take_blocks(segment) } else { 0 };
+        if reported > 0 {
+            self.board.find_losses(self.una, self.mss);
+            if self.repeats_again {
+                self.board.find_lost_retransmissions(self.una, self.mss);
+            }
+        }
+        if ack > self.una {
+            self.advance(now, segment, reported);
+        } else if ack == self.una {
+            self.stand_still(segment, reported);
+        }
+        self.consider_recovery(statistics);
+        true
+    }
+
+    /// Notes SACK blocks; the bytes that were not known to have arrived.
+    fn take_blocks(&mut self, segment: &Segment) -> u64 {
+        let base = segment.acknowledgement;
+        let mut reported = 0;
+        for block in segment.sack.as_slice() {
+            let start = (base + u64::from(block.start)).max(self.una);
+            let end = (base + u64::from(block.end)).min(self.nxt);
+            if start < end {
+                reported += self.board.sack(start, end);
+            }
+        }
+        reported
+    }
+
+    fn advance(&mut self, now: Time, segment: &Segment, reported: u64) {
+        let (old, flight) = (self.una, self.nxt.max(segment.acknowledgement) - self.una);
+        self.una = segment.acknowledgement;
+        self.nxt = self.nxt.max(self.una);
+        let acknowledged = self.una - old;
+        let delivered = self.board.acknowledge(old, self.una) + reported;
+        self.widen(u64::from(segment.window_bytes));
+        let round_trip_ns = self.round_trip(now, segment);
+        if let Some(sample_ns) = round_trip_ns {
+            self.rto.sample(sample_ns);
+        }
+        if self.una >= self.limited_at && self.window_limited {
+            self.window_limited = self.una == self.limited_at;
+        }
+        self.probing = false;
+        self.probes = 0;
+        self.timeouts_in_row = 0;
+        self.duplicates = 0;
+        if self.phase == Phase::Recovery && self.una < self.recovery_point {
+            self.partial_acknowledgement(acknowledged);
+            self.reduce(delivered);
+            self.restart_timer(now, self.sack || !self.partial_seen);
+            self.partial_seen = true;
+            return;
+        }
+        self.grow(now, acknowledged, flight, round_trip_ns);
+        if self.phase != Phase::Open && self.una >= self.recovery_point {
+            self.leave_recovery();
+        }
+        self.restart_timer(now, true);
+    }
+
+    fn grow(&mut self, now: Time, acknowledged: u64, flight: u64, rtt_ns: Option<Time>) {
+        if self.phase == Phase::Recovery {
+            return;
+        }
+        // slow start may double what was in use even if the application paused in between
+        let in_use = self.congestion.in_slow_start() && self.congestion.window_bytes() < 2 * flight;
+        if !self.window_limited && !in_use {
+            self.congestion.pause();
+            return;
+        }
+        self.congestion.acknowledged(&Acknowledged {
+            now,
+            bytes: acknowledged as f64,
+            una: self.una,
+            nxt: self.nxt,
+            smoothed_rtt_ns: self.rto.smoothed_ns(),
+            rtt_ns,
+            after_timeout: self.phase == Phase::Timeout,
+        });
+    }
+
+    /// The round trip that an acknowledgement of new data tells of.
+    fn round_trip(&mut self, now: Time, segment: &Segment) -> Option<Time> {
+        if self.timestamps {
+            return segment.timestamps.map(|stamp| (now - stamp.echo).max(1));
+        }
+        let (_, sent_at) = self.timed.filter(|(end, _)| self.una >= *end)?;
+        self.timed = None;
+        Some(now - sent_at)
+    }
+
+    fn stand_still(&mut self, segment: &Segment, reported: u64) {
+        let edge = self.edge;
+        self.widen(u64::from(segment.window_bytes));
+        if self.probing {
+            if self.edge > self.una {
+                // the probe was turned down, now there is room: start over from it
+                self.nxt = self.una;
+                self.probing = false;
+            }
+            return;
+        }
+        let bare = segment.payload_bytes == 0 && self.edge == edge && self.una < self.nxt;
+        let duplicate = if self.sack { reported > 0 } else { bare };
+        if duplicate {
+            self.duplicates += 1;
+            if self.phase == Phase::Recovery && !self.sack {
+                self.inflation += self.mss;
+            }
+        }
+        if self.phase == Phase::Recovery && self.sack {
+            self.reduce(reported);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is sent next, and whether now.
+
+use super::super::outbox::Outbox;
+use super::super::receiver::NEVER;
+use super::super::{flag, Time};
+use super::{Phase, Sender};
+
+/// A stretch to send.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    start: u64,
+    end: u64,
+    again: bool,
+}
+
+impl Sender {
+    /// Sends all that windows and data allow.
+    pub fn transmit(&mut self, outbox: &mut Outbox) {
+        self.restart_if_idle(outbox.now);
+        if self.resend_head {
+            self.resend_head = false;
+            self.free_pass = false;
+            self.resend_first(outbox);
+        }
+        let limited = loop {
+            let Some(chunk) = self.next_chunk() else { break false };
+            let full = self.pipe_bytes() + (chunk.end - chunk.start) > self.window_bytes();
+            if full && !self.free_pass {
+                break true;
+            }
+            self.free_pass = false;
+            self.send(chunk, outbox);
+        };
+        if limited {
+            self.window_limited = true;
+            self.limited_at = self.nxt;
+        }
+        self.arm_timer(outbox.now);
+    }
+
+    fn restart_if_idle(&mut self, now: Time) {
+        if self.una == self.nxt && self.restart_after_idle && now - self.last_sent > self.rto.timeout_ns() {
+            self.congestion.restart();
+        }
+    }
+
+    fn next_chunk(&self) -> Option<Chunk> {
+        if self.una < self.nxt && self.phase != Phase::Open {
+            if let Some(hole) = self.board.next_lost(self.una) {
+                return Some(self.resend_chunk(hole));
+            }
+        }
+        let new = self.new_chunk();
+        if new.is_some() || self.phase != Phase::Recovery || !self.sack {
+            return new;
+        }
+        self.board.next_hole(self.una).map(|hole| self.resend_chunk(hole))
+    }
+
+    /// One segment of a hole; a FIN rides on what comes before it.
+    fn resend_chunk(&self, (start, hole_end): (u64, u64)) -> Chunk {
+        let mut end = hole_end.min(start + self.mss);
+        if end == self.queued && hole_end > end {
+            end += 1;
+        }
+        Chunk { start, end, again: true }
+    }
+
+    fn new_chunk(&self) -> Option<Chunk> {
+        if self.probing || self.nxt >= self.end() {
+            return None;
+        }
+        let pending = self.queued.saturating_sub(self.nxt);
+        let room = self.edge.saturating_sub(self.nxt);
+        let payload = pending.min(self.mss).min(room);
+        let all = payload == pending;
+        if payload < self.mss && !self.small_may_go(payload, all) {
+            return None;
+        }
+        Some(Chunk { start: self.nxt, end: self.nxt + payload + u64::from(all && self.closing), again: false })
+    }
+
+    /// Silly windows (RFC 9293 3.8.6.2.1) and Nagle.
+    fn small_may_go(&self, payload: u64, all: bool) -> bool {
+        if all {
+            !self.nagle || self.una == self.nxt || self.closing
+        } else {
+            payload > 0 && payload >= self.widest_window / 2
+        }
+    }
+
+    fn send(&mut self, chunk: Chunk, outbox: &mut Outbox) {
+        let fin = chunk.end > self.queued;
+        let payload = (chunk.end - chunk.start - u64::from(fin)) as u32;
+        let mut flags = if fin { flag::FIN } else { 0 };
+        if payload > 0 && chunk.start + u64::from(payload) == self.queued {
+            flags |= flag::PSH;
+        }
+        outbox.send(chunk.start, payload, flags, chunk.again || chunk.end <= self.sent);
+        if self.una == self.nxt {
+            self.timer = NEVER; // it waited for a window until now
+        }
+        if chunk.again {
+            self.board.note_resent(self.una, chunk.start, chunk.end, self.nxt);
+            self.timed = None; // Karn
+        } else {
+            self.nxt = chunk.end;
+            if self.timed.is_none() && !self.timestamps && chunk.start >= self.sent {
+                self.timed = Some((chunk.end, outbox.now));
+            }
+            self.sent = self.sent.max(chunk.end);
+        }
+        if self.phase == Phase::Recovery {
+            self.reduction.note_sent(chunk.end - chunk.start);
+        }
+        self.last_sent = outbox.now;
+    }
+
+    /// The first outstanding segment, for NewReno, which keeps no score.
+    fn resend_first(&mut self, outbox: &mut Outbox) {
+        if self.una >= self.nxt {
+            return;
+        }
+        let chunk = self.resend_chunk((self.una, self.nxt));
+        let fin = chunk.end > self.queued;
+        let payload = (chunk.end - chunk.start - u64::from(fin)) as u32;
+        outbox.send(chunk.start, payload, if fin { flag::FIN } else { 0 }, true);
+        self.timed = None;
+        self.last_sent = outbox.now;
+    }
+
+    /// One byte into a closed window (RFC 9293 3.8.6.1), or what fits into one that is too small for a segment.
+    pub(super) fn probe(&mut self, outbox: &mut Outbox) {
+        let room = self.edge.saturating_sub(self.una);
+        let payload = self.queued.saturating_sub(self.una).min(self.mss).min(room.max(1));
+        if payload == 0 {
+            return;
+        }
+        let end = self.una + payload;
+        outbox.send(self.una, payload as u32, 0, self.sent >= end);
+        self.probing = room == 0;
+        self.nxt = end;
+        self.sent = self.sent.max(end);
+        self.timed = None;
+        self.last_sent = outbox.now;
+    }
+}

@@ -1,0 +1,355 @@
+//! What a TCP connection does over a path that loses, delays and overtakes.
+
+mod dumbbell;
+
+use dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
+use proptest::prelude::*;
+use trafficgen_core::transport::{flag, CongestionControl, Endpoint, Segment, TcpConfig, Time};
+
+const SEGMENT_BYTES: u64 = 1448;
+
+fn reno() -> TcpConfig {
+    TcpConfig { congestion_control: CongestionControl::Reno, send_buffer_bytes: 1 << 40, ..TcpConfig::default() }
+}
+
+/// One transfer of `segments` full segments over 100 ms round trips, as far as 60 s bring it.
+fn transfer(config: &TcpConfig, segments: u64, loss: Loss) -> Network {
+    let mut network = Network::new(Path { loss, ..Path::of(50 * MS) }, 1);
+    network.add(config, config, segments * SEGMENT_BYTES, Reader::Eager);
+    network.flows[0].keep_log = true;
+    network.run_until(60 * SECOND);
+    network
+}
+
+/// Times and segments with payload as they left the server.
+fn data(network: &Network) -> Vec<(Time, Segment)> {
+    network.flows[0].log.iter().filter(|(_, segment)| segment.payload_bytes > 0).copied().collect()
+}
+
+/// A connection after its handshake, and what the client's last segment drew from the server.
+fn handshake(server: &TcpConfig, client: &TcpConfig) -> (Endpoint, Endpoint) {
+    let (mut server, mut client) = (Endpoint::new(server), Endpoint::new(client));
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    server.listen();
+    client.connect(0, &mut there);
+    for now in [10, 20] {
+        there.drain(..).for_each(|segment| server.on_segment(now * MS, &segment, &mut back));
+        back.drain(..).for_each(|segment| client.on_segment((now + 5) * MS, &segment, &mut there));
+    }
+    there.drain(..).for_each(|segment| server.on_segment(30 * MS, &segment, &mut back));
+    (server, client)
+}
+
+#[test]
+fn three_segments_open_a_connection_and_agree_on_options() {
+    let mut client = Endpoint::new(&TcpConfig::default());
+    let mut server = Endpoint::new(&TcpConfig { timestamps: false, ..TcpConfig::default() });
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    server.listen();
+    client.connect(0, &mut there);
+    assert_eq!((there.len(), there[0].flags, there[0].header_bytes), (1, flag::SYN, 40));
+    server.on_segment(10 * MS, &there[0], &mut back);
+    assert_eq!((back.len(), back[0].flags, back[0].header_bytes), (1, flag::SYN | flag::ACK, 32));
+    assert!(!server.is_established() && !client.is_established());
+    there.clear();
+    client.on_segment(20 * MS, &back[0], &mut there);
+    assert!(client.is_established());
+    assert_eq!((there.len(), there[0].flags, there[0].header_bytes), (1, flag::ACK, 20));
+    assert_eq!((there[0].wire_sequence(), there[0].wire_acknowledgement()), (1, 1));
+    back.clear();
+    server.on_segment(30 * MS, &there[0], &mut back);
+    assert!(server.is_established() && back.is_empty());
+    assert_eq!((client.statistics().srtt_ns, server.statistics().srtt_ns), (20 * MS, 20 * MS));
+}
+
+#[test]
+fn a_lost_syn_is_repeated_after_one_three_and_seven_seconds_until_it_is_given_up() {
+    let mut client = Endpoint::new(&TcpConfig::default());
+    let (mut out, mut times) = (Vec::new(), Vec::new());
+    client.connect(0, &mut out);
+    while let Some(time) = client.next_timer() {
+        out.clear();
+        client.on_timer(time - 1, &mut out);
+        assert!(out.is_empty());
+        client.on_timer(time, &mut out);
+        times.push(time / SECOND);
+        assert!(out.iter().all(|segment| segment.retransmission));
+    }
+    assert_eq!(times, [1, 3, 7, 15, 31, 63, 127]);
+    assert!(client.is_closed() && out.is_empty());
+}
+
+#[test]
+fn after_a_lost_syn_the_window_starts_at_one_segment() {
+    let (mut server, mut client) = (Endpoint::new(&reno()), Endpoint::new(&reno()));
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    server.listen();
+    client.connect(0, &mut there);
+    there.clear();
+    client.on_timer(SECOND, &mut there);
+    server.on_segment(SECOND, &there[0], &mut back);
+    there.clear();
+    client.on_segment(SECOND, &back[0], &mut there);
+    assert_eq!(client.statistics().cwnd_bytes, SEGMENT_BYTES);
+}
+
+#[test]
+fn slow_start_doubles_what_is_sent_in_each_round_trip() {
+    for delayed_acks in [false, true] {
+        let network = transfer(&TcpConfig { delayed_acks, ..reno() }, 2000, Loss::Never);
+        let rounds: Vec<_> = (1..6)
+            .map(|round| data(&network).iter().filter(|(time, _)| (time + 50 * MS) / (100 * MS) == round + 1).count())
+            .collect();
+        // an odd window leaves its last acknowledgement to the timer
+        let doubled = [10, 20, 40, 80, 160];
+        for (count, expected) in rounds.iter().zip(doubled) {
+            assert!(count.abs_diff(expected) <= expected / 10, "{rounds:?}, delayed {delayed_acks}");
+        }
+    }
+}
+
+#[test]
+fn counting_acknowledgements_slows_the_start_when_they_are_delayed() {
+    let config = TcpConfig { appropriate_byte_counting: false, ..reno() };
+    let network = transfer(&config, 2000, Loss::Never);
+    let third = data(&network).iter().filter(|(time, _)| (time + 50 * MS) / (100 * MS) == 4).count();
+    assert!((21..=24).contains(&third), "{third}"); // 10 * 1.5^2
+}
+
+#[test]
+fn a_single_loss_is_repaired_by_fast_retransmit_without_a_timeout() {
+    for (sack, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
+        let network = transfer(&TcpConfig { sack, timestamps, mss_bytes: 1460, ..reno() }, 400, Loss::These(vec![40]));
+        let flow = &network.flows[0];
+        let statistics = flow.server.statistics();
+        assert_eq!((statistics.fast_retransmits, statistics.timeouts, statistics.retransmissions), (1, 0, 1));
+        assert_eq!(flow.client.received_bytes(), 400 * SEGMENT_BYTES);
+        assert!(flow.server.is_closed() && flow.client.is_closed());
+        assert!(statistics.ssthresh_bytes < 40 * SEGMENT_BYTES);
+    }
+}
+
+#[test]
+fn selective_acknowledgements_bring_again_only_what_was_lost() {
+    let lost = vec![60, 61, 64, 67, 70, 71, 72, 90];
+    for proportional_rate_reduction in [false, true] {
+        let config = TcpConfig { proportional_rate_reduction, ..reno() };
+        let network = transfer(&config, 600, Loss::These(lost.clone()));
+        let flow = &network.flows[0];
+        let statistics = flow.server.statistics();
+        assert_eq!((statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits), (8, 0, 1));
+        let again = data(&network).into_iter().filter(|(_, segment)| segment.retransmission);
+        let again: Vec<_> = again.map(|(_, segment)| segment.sequence / SEGMENT_BYTES).collect();
+        assert_eq!(again, lost);
+    }
+}
+
+#[test]
+fn newreno_repairs_several_losses_one_round_trip_each_without_a_timeout() {
+    let network =
+        transfer(&TcpConfig { sack: false, minimum_rto_ns: SECOND, ..reno() }, 600, Loss::These(vec![60, 64, 68]));
+    let statistics = network.flows[0].server.statistics();
+    assert_eq!((statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits), (3, 0, 1));
+    let again: Vec<_> = data(&network).into_iter().filter(|(_, segment)| segment.retransmission).collect();
+    assert!(again.windows(2).all(|pair| (pair[1].0 - pair[0].0 - 100 * MS).abs() < 2 * MS));
+}
+
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout_when_selective_acknowledgements_go_on() {
+    // segment 40 is data segment 40; its repetition leaves a round trip later, among those of the next window
+    let first = transfer(&reno(), 2000, Loss::These(vec![40]));
+    let numbers = data(&first);
+    let repetition = numbers.iter().position(|(_, segment)| segment.retransmission);
+    let lost = vec![40, repetition.map_or(0, |index| index as u64)];
+    let network = transfer(&reno(), 2000, Loss::These(lost));
+    let statistics = network.flows[0].server.statistics();
+    assert_eq!((statistics.retransmissions, statistics.timeouts), (2, 0));
+}
+
+#[test]
+fn an_overshoot_of_slow_start_is_repaired_without_a_storm() {
+    // 100 Mbit/s, a queue as long as the path: slow start loses about one capacity of 1833 segments
+    for (proportional_rate_reduction, lost_retransmission_detection) in [(true, true), (false, true), (false, false)] {
+        let config = TcpConfig { proportional_rate_reduction, lost_retransmission_detection, ..reno() };
+        let config = TcpConfig { receive_buffer_bytes: 1 << 28, ..config };
+        let path = Path { rate: Some((12.5e6, 1000)), ..Path::of(50 * MS) };
+        let mut network = Network::greedy(path, &config, 1);
+        network.run_until(5 * SECOND);
+        let statistics = network.flows[0].server.statistics();
+        assert_eq!((statistics.timeouts, statistics.retransmissions), (0, network.dropped));
+        assert!((1700..2000).contains(&network.dropped), "{}", network.dropped);
+        assert!(network.flows[0].client.received_bytes() > 50_000_000);
+    }
+}
+
+#[test]
+fn timeouts_double_and_start_over_with_one_segment() {
+    // everything is lost from the 50th segment on, until four repetitions later
+    let network = transfer(&reno(), 60, Loss::These((50..64).collect()));
+    let statistics = network.flows[0].server.statistics();
+    assert_eq!(network.flows[0].client.received_bytes(), 60 * SEGMENT_BYTES);
+    let head: Vec<_> =
+        data(&network).into_iter().filter(|(_, segment)| segment.sequence == 50 * SEGMENT_BYTES).collect();
+    let waits: Vec<_> = head.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(waits.len() == 5 && statistics.timeouts == 5, "{waits:?}");
+    assert!(waits[1..].windows(2).all(|pair| pair[1] == 2 * pair[0]), "{waits:?}");
+    assert!(waits[1] >= 2 * 300 * MS, "{waits:?}");
+}
+
+#[test]
+fn the_receive_window_bounds_what_is_outstanding() {
+    let client = TcpConfig { receive_buffer_bytes: 20 * SEGMENT_BYTES, ..reno() };
+    let mut network = Network::new(Path::of(50 * MS), 1);
+    network.add(&reno(), &client, u64::MAX / 4, Reader::Eager);
+    let rate = network.goodput(2 * SECOND, 12 * SECOND);
+    let bound = 20.0 * SEGMENT_BYTES as f64 / 0.1;
+    assert!(rate <= bound && rate > 0.8 * bound, "{rate} of {bound}");
+    assert!(network.flows[0].server.statistics().cwnd_bytes <= 2 * 20 * SEGMENT_BYTES);
+}
+
+#[test]
+fn a_closed_window_is_probed_at_growing_intervals_until_it_opens() {
+    let client = TcpConfig { receive_buffer_bytes: 10_000, ..reno() };
+    let mut network = Network::new(Path::of(50 * MS), 1);
+    network.add(&reno(), &client, 100_000, Reader::From(20 * SECOND));
+    network.flows[0].keep_log = true;
+    network.run_until(19 * SECOND);
+    assert_eq!(network.flows[0].client.received_bytes(), 10_000);
+    let probes: Vec<_> =
+        data(&network).iter().filter(|(_, segment)| segment.payload_bytes == 1).map(|probe| probe.0).collect();
+    let waits: Vec<_> = probes.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+    assert!(waits.len() >= 4 && waits.windows(2).all(|pair| (pair[1] / pair[0] - 2.0).abs() < 0.2), "{waits:?}");
+    network.run_until(60 * SECOND);
+    let flow = &network.flows[0];
+    assert_eq!((flow.client.received_bytes(), flow.server.statistics().timeouts), (100_000, 0));
+    assert!(flow.server.is_closed() && flow.client.is_closed());
+}
+
+#[test]
+fn reading_opens_a_closed_window_without_a_probe() {
+    let client_config = TcpConfig { receive_buffer_bytes: 3 * SEGMENT_BYTES, ..reno() };
+    let (mut server, mut client) = handshake(&reno(), &client_config);
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    server.write(40 * MS, 10 * SEGMENT_BYTES, &mut back);
+    assert_eq!(back.len(), 3);
+    back.drain(..).for_each(|segment| client.on_segment(50 * MS, &segment, &mut there));
+    client.on_timer(SECOND, &mut there);
+    there.drain(..).for_each(|segment| server.on_segment(SECOND, &segment, &mut back));
+    assert!(back.is_empty());
+    client.read(SECOND, SEGMENT_BYTES / 2, &mut there);
+    assert!(there.is_empty(), "a silly window was advertised");
+    client.read(SECOND, 3 * SEGMENT_BYTES, &mut there);
+    assert_eq!(there.iter().map(|segment| u64::from(segment.window_bytes)).collect::<Vec<_>>(), [3 * SEGMENT_BYTES]);
+    server.on_segment(SECOND, &there[0], &mut back);
+    assert_eq!(back.len(), 3);
+}
+
+#[test]
+fn an_idle_connection_starts_again_with_the_initial_window() {
+    for (restart_after_idle, expected) in [(true, 10), (false, 30)] {
+        let config = TcpConfig { restart_after_idle, ..reno() };
+        let mut network = Network::new(Path::of(50 * MS), 1);
+        network.add(&config, &config, 0, Reader::Eager);
+        network.run_until(SECOND);
+        network.flows[0].to_send = u64::MAX / 4;
+        let mut out = Vec::new();
+        network.flows[0].server.write(SECOND, 500 * SEGMENT_BYTES, &mut out);
+        assert_eq!(out.len(), 10);
+        // acknowledged at once, in pairs, until everything is through
+        let flow = &mut network.flows[0];
+        let (mut now, mut back) = (SECOND, Vec::new());
+        while !out.is_empty() {
+            now += 50 * MS;
+            out.drain(..).for_each(|segment| flow.client.on_segment(now, &segment, &mut back));
+            flow.client.on_timer(now + 40 * MS, &mut back);
+            flow.client.read(now, u64::MAX, &mut back);
+            now += 50 * MS;
+            back.drain(..).for_each(|segment| flow.server.on_segment(now, &segment, &mut out));
+        }
+        flow.server.write(now + 5 * SECOND, 500 * SEGMENT_BYTES, &mut out);
+        assert!(if restart_after_idle { out.len() == expected } else { out.len() >= expected }, "{}", out.len());
+    }
+}
+
+#[test]
+fn nagle_holds_small_segments_back_while_data_is_outstanding() {
+    for (nagle, expected) in [(true, 1), (false, 3)] {
+        let (mut server, _) = handshake(&TcpConfig { nagle, ..reno() }, &reno());
+        let mut out = Vec::new();
+        (0..3).for_each(|_| assert_eq!(server.write(40 * MS, 100, &mut out), 100));
+        assert_eq!(out.len(), expected);
+    }
+}
+
+#[test]
+fn the_send_buffer_takes_what_fits_and_frees_what_is_acknowledged() {
+    let (mut server, mut client) = handshake(&TcpConfig { send_buffer_bytes: 10_000, ..reno() }, &reno());
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    assert_eq!(server.write(40 * MS, 25_000, &mut back), 10_000);
+    assert_eq!(server.space_bytes(), 0);
+    back.iter().for_each(|segment| client.on_segment(50 * MS, segment, &mut there));
+    server.on_segment(60 * MS, &there[0], &mut back);
+    assert_eq!(server.space_bytes(), 2 * SEGMENT_BYTES);
+}
+
+#[test]
+fn a_reset_ends_both_ends() {
+    let (mut server, mut client) = handshake(&reno(), &reno());
+    let mut out = Vec::new();
+    server.abort(40 * MS, &mut out);
+    assert!(server.is_closed() && out.len() == 1 && out[0].has(flag::RST));
+    client.on_segment(50 * MS, &out[0], &mut Vec::new());
+    assert!(client.is_closed() && client.next_timer().is_none());
+}
+
+fn any_config() -> impl Strategy<Value = TcpConfig> {
+    let flags = (any::<[bool; 9]>(), 1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);
+    flags.prop_map(|(flags, initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes)| TcpConfig {
+        congestion_control: if flags[0] { CongestionControl::Reno } else { CongestionControl::Cubic },
+        sack: flags[1],
+        timestamps: flags[2],
+        delayed_acks: flags[3],
+        nagle: flags[4],
+        appropriate_byte_counting: flags[5],
+        proportional_rate_reduction: flags[6],
+        hystart: flags[7],
+        lost_retransmission_detection: flags[8],
+        initial_window_segments,
+        send_buffer_bytes,
+        receive_buffer_bytes,
+        mss_bytes,
+        ..TcpConfig::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order_whatever_the_path_does(
+        server in any_config(), client in any_config(), bytes in 0u64..400_000, loss in 0.0f64..0.15,
+        acknowledgement_loss in 0.0f64..0.15, jitter_ms in 0i64..30, narrow in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let path = Path {
+            loss: Loss::Bernoulli(loss),
+            acknowledgement_loss,
+            jitter_ns: jitter_ms * MS,
+            rate: narrow.then_some((250_000.0, 8)),
+            ..Path::of(20 * MS)
+        };
+        let mut network = Network::new(path, seed);
+        network.add(&server, &client, bytes, Reader::Eager);
+        network.flows[0].keep_log = true;
+        network.run_until(3600 * SECOND);
+        let flow = &network.flows[0];
+        prop_assert_eq!(flow.client.received_bytes(), bytes);
+        prop_assert!(flow.server.is_closed() && flow.client.is_closed());
+        prop_assert!(flow.server.next_timer().is_none() && flow.client.next_timer().is_none());
+        let statistics = flow.server.statistics();
+        prop_assert_eq!((statistics.acknowledged_bytes, statistics.pipe_bytes), (bytes, 0));
+        let log = data(&network);
+        prop_assert!(log.iter().all(|(_, segment)| segment.end() <= bytes + 1));
+        let fresh = log.iter().filter(|(_, segment)| !segment.retransmission);
+        prop_assert_eq!(fresh.map(|(_, segment)| u64::from(segment.payload_bytes)).sum::<u64>(), bytes);
+    }
+}

@@ -1,0 +1,55 @@
+"""A wire that delays: copies frames between two interfaces, each ``DELAY_S`` later. ``delay_wire.py IF IF DELAY_S``."""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+import sys
+import time
+from collections import deque
+
+ALL_PROTOCOLS = 3
+OUTGOING = 4
+
+
+def raw_socket(interface: str) -> socket.socket:
+    """Return a socket that sees and sends whole frames."""
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS))
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+    opened.bind((interface, ALL_PROTOCOLS))
+    opened.setblocking(False)
+    return opened
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    one, other = raw_socket(sys.argv[1]), raw_socket(sys.argv[2])
+    delay_s = float(sys.argv[3])
+    under_way: dict[socket.socket, deque[tuple[float, bytes]]] = {one: deque(), other: deque()}
+    peer = {one: other, other: one}
+    while True:
+        due = [frames[0][0] for frames in under_way.values() if frames]
+        wait_s = max(0.0, min(due) - time.monotonic()) if due else 1.0
+        readable, _, _ = select.select([one, other], [], [], wait_s)
+        for source in readable:
+            collect(source, under_way[source], delay_s)
+        now = time.monotonic()
+        for source, frames in under_way.items():
+            while frames and frames[0][0] <= now:
+                peer[source].send(frames.popleft()[1])
+
+
+def collect(source: socket.socket, frames: deque[tuple[float, bytes]], delay_s: float) -> None:
+    """Take every frame that has come in; our own copies are seen too, and left out."""
+    while True:
+        try:
+            frame, address = source.recvfrom(65_536)
+        except BlockingIOError:
+            return
+        if address[2] != OUTGOING:
+            frames.append((time.monotonic() + delay_s, frame))
+
+
+if __name__ == "__main__":
+    main()
