@@ -1,6 +1,7 @@
 """trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
 
-Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``compare``, ``export``.
+Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``compare``, ``export``,
+``reproduce``, ``models_list`` and so on.
 """
 
 from __future__ import annotations
@@ -24,33 +25,44 @@ from trafficgen.errors import (
     PacketTableError,
     PlayerLogError,
     SelectionError,
+    SettingError,
+    SimulationError,
     TooFewObservationsError,
     TrafficgenError,
     TrafficgenWarning,
 )
 
 if TYPE_CHECKING:
+    from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
     from trafficgen.api.fitting import Fit, fit
     from trafficgen.api.playing import export, generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
+    from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
+    from trafficgen.catalogue import load_model
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
-    from trafficgen.models import Model, load_model, model_json_schema, save_model
+    from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
 _HOMES = {
+    "CatalogueModel": "trafficgen.api.catalogue_models",
     "Comparison": "trafficgen.validation",
+    "Finding": "trafficgen.reproduction",
+    "FindingResult": "trafficgen.reproduction",
     "Fit": "trafficgen.api.fitting",
     "Inspection": "trafficgen.flows",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.export",
+    "PublishedModel": "trafficgen.models",
+    "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
     "compare": "trafficgen.api.comparing",
     "exceeded_limits": "trafficgen.validation",
@@ -60,9 +72,13 @@ _HOMES = {
     "fit_same_source": "trafficgen.api.same_source",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
-    "load_model": "trafficgen.models",
+    "load_model": "trafficgen.catalogue",
     "model_json_schema": "trafficgen.models",
+    "models_list": "trafficgen.api.catalogue_models",
+    "models_schema": "trafficgen.api.catalogue_models",
+    "models_show": "trafficgen.api.catalogue_models",
     "read_packets": "trafficgen.api.reading",
+    "reproduce": "trafficgen.api.reproducing",
     "save_model": "trafficgen.models",
 }
 
@@ -96,8 +112,11 @@ __all__ = [
     "CalibrationWarning",
     "CaptureError",
     "CaptureWarning",
+    "CatalogueModel",
     "Comparison",
     "ExportError",
+    "Finding",
+    "FindingResult",
     "Fit",
     "GenerationError",
     "InputFileError",
@@ -110,8 +129,12 @@ __all__ = [
     "PlayerLogError",
     "PopulationFit",
     "ProjectionReport",
+    "PublishedModel",
+    "Reproduction",
     "SameSourceFit",
     "SelectionError",
+    "SettingError",
+    "SimulationError",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
@@ -126,6 +149,10 @@ __all__ = [
     "inspect",
     "load_model",
     "model_json_schema",
+    "models_list",
+    "models_schema",
+    "models_show",
     "read_packets",
+    "reproduce",
     "save_model",
 ]

@@ -12,6 +12,7 @@ The tree::
     ├── SelectionError               a flow or session that is not there
     ├── CalibrationError             a fit that the data do not allow
     │   └── TooFewObservationsError
+    ├── SettingError                 an option or parameter that a model has not, or a value it cannot take
     ├── GenerationError              a model that cannot be played as asked
     ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
     └── ExportError                  a target that cannot express the traffic
@@ -99,6 +100,10 @@ class TooFewObservationsError(CalibrationError):
     def __init__(self, *, what: str, required: int, available: int) -> None:
         self.what, self.required, self.available = what, required, available
         super().__init__(f"{what}: {required} observations needed, {available} available")
+
+
+class SettingError(TrafficgenError):
+    """An option or parameter that a published model does not have, or a value that it cannot take."""
 
 
 class GenerationError(TrafficgenError):

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.api.reading import read_packets
-from trafficgen.errors import ExportError, OutputFileError, SelectionError
+from trafficgen.catalogue import load_model
+from trafficgen.errors import ExportError, GenerationError, OutputFileError, SelectionError
 from trafficgen.export import TARGETS, ProjectionReport, Target, View, target_for
 from trafficgen.generation import DEFAULT_ORIGIN_NS, generate_sessions
-from trafficgen.models import Model, load_model
+from trafficgen.models import Model, PublishedModel
 from trafficgen.output_files import whole_files
 from trafficgen.tables import PacketTable
 
 
 def generate(
-    model: Model | str | Path,
+    model: Model | PublishedModel | str | Path,
     out: str | Path | None = None,
     *,
     sessions: int = 1,
@@ -49,6 +50,8 @@ def generate(
     """
     target = None if out is None else _target_of(out)
     playable = load_model(model) if isinstance(model, str | Path) else model
+    if not isinstance(playable, Model):
+        raise GenerationError(f"{playable.name} answers a path; play it over one")
     table = generate_sessions(
         playable,
         sessions=sessions,

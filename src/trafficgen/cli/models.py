@@ -1,15 +1,46 @@
-"""`trafficgen models`: looking at model files and their schema."""
+"""`trafficgen models`: the catalogue, model files and their schema."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import textwrap
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import trafficgen
-from trafficgen.cli._output import print_json
+from trafficgen.cli._options import AsJson
+from trafficgen.cli._output import print_json, print_table
 
-app = typer.Typer(no_args_is_help=True, help="Look at model files and at their schema.")
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from trafficgen.models import PublishedModel
+
+_WIDTH = 120
+_LONGEST_VALUE = 60
+
+app = typer.Typer(no_args_is_help=True, help="Look at the catalogue of published models and at model files.")
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """List the models of the catalogue: what they are, their options, where they come from.
+
+    Example: trafficgen models list
+    """
+    found = trafficgen.models_list()
+    if as_json:
+        print_json({"models": [one.to_json() for one in found]})
+        return
+    for one in found:
+        print(f"{one.name}  ({one.transport or 'transport not said'}; {one.model.provenance.review})")
+        _print_indented(one.model.description)
+        if one.options:
+            _print_indented(
+                "options: " + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
+            )
+        _print_indented(f"source: {one.citation}")
 
 
 @app.command("schema")
@@ -18,13 +49,68 @@ def schema() -> None:
 
     Example: trafficgen models schema > model.schema.json
     """
-    print_json(trafficgen.model_json_schema())
+    print_json(trafficgen.models_schema())
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(metavar="NAME", help="Model file.")]) -> None:
-    """Print a model file, checked against the schema.
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Catalogue name, or a model file (JSON or YAML).")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a model, checked against the schema: a published one with its citations, limits, options and parameters.
 
-    Example: trafficgen models show model.json
+    A fitted model is printed as its file.
+
+    Example: trafficgen models show cbr
     """
-    print_json(trafficgen.load_model(name).model_dump(mode="json"))
+    model = trafficgen.models_show(name)
+    if as_json or isinstance(model, trafficgen.Model):
+        print_json(model.model_dump(mode="json"))
+    else:
+        _render(model)
+
+
+def _render(model: PublishedModel) -> None:
+    print(f"{model.name}  ({model.provenance.review})")
+    print(textwrap.fill(model.description, _WIDTH))
+    print("\nCitations")
+    for source in model.provenance.citations:
+        _print_indented(f"{source.text}: {', '.join(source.supports)}")
+    print("\nLimits")
+    for limit in model.provenance.limitations or ("none are stated",):
+        _print_indented(limit)
+    _render_options(model)
+    _render_mechanism(model)
+
+
+def _render_options(model: PublishedModel) -> None:
+    print("\nOptions (--set NAME=VALUE)")
+    for name, option in model.options.items():
+        unit = f" {option.unit}" if option.unit else ""
+        allowed = f"; {option.allowed}" if option.allowed else ""
+        _print_indented(f"{name} = {_value_text(option.default)}{unit}{allowed} [{option.source}]")
+        _print_indented(option.description, indent=4)
+
+
+def _render_mechanism(model: PublishedModel) -> None:
+    parameters = model.mechanism.parameters
+    print(f"\nMechanism {model.mechanism.kind}; its parameters can be set as well")
+    if parameters:
+        rows = [(f"  {name}", _value_text(one.value), one.basis, one.source or "-") for name, one in parameters.items()]
+        print_table(["  name", "value", "basis", "source"], rows)
+    reasons = {name: one.reason for name, one in parameters.items() if one.reason}
+    if reasons:
+        print("\nReasons")
+        for name, reason in reasons.items():
+            _print_indented(f"{name}: {reason}")
+
+
+def _value_text(value: JsonValue) -> str:
+    text = ",".join(map(_value_text, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else text
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (--json has all)"
+
+
+def _print_indented(text: str, *, indent: int = 2) -> None:
+    space = " " * indent
+    print(textwrap.fill(" ".join(text.split()), _WIDTH, initial_indent=space, subsequent_indent=space + "  "))

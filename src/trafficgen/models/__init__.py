@@ -5,7 +5,7 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
-from trafficgen.models.io import dump_model, load_model, model_json_schema, save_model
+from trafficgen.models.io import dump_model, extended, load_model, model_json_schema, model_of, read_model, save_model
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.mmpp import MmppProcess, MmppState
 from trafficgen.models.modulated import ModulatedProcess, RateClass
@@ -19,6 +19,7 @@ from trafficgen.models.population import (
     RankCorrelation,
 )
 from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
+from trafficgen.models.published import Mechanism, Option, Parameter, PublishedModel, same_value, shown
 from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
 from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
@@ -28,6 +29,7 @@ from trafficgen.models.schema import (
     CaptureConditions,
     FittedProvenance,
     Model,
+    ModelRoot,
     Phase,
     PhaseName,
     Playout,
@@ -43,6 +45,7 @@ from trafficgen.models.schema import (
 from trafficgen.models.semi_markov import RateState, SemiMarkovProcess, StatePackets
 from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
 from trafficgen.models.walk import with_laws
+from trafficgen.models.yaml_text import YamlTextError, read_yaml
 
 __all__ = [
     "LONGEST_S",
@@ -71,12 +74,16 @@ __all__ = [
     "LadderRung",
     "Law",
     "LossModel",
+    "Mechanism",
     "MmppProcess",
     "MmppState",
     "Model",
     "ModelPart",
+    "ModelRoot",
     "ModulatedProcess",
+    "Option",
     "PacketProcess",
+    "Parameter",
     "PathCondition",
     "Phase",
     "PhaseName",
@@ -89,6 +96,7 @@ __all__ = [
     "ProcessChoice",
     "Prototype",
     "Provenance",
+    "PublishedModel",
     "PublishedProvenance",
     "PublishedSource",
     "QuantilePoint",
@@ -109,10 +117,17 @@ __all__ = [
     "Tail",
     "Transport",
     "TriedProcess",
+    "YamlTextError",
     "dump_model",
+    "extended",
     "load_model",
     "model_json_schema",
+    "model_of",
+    "read_model",
+    "read_yaml",
+    "same_value",
     "save_model",
+    "shown",
     "smallest_header_bytes",
     "with_laws",
 ]

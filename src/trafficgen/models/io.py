@@ -4,41 +4,143 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, cast
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError
+from trafficgen.models.published import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
+from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.output_files import whole_files
 
+#: Gives the content of a catalogue entry by its name.
+ParentOf = Callable[[str], Mapping[str, Any]]
+
 _LINE_LENGTH = 120
+_REMEDY = "see `trafficgen models schema` for what a model file may hold"
 
 
 def load_model(path: str | Path) -> Model:
-    """Return the model in a JSON file.
+    """Return the fitted model in a JSON or YAML file.
 
     Raises:
-        ModelFileError: If the file cannot be read, is not JSON, or breaks the schema; the message names the key.
+        ModelFileError: If the file cannot be read or breaks the schema, or holds a published model; the message names
+            the key.
+    """
+    found = read_model(path)
+    if isinstance(found, Model):
+        return found
+    problem = "it is a published model, which answers a path"
+    raise ModelFileError(file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`")
+
+
+def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
+    """Return the model in a file, fitted or published: YAML where its name ends so, else JSON.
+
+    Args:
+        path: Name of the file.
+        parent: Gives the content of the entry that a file extends; None refuses files that extend one.
+
+    Raises:
+        ModelFileError: If the file cannot be read, is not JSON or YAML, or breaks the schema; the message names the
+            key.
     """
     name = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise ModelFileError(
-            file=name, problem=f"cannot be read ({reason})", remedy="give a model file made by `trafficgen fit`"
-        ) from error
+        remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
+        raise ModelFileError(file=name, problem=f"cannot be read ({reason})", remedy=remedy) from error
+    if Path(path).suffix.lower() in (".yaml", ".yml"):
+        try:
+            content = read_yaml(text)
+        except YamlTextError as error:
+            raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
+        text = json.dumps(content)
+    else:
+        content = _json_object(text)
+    return model_of(content, text=text, file=name, parent=parent)
+
+
+def model_of(
+    content: object, *, text: str | None = None, file: str, parent: ParentOf | None = None
+) -> Model | PublishedModel:
+    """Return the model that JSON content describes; ``text`` is its JSON where that is at hand.
+
+    Raises:
+        ModelFileError: If it breaks the schema.
+    """
+    schema: type[Model] | type[PublishedModel] = PublishedModel if _is_published(content) else Model
+    if isinstance(content, dict) and content.get("extends") is not None:
+        content, text = _resolved(content, file=file, parent=parent), None
     try:
-        return Model.model_validate_json(text, strict=True)
+        return schema.model_validate_json(json.dumps(content) if text is None else text, strict=True)
     except ValidationError as error:
-        version = _newer_version(text)
+        version = _newer_version(content)
         if version is not None:
             problem = f"it has schema version {version}, this trafficgen reads {SCHEMA_VERSION}"
             remedy = "use the trafficgen that wrote it, or a newer one"
-            raise ModelFileError(file=name, problem=problem, remedy=remedy) from error
-        remedy = "see `trafficgen models schema` for what a model file may hold"
-        raise ModelFileError(file=name, problem=_first_problem(error), remedy=remedy) from error
+            raise ModelFileError(file=file, problem=problem, remedy=remedy) from error
+        raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
+
+
+def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) -> dict[str, Any]:
+    """Return a published model's content with that of the entry it extends."""
+    name = content["extends"]
+    if parent is None or not isinstance(name, str):
+        raise ModelFileError(file=file, problem=f"extends: {name!r} cannot be had here", remedy=_REMEDY)
+    try:
+        return extended(content, parent=parent(name))
+    except ValueError as error:
+        raise ModelFileError(file=file, problem=str(error), remedy=_REMEDY) from error
+
+
+def extended(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a published model's content with what it does not give taken from its parent.
+
+    A parameter is taken or replaced as a whole, since another value has another source; of an option single keys can be
+    replaced, such as its default. ``null`` leaves a parameter or an option of the parent out.
+
+    Raises:
+        ValueError: If a part is not an object.
+    """
+    merged = {**parent, **content, "extends": None}
+    merged["provenance"] = {**_part(parent, "provenance"), **_part(content, "provenance")}
+    options = _part(parent, "options")
+    for name, option in _part(content, "options").items():
+        options[name] = {**options.get(name, {}), **option} if isinstance(option, dict) else option
+    merged["options"] = _without_nulls(options)
+    inherited, own = _part(parent, "mechanism"), _part(content, "mechanism")
+    parameters = {**_part(inherited, "parameters"), **_part(own, "parameters")}
+    merged["mechanism"] = {**inherited, **own, "parameters": _without_nulls(parameters)}
+    return merged
+
+
+def _part(content: Mapping[str, Any], key: str) -> dict[str, Any]:
+    part = content.get(key) or {}
+    if not isinstance(part, dict):
+        raise ValueError(f"{key}: an object is wanted, not {json.dumps(part)}")
+    return dict(part)
+
+
+def _without_nulls(parts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _is_published(content: object) -> bool:
+    return isinstance(content, dict) and ("mechanism" in content or "extends" in content)
+
+
+def _json_object(text: str) -> object:
+    """Return the JSON content, None where there is none: the schema then says what is wrong with the text."""
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _first_problem(error: ValidationError) -> str:
@@ -50,19 +152,15 @@ def _first_problem(error: ValidationError) -> str:
     return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
 
 
-def _newer_version(text: str) -> str | None:
+def _newer_version(found: object) -> str | None:
     """Return the schema version of a model file when it is not ours, None where it is ours or cannot be told."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
     version = found.get("schema_version") if isinstance(found, dict) else None
     if not isinstance(version, str) or not re.fullmatch(r"\d{1,4}\.\d{1,4}", version):
         return None
     return version if version != SCHEMA_VERSION else None
 
 
-def dump_model(model: Model) -> str:
+def dump_model(model: Model | PublishedModel) -> str:
     """Return a model as the text of its JSON file, keys in the order of the schema.
 
     What fits on a line stands on one, such as a point of a law; everything else is indented.
@@ -103,7 +201,7 @@ def _filled(items: list[str], *, width: int) -> list[str]:
     return lines
 
 
-def save_model(model: Model, path: str | Path) -> None:
+def save_model(model: Model | PublishedModel, path: str | Path) -> None:
     """Write a model to a JSON file: to a temporary name first, then renamed.
 
     Raises:
@@ -114,7 +212,8 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def model_json_schema() -> dict[str, object]:
-    """Return the JSON Schema of the model file."""
-    schema = Model.model_json_schema()
+    """Return the JSON Schema of the model file: a fitted model or a published one."""
+    schema: dict[str, object] = TypeAdapter(Model | PublishedModel).json_schema()
+    schema["title"] = "Model file"
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema

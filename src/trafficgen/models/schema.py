@@ -81,8 +81,16 @@ class PublishedSource(ModelPart):
     authors: tuple[str, ...] = Field(description="Family names.")
     year: int = Field(description="Year of publication.")
     title: str = Field(description="Title.")
+    venue: str | None = Field(default=None, description="Where it was published; null where that is not known.")
     doi: str | None = Field(default=None, description="DOI, null where there is none.")
     supports: tuple[str, ...] = Field(min_length=1, description="Parts of the model that rest on it.")
+
+    @property
+    def text(self) -> str:
+        """Authors, year, title, where it was published and DOI, on one line."""
+        parts = [f"{', '.join(self.authors)} ({self.year}): {self.title}", self.venue]
+        parts.append(None if self.doi is None else f"doi:{self.doi}")
+        return ". ".join(part for part in parts if part)
 
 
 class PublishedProvenance(ModelPart):
@@ -93,6 +101,7 @@ class PublishedProvenance(ModelPart):
     sources: dict[str, str] = Field(
         default_factory=dict, description="Key of a number -> table, figure or page it comes from."
     )
+    limitations: tuple[str, ...] = Field(default=(), description="What the model leaves out or does not know.")
     review: Literal["provisional", "reviewed"] = Field(
         default="provisional", description="Whether a second derivation agrees."
     )
@@ -211,14 +220,19 @@ class Playout(ModelPart):
     rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
 
 
-class Model(ModelPart):
-    """A source, as data: everything that generation and simulation need, and where it comes from."""
+class ModelRoot(ModelPart):
+    """What every model file begins with."""
 
     schema_version: str = Field(
         default=SCHEMA_VERSION, pattern=r"^1\.\d+$", description="Version of this schema: major.minor."
     )
     name: str = Field(min_length=1, description="Name of the model.")
     description: str = Field(default="", description="One or two sentences for people.")
+
+
+class Model(ModelRoot):
+    """A source, as data: everything that generation and simulation need, and where it comes from."""
+
     provenance: Provenance = Field(description="Where the numbers come from.")
     startup: Startup = Field(description="Start of the session.")
     buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")

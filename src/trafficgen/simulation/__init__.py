@@ -1,4 +1,4 @@
-"""Closed loop: sources over a path, with competing flows. Set-up and results are here, the event loop is in the Rust core."""
+"""Closed loop: sources over a path, with competing flows. The set-up is here, the event loop in the Rust core."""
 
 from trafficgen.simulation.engine import run_scenario
 

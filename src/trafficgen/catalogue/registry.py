@@ -1,0 +1,83 @@
+"""The entries of the catalogue by their names: one YAML file each, beside this module."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from trafficgen.errors import ModelFileError
+from trafficgen.models import Model, PublishedModel, YamlTextError, extended, model_of, read_model, read_yaml
+
+_ENTRIES = resources.files("trafficgen.catalogue") / "entries"
+_ENDING = ".yaml"
+
+
+@cache
+def entry_names() -> tuple[str, ...]:
+    """Return the names of all entries, sorted."""
+    return tuple(sorted(path.name.removesuffix(_ENDING) for path in _ENTRIES.iterdir() if path.name.endswith(_ENDING)))
+
+
+@cache
+def load_entry(name: str) -> PublishedModel:
+    """Return a catalogue entry, with what it extends taken over.
+
+    Raises:
+        ModelFileError: If there is no such entry, or it breaks the schema.
+    """
+    model = model_of(_merged(name, ()), file=f"{name}{_ENDING}")
+    if not isinstance(model, PublishedModel) or model.name != name:
+        problem = f"it is no published model of the name {name}"
+        raise ModelFileError(file=f"{name}{_ENDING}", problem=problem, remedy="give it the name of its file")
+    return model
+
+
+def load_model(name: str | Path) -> Model | PublishedModel:
+    """Return a catalogue entry by its name, or the model in a JSON or YAML file.
+
+    What has no folder and no ending is looked for in the catalogue first; ``./NAME`` is a file always.
+
+    Raises:
+        ModelFileError: If there is neither, or the file breaks the schema; the message names the key.
+    """
+    text = str(name)
+    if isinstance(name, str) and text in entry_names():
+        return load_entry(text)
+    if isinstance(name, str) and "/" not in text and "." not in text and not Path(text).exists():
+        raise _no_such_entry(text)
+    return read_model(name, parent=lambda parent: _merged(parent, ()))
+
+
+def entry_digest(model: Model | PublishedModel) -> str:
+    """Return ``sha256:`` and the digest of a model's canonical JSON (keys sorted, no spaces), parents included."""
+    text = json.dumps(model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
+    """Return an entry's content with its parents'; ``below`` are the entries that extend it."""
+    if name not in entry_names():
+        raise _no_such_entry(name)
+    if name in below:
+        raise ModelFileError(file=f"{name}{_ENDING}", problem="it extends itself", remedy=f"look at {', '.join(below)}")
+    try:
+        content = read_yaml((_ENTRIES / f"{name}{_ENDING}").read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not an object")
+        if content.get("extends") is None:
+            return content
+        return extended(content, parent=_merged(content["extends"], (*below, name)))
+    except (YamlTextError, ValueError) as error:
+        raise ModelFileError(file=f"{name}{_ENDING}", problem=str(error), remedy="mend the entry") from error
+
+
+def _no_such_entry(name: str) -> ModelFileError:
+    return ModelFileError(
+        file=name,
+        problem="there is no such file and no such catalogue entry",
+        remedy=f"entries are {', '.join(entry_names())}",
+    )

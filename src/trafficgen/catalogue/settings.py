@@ -1,0 +1,148 @@
+"""Options and parameters of a published model: set by a user, handed to the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from trafficgen.errors import SettingError
+from trafficgen.models import Option, Parameter, PublishedModel, same_value, shown
+from trafficgen.units import bps_from_kbps
+
+_WORDS: dict[str, bool] = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_NOTHING = ("null", "none")
+
+
+def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> PublishedModel:
+    """Return a model with options or parameters set, as `--set KEY=VALUE` does.
+
+    Args:
+        model: The model.
+        settings: Option or parameter -> value. A text is read as what the option or the parameter holds: a number, a
+            truth (on, off), a list (``1128,340``), a table (JSON).
+
+    Raises:
+        SettingError: If there is no such option or parameter, or it cannot have that value.
+    """
+    options, parameters = dict(model.options), dict(model.mechanism.parameters)
+    for key, value in settings.items():
+        try:
+            if key in options:
+                options[key] = _option_set(options[key], value)
+            elif key in parameters:
+                parameters[key] = _parameter_set(parameters[key], value)
+            else:
+                raise SettingError(f"{model.name} has no {key!r} to set; {_keys(model)}")
+        except ValueError as error:
+            raise SettingError(
+                f"{model.name}: {key}={value if isinstance(value, str) else shown(value)}: {error}"
+            ) from error
+    mechanism = model.mechanism.model_copy(update={"parameters": parameters})
+    return model.model_copy(update={"options": options, "mechanism": mechanism})
+
+
+def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
+    """Return plain values by the names that the state machine knows: parameters, and options in their place."""
+    values = {name: parameter.value for name, parameter in model.mechanism.parameters.items()}
+    for name, option in model.options.items():
+        for target in option.sets or (name,):
+            values[target] = _in_unit_of(target, name, option.default)
+    return values
+
+
+def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:
+    if name.endswith("_kbps") and target.endswith("_bps"):
+        if isinstance(value, list):
+            return [_in_unit_of(target, name, one) for one in value]
+        if isinstance(value, int | float):
+            return bps_from_kbps(value)
+    return value
+
+
+def _keys(model: PublishedModel) -> str:
+    options = ", ".join(model.options) or "none"
+    parameters = ", ".join(model.mechanism.parameters) or "none"
+    return f"its options are {options}; its parameters are {parameters}"
+
+
+def _option_set(option: Option, value: JsonValue) -> Option:
+    wanted = _option_value(option, value) if isinstance(value, str) else value
+    if wanted is not None or option.default is not None:
+        option.check(wanted)
+    return option.model_copy(update={"default": wanted})
+
+
+def _option_value(option: Option, text: str) -> JsonValue:
+    if option.default is None and text.lower() in _NOTHING:
+        return None
+    if option.many:
+        return [_one_value(option, part.strip()) for part in text.split(",") if part.strip()]
+    return _one_value(option, text)
+
+
+def _one_value(option: Option, text: str) -> JsonValue:
+    for choice in option.choices:
+        if text == shown(choice) or same_value(_like(choice, text), choice):
+            return choice
+    example = option.default
+    if isinstance(example, list):
+        example = example[0]
+    if example is None and (option.low is not None or option.high is not None):
+        example = 0
+    return _like(example, text, strict=not option.choices)
+
+
+def _parameter_set(parameter: Parameter, value: JsonValue) -> Parameter:
+    wanted = _like(parameter.value, value, strict=True) if isinstance(value, str) else value
+    return parameter.model_copy(update={"value": wanted, "basis": "open", "source": None, "reason": "set by the user"})
+
+
+def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
+    """Return a text as a value of the kind of ``example``; where it is none: the text, or an error if ``strict``."""
+    found: JsonValue = None
+    if isinstance(example, str):
+        return text
+    if isinstance(example, bool):
+        found = _WORDS.get(text.lower())
+    elif isinstance(example, int | float):
+        found = _number(text, whole=isinstance(example, int))
+    elif isinstance(example, list) and not text.lstrip().startswith("["):
+        inner = example[0] if example else None
+        return [_like(inner, part.strip(), strict=strict) for part in text.split(",") if part.strip()]
+    else:
+        found = _from_json(text, wanted=type(example) if example is not None else None)
+        if example is None and found is None:
+            return None if text.lower() in _NOTHING else text
+    if found is None and strict:
+        raise ValueError(f"{text!r} is not {_KINDS[type(example)]}")
+    return text if found is None else found
+
+
+_KINDS: dict[type, str] = {
+    bool: "on or off",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "a table in JSON",
+    type(None): "a value",
+}
+
+
+def _number(text: str, *, whole: bool) -> int | float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if value - value != 0:  # infinity and NaN
+        return None
+    return int(value) if whole and value.is_integer() else value
+
+
+def _from_json(text: str, *, wanted: type | None) -> JsonValue:
+    try:
+        found: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if wanted is None or isinstance(found, wanted) else None

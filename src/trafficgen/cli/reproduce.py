@@ -1,0 +1,107 @@
+"""`trafficgen reproduce`."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import trafficgen
+from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
+from trafficgen.cli._output import Messages, ReadingProgress, number, print_json, print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Findings, or beginnings of their ids such as BMW-T1; default: all."),
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with seeds of their own.")] = 5,
+    seed: Seed = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that share the work, which the result does not depend on; default: cores."),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Run the set-ups of the papers again and print what they published beside what the simulation gives.
+
+    The exit code is 1 when a quantity is not within the range that is accepted.
+
+    Example: trafficgen reproduce BMW-T1 NIC-B
+    """
+    messages = messages_of(quiet=quiet, verbose=verbose)
+    progress = ReadingProgress(messages)
+    found = trafficgen.reproduce(
+        ids or (), runs=runs, seed=seed, workers=workers, progress=_with_rest_of_time(progress)
+    )
+    progress.close()
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _render(found)
+    _say_misses(found, messages)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _with_rest_of_time(progress: ReadingProgress) -> Callable[[int, int], None]:
+    """Return what shows how much is done and how long the rest will take."""
+    began_s = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        rest_s = (time.monotonic() - began_s) * (total - done) / done
+        progress.show(f"simulated {done} of {total} pieces, about {rest_s:.0f} s left")
+
+    return show
+
+
+def _render(found: trafficgen.Reproduction) -> None:
+    header = ("id", "quantity", "published", "accepted", "simulated", "95% interval", "", "role", "entry")
+    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5))
+    print()
+    for entry, digest in {row.finding.entry: row.entry_digest for row in found.rows}.items():
+        print(f"{entry}  {digest}")
+    print(_summary(found))
+
+
+def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
+    finding = row.finding
+    published = finding.published if isinstance(finding.published, str) else number(finding.published)
+    return (
+        finding.id,
+        f"{finding.quantity}, {finding.unit}" if finding.unit else finding.quantity,
+        published,
+        f"{number(finding.low)} .. {number(finding.high)}",
+        number(row.simulated),
+        " .. ".join(number(end) for end in row.interval),
+        "ok" if row.ok else "MISS",
+        finding.role,
+        finding.entry,
+    )
+
+
+def _summary(found: trafficgen.Reproduction) -> str:
+    counts = found.summary()
+    predicted = counts["predicted"]
+    share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
+    return (
+        f"{counts['predicted_ok']} of {predicted} predicted quantities within range{share}, "
+        f"{counts['inputs_ok']} of {counts['inputs']} inputs; "
+        f"{counts['findings_ok']} of {counts['findings']} findings in all they say; "
+        f"mean of {found.runs} run{'' if found.runs == 1 else 's'}, seed {found.seed}"
+    )
+
+
+def _say_misses(found: trafficgen.Reproduction, messages: Messages) -> None:
+    for row in found.missed:
+        finding = row.finding
+        accepted = f"{number(finding.low)} .. {number(finding.high)}"
+        reason = f": {finding.gap}" if finding.gap else ""
+        messages.fail(f"missed: {finding.id} {finding.quantity}: {number(row.simulated)}, accepted {accepted}{reason}")

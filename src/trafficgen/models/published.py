@@ -1,0 +1,191 @@
+"""The published model: a source whose numbers come from papers, each with its place in them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from trafficgen.models.estimate import ModelPart
+from trafficgen.models.schema import ModelRoot, PublishedProvenance
+
+#: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers' options.
+UNITS = frozenset(
+    (
+        *("s", "ms", "us", "ns", "per_s", "hz"),
+        *("bytes", "bits", "bps", "kbps", "mbps"),
+        *("packets", "frames", "levels", "groups", "bins", "windows", "reports", "requests", "sessions", "streams"),
+        *("connections", "clips", "segments", "runs", "steps", "tries", "count", "index", "seed"),
+        *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor", "sigma", "exponent", "percent"),
+    )
+)
+
+
+class Option(ModelPart):
+    """What the paper varied, and so may a user: `--set NAME=VALUE`."""
+
+    default: JsonValue = Field(description="Value when nothing is set.")
+    choices: tuple[JsonValue, ...] = Field(default=(), description="Values it may have; empty: any in its range.")
+    low: float | None = Field(default=None, description="Smallest number it may be; null: no limit.")
+    high: float | None = Field(default=None, description="Largest number it may be; null: no limit.")
+    many: bool = Field(default=False, description="Whether it is a list, such as 1128,340.")
+    unit: str = Field(default="", description="Unit of the value; empty where it has none.")
+    description: str = Field(min_length=1, description="What it changes.")
+    source: str = Field(min_length=1, description="Findings or sections of papers that varied it.")
+    sets: tuple[str, ...] = Field(
+        default=(),
+        description="Parameters of the mechanism that take its value, in their own units; empty: that of its name.",
+    )
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> Self:
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low {self.low} is above high {self.high}")
+        if self.default is not None:
+            self.check(self.default)
+        return self
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words; empty where that is anything."""
+        parts = []
+        if self.choices:
+            parts.append(f"{'of' if self.many else 'one of'} {', '.join(map(shown, self.choices))}")
+        elif self.low is not None or self.high is not None:
+            ends = [("at least", self.low), ("at most", self.high)]
+            parts.append(", ".join(f"{word} {end:g}" for word, end in ends if end is not None))
+        if self.many:
+            parts.insert(0, "a list, such as 1128,340" if not parts else "a list")
+        return " ".join(parts)
+
+    def check(self, value: JsonValue) -> None:
+        """Refuse a value that the option cannot have; null is the absence of a choice and can be had by default only.
+
+        Raises:
+            ValueError: If it cannot; the message says what it may be.
+        """
+        if self.many != isinstance(value, list):
+            raise ValueError(f"{shown(value)} is {'not a list' if self.many else 'a list'}")
+        if self.many and not value:
+            raise ValueError("an empty list says nothing")
+        for one in value if isinstance(value, list) else [value]:
+            self._check_one(one)
+
+    def _check_one(self, value: JsonValue) -> None:
+        if self.choices:
+            if not any(same_value(value, choice) for choice in self.choices):
+                raise ValueError(f"{shown(value)} is none of {', '.join(map(shown, self.choices))}")
+            return
+        bounded = self.low is not None or self.high is not None
+        if bounded and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise ValueError(f"{shown(value)} is not a number")
+        if bounded and isinstance(value, int | float):
+            if self.low is not None and not value >= self.low:
+                raise ValueError(f"{shown(value)} is below {self.low:g}")
+            if self.high is not None and not value <= self.high:
+                raise ValueError(f"{shown(value)} is above {self.high:g}")
+
+
+class Parameter(ModelPart):
+    """One number, text, list or table of the mechanism, and where it comes from."""
+
+    value: JsonValue = Field(description="The value, in the unit that the name or `unit` says.")
+    basis: Literal["figure", "derived", "open", "definition"] = Field(
+        description="figure: a paper's own; derived: by the arithmetic in `reason`; open: left open by the papers and"
+        " chosen here for `reason`; definition: of a standard or of the method."
+    )
+    source: str | None = Field(
+        default=None, description="Findings or sections of papers, or the standard; null for what is open throughout."
+    )
+    reason: str | None = Field(default=None, description="Arithmetic of what is derived, reason of what is open.")
+    unit: str | None = Field(default=None, description="Unit where the name does not say it; `1` for a plain number.")
+
+    @model_validator(mode="after")
+    def _accounted_for(self) -> Self:
+        if self.basis in ("derived", "open") and not (self.reason or "").strip():
+            wanted = "the arithmetic" if self.basis == "derived" else "why this value"
+            raise ValueError(f"basis {self.basis} needs a reason: {wanted}")
+        if self.basis != "open" and not (self.source or "").strip():
+            raise ValueError(f"basis {self.basis} needs a source: a finding's id, a section or a standard")
+        _refuse_what_json_lacks(self.value)
+        return self
+
+
+class Mechanism(ModelPart):
+    """The state machine that plays the source, and what it is told."""
+
+    kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="State machine of the simulation.")
+    parameters: dict[str, Parameter] = Field(default_factory=dict, description="Its parameters.")
+
+    @model_validator(mode="after")
+    def _numbers_have_units(self) -> Self:
+        for name, parameter in self.parameters.items():
+            if _is_numeric(parameter.value) and parameter.unit is None and not has_unit(name):
+                raise ValueError(
+                    f"parameters.{name}: a number says its unit; end the name in one (_s, _bytes, _bps, _ratio, ...)"
+                    f" or give `unit`"
+                )
+        return self
+
+
+class PublishedModel(ModelRoot):
+    """A source as papers describe it: a mechanism that answers the path, its parameters, and what may be varied."""
+
+    extends: str | None = Field(
+        default=None,
+        description="Catalogue entry whose options, parameters and provenance hold where this file gives none;"
+        " null once they have been taken over.",
+    )
+    provenance: PublishedProvenance = Field(description="Where the numbers come from, and where they end.")
+    transport: Literal["udp", "tcp"] | None = Field(
+        default=None, description="Transport of the media; null where an option or a parameter says it."
+    )
+    options: dict[str, Option] = Field(default_factory=dict, description="What may be varied.")
+    mechanism: Mechanism = Field(description="How the source behaves.")
+
+    @model_validator(mode="after")
+    def _one_value_for_each_parameter(self) -> Self:
+        given: dict[str, str] = dict.fromkeys(self.mechanism.parameters, "mechanism.parameters")
+        for name, option in self.options.items():
+            for target in option.sets or (name,):
+                if target in given:
+                    raise ValueError(f"options.{name}: {target} is set by {given[target]} already")
+                given[target] = f"options.{name}"
+        return self
+
+
+def has_unit(name: str) -> bool:
+    """Return whether a parameter's name says what its number counts."""
+    words = name.split("_")
+    return words[-1] in UNITS or "_".join(words[-2:]) in UNITS
+
+
+def shown(value: JsonValue) -> str:
+    """Return a value as one writes it after `--set key=`."""
+    if isinstance(value, list):
+        return ",".join(map(shown, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def same_value(first: JsonValue, second: JsonValue) -> bool:
+    """Return whether two values are one; unlike Python, true is not 1."""
+    return isinstance(first, bool) == isinstance(second, bool) and first == second
+
+
+def _is_numeric(value: JsonValue) -> bool:
+    if isinstance(value, list):
+        return any(_is_numeric(one) for one in value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _refuse_what_json_lacks(value: JsonValue) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a value must be finite")
+    if isinstance(value, str) and re.fullmatch(r"[-+]?\d[\d_]*\.?\d*([eE][-+]?\d+)?", value):
+        raise ValueError(f"{value!r} is text that looks like a number; YAML wants 1.0e+6 for 1e6")
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        _refuse_what_json_lacks(part)

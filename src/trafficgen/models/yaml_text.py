@@ -1,0 +1,54 @@
+"""YAML of a model file as plain values: what JSON can say, every key once, no aliases."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+
+
+class YamlTextError(ValueError):
+    """YAML that is not what a model file may hold."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe loader that refuses what would be lost or blown up in silence."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise YamlTextError(f"line {event.start_mark.line + 1}: aliases (*{event.anchor}) are not read")
+        return super().compose_node(parent, index)
+
+
+def _mapping_without_repetition(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    loader.flatten_mapping(node)
+    found: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node)
+        if key in found:
+            raise YamlTextError(f"line {key_node.start_mark.line + 1}: {key!r} is given twice")
+        found[key] = loader.construct_object(value_node, deep=True)
+    return found
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repetition)
+
+
+def read_yaml(text: str) -> object:
+    """Return the values of one YAML document, as JSON has them.
+
+    Raises:
+        YamlTextError: If it is no YAML, or holds a date, an alias or a key twice; the message names the line.
+    """
+    try:
+        found = yaml.load(text, Loader=_Loader)
+        return json.loads(json.dumps(found, allow_nan=False))
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
+        raise YamlTextError(f"{line}{error.problem or error.context}") from error
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, YamlTextError):
+            raise
+        raise YamlTextError(" ".join(str(error).split()) or "it is nested too deeply") from error

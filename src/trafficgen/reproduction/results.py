@@ -1,0 +1,128 @@
+"""Published beside simulated: a row for each quantity, and what they come to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from trafficgen.reproduction.base import Finding
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingResult:
+    """One published quantity and what the runs gave.
+
+    Attributes:
+        finding: The quantity.
+        values: Its value in each run; NaN where it could not be measured.
+        entry_digest: Digest of the catalogue entry.
+    """
+
+    finding: Finding
+    values: tuple[float, ...]
+    entry_digest: str
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        """Values of the runs in which it could be measured."""
+        return tuple(value for value in self.values if math.isfinite(value))
+
+    @property
+    def simulated(self) -> float:
+        """Mean over the runs in which it could be measured; NaN where it could be in half of them or fewer."""
+        if 2 * len(self.measured) <= len(self.values):
+            return math.nan
+        return float(np.mean(self.measured))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Student's 95% interval of the mean over runs; NaN where one run was measured."""
+        values = self.measured
+        if len(values) < 2 or math.isnan(self.simulated):
+            return math.nan, math.nan
+        half = stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+        return self.simulated - float(half), self.simulated + float(half)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the mean lies within the accepted range."""
+        return self.finding.accepts(self.simulated)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the row as `trafficgen reproduce --json` prints it; a miss says why, where that is known."""
+        finding = self.finding
+        low, high = self.interval
+        row: dict[str, object] = {
+            "id": finding.id,
+            "quantity": finding.quantity,
+            "unit": finding.unit,
+            "published": finding.published,
+            "accept": [finding.low, finding.high],
+            "simulated": self.simulated,
+            "ok": self.ok,
+            "role": finding.role,
+            "runs": len(self.measured),
+            "low": low,
+            "high": high,
+            "entry": finding.entry,
+            "entry_digest": self.entry_digest,
+        }
+        return row if self.ok or finding.gap is None else {**row, "gap": finding.gap}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """What `trafficgen reproduce` found.
+
+    Attributes:
+        rows: A row for each quantity.
+        seed: Seed from which those of the runs were derived.
+        runs: Number of runs.
+    """
+
+    rows: tuple[FindingResult, ...]
+    seed: int
+    runs: int
+
+    @property
+    def predicted(self) -> tuple[FindingResult, ...]:
+        """Rows that are no inputs."""
+        return tuple(row for row in self.rows if row.finding.role == "predicted")
+
+    @property
+    def missed(self) -> tuple[FindingResult, ...]:
+        """Rows outside their range, inputs included."""
+        return tuple(row for row in self.rows if not row.ok)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every row is within its range."""
+        return not self.missed
+
+    def summary(self) -> dict[str, int]:
+        """Return how many quantities and findings there are and how many of them are within range."""
+        missed = {row.finding.id for row in self.missed}
+        findings = {row.finding.id for row in self.rows}
+        return {
+            "predicted": len(self.predicted),
+            "predicted_ok": _number_ok(self.predicted),
+            "inputs": len(self.rows) - len(self.predicted),
+            "inputs_ok": _number_ok(self.rows) - _number_ok(self.predicted),
+            "findings": len(findings),
+            "findings_ok": len(findings - missed),
+        }
+
+    def to_json(self) -> dict[str, object]:
+        """Return what `trafficgen reproduce --json` prints."""
+        rows = [row.to_json() for row in self.rows]
+        return {"findings": rows, "summary": self.summary(), "seed": self.seed, "runs": self.runs}
+
+
+def _number_ok(rows: Sequence[FindingResult]) -> int:
+    return sum(row.ok for row in rows)

@@ -1,0 +1,130 @@
+"""Runs of experiments, shared by processes; the result does not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import active_children, get_context
+from typing import Any
+
+from trafficgen.catalogue import entry_digest, load_entry
+from trafficgen.errors import SimulationError
+from trafficgen.randomness import random_stream
+from trafficgen.reproduction.base import Experiment, Finding
+from trafficgen.reproduction.results import FindingResult, Reproduction
+
+#: Name of the experiment, run, part.
+_Key = tuple[str, int, int]
+_SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One piece of one run of an experiment."""
+
+    experiment: Experiment
+    run: int
+    part: int
+    seed: int
+
+    @property
+    def key(self) -> _Key:
+        return self.experiment.name, self.run, self.part
+
+
+def run_experiments(
+    chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]],
+    *,
+    runs: int = 5,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Reproduction:
+    """Run experiments and return the findings beside what was simulated.
+
+    Args:
+        chosen: Experiments, each with the findings that are wanted of it.
+        runs: Runs of each, >= 1, with seeds of their own.
+        seed: Seed from which theirs are derived, >= 0.
+        workers: Processes that share the pieces; None for one a core. A script that asks for more than one calls this
+            under ``if __name__ == "__main__":``, as for any new process.
+        progress: Called with the pieces done so far and in all.
+
+    Raises:
+        SimulationError: If an experiment cannot be simulated.
+        ValueError: If the number of runs or workers is not positive.
+    """
+    if runs < 1 or (workers is not None and workers < 1):
+        raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
+    pieces = [piece for run in range(runs) for one, _ in chosen for piece in _pieces(one, run=run, seed=seed)]
+    measures: dict[_Key, dict[str, Any]] = {}
+    for done, (key, measured) in enumerate(_measured(pieces, workers or os.cpu_count() or 1), start=1):
+        measures[key] = measured
+        if progress is not None:
+            progress(done, len(pieces))
+    rows = [row for one, findings in chosen for row in _rows(one, findings, measures, runs=runs)]
+    return Reproduction(rows=tuple(rows), seed=seed, runs=runs)
+
+
+def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
+    for part in range(experiment.parts):
+        stream = random_stream(seed, session=run, purpose=f"reproduce/{experiment.name}/{part}")
+        yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
+
+
+def _rows(
+    experiment: Experiment,
+    findings: tuple[Finding, ...],
+    measures: dict[_Key, dict[str, Any]],
+    *,
+    runs: int,
+) -> Iterator[FindingResult]:
+    values = [
+        experiment.quantities([measures[experiment.name, run, part] for part in range(experiment.parts)])
+        for run in range(runs)
+    ]
+    for finding in findings:
+        yield FindingResult(
+            finding=finding,
+            values=tuple(float(of_run[finding.key]) for of_run in values),
+            entry_digest=entry_digest(load_entry(finding.entry)),
+        )
+
+
+def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, dict[str, Any]]]:
+    """Yield each piece's key with its measures, in the order in which they are done."""
+    workers = min(workers, len(pieces))
+    if workers <= 1:
+        yield from map(_measure, pieces)
+        return
+    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    try:
+        for done in as_completed([pool.submit(_measure, piece) for piece in pieces]):
+            yield done.result()
+    except BaseException as error:
+        # Nobody wants the rest: what runs is ended, or the program would wait for it.
+        for process in set(active_children()) - others:
+            process.terminate()
+        if not isinstance(error, BrokenProcessPool):
+            raise
+        raise SimulationError(
+            "a process that simulates has ended: ask for fewer workers where memory is short, and in a script call"
+            " this under `if __name__ == '__main__':`"
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Leave it to the process that started the workers to be interrupted."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
+    return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)

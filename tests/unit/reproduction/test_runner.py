@@ -1,0 +1,122 @@
+"""Experiments are run by any number of processes with the same result, and interrupted ones leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trafficgen.catalogue import entry_digest, load_entry
+from trafficgen.errors import SelectionError
+from trafficgen.reproduction import Reproduction, run_experiments, select_findings
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def dice(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the module of the dice, imported as other processes import it."""
+    monkeypatch.syspath_prepend(str(HERE))
+    return import_module("dice_experiment")
+
+
+def _run(dice: Any, **options: Any) -> Reproduction:
+    return run_experiments(select_findings([dice.Dice()], []), **options)
+
+
+def test_the_number_of_processes_changes_nothing(dice: Any) -> None:
+    assert _run(dice, seed=3, workers=2).to_json() == _run(dice, seed=3, workers=1).to_json()
+
+
+def test_pieces_runs_and_seeds_have_random_numbers_of_their_own(dice: Any) -> None:
+    seen: list[int] = []
+
+    class Recorded(dice.Dice):  # type: ignore[misc]
+        def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+            seen.append(seed)
+            return dict(super().measure(part, seed=seed))
+
+    for seed in (0, 1):
+        run_experiments([(Recorded(), Recorded().findings)], runs=4, seed=seed, workers=1)
+    assert len(set(seen)) == len(seen) == 2 * 4 * 3
+
+
+def test_fewer_runs_are_the_first_of_more(dice: Any) -> None:
+    few, many = _run(dice, runs=2, workers=1), _run(dice, runs=5, workers=1)
+    assert many.rows[0].values[:2] == few.rows[0].values
+
+
+def test_progress_counts_every_piece(dice: Any) -> None:
+    seen: list[tuple[int, int]] = []
+    _run(dice, runs=2, workers=1, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 6) for done in range(1, 7)]
+
+
+def test_rows_carry_the_digest_of_their_entry(dice: Any) -> None:
+    digests = {row.entry_digest for row in _run(dice, runs=1, workers=1).rows}
+    assert digests == {entry_digest(load_entry("cbr"))}
+
+
+@pytest.mark.parametrize("options", [{"runs": 0}, {"workers": 0}])
+def test_runs_and_workers_are_positive(dice: Any, options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        _run(dice, **options)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        ([], ["DICE-1", "DICE-10"]),
+        (["DICE-1"], ["DICE-1"]),
+        (["dice"], ["DICE-1", "DICE-10"]),
+        (["DICE-10", "DICE-10"], ["DICE-10"]),
+    ],
+)
+def test_a_beginning_selects_many_and_a_number_is_taken_whole(dice: Any, wanted: list[str], ids: list[str]) -> None:
+    [(_, findings)] = select_findings([dice.Dice()], wanted)
+    assert [finding.id for finding in findings] == ids
+
+
+def test_an_id_that_names_nothing_is_refused(dice: Any) -> None:
+    with pytest.raises(SelectionError, match="no finding 'DICE-2'; ids begin with DICE"):
+        select_findings([dice.Dice()], ["DICE-1", "DICE-2"])
+
+
+SLOW = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from dataclasses import dataclass
+import dice_experiment
+
+@dataclass(frozen=True)
+class Slow(dice_experiment.Dice):
+    def measure(self, part, *, seed):
+        print("started", flush=True)
+        time.sleep(60)
+
+if __name__ == "__main__":
+    from trafficgen.reproduction import run_experiments
+    run_experiments([(Slow(), Slow().findings)], workers=2)
+"""
+
+
+def test_an_interrupt_ends_the_processes_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW.format(folder=str(HERE)), encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "started\n"
+        began_s = time.monotonic()
+        os.kill(program.pid, signal.SIGINT)
+        _, error = program.communicate(timeout=30)
+    assert time.monotonic() - began_s < 20
+    assert "KeyboardInterrupt" in error
