@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint verify bench docs format clean
+.PHONY: help demo test lint verify ns3 kernel bench docs format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,14 @@ lint: $(VENV)/installed  ## style, types, layers, stub against binary
 
 verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	$(RUN) -m pytest -n auto -m slow
+
+ns3: $(VENV)/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
+	test -x .venv-ns3/bin/python || $(PYTHON) -m venv .venv-ns3
+	.venv-ns3/bin/python -m pip --disable-pip-version-check --quiet install ns3==3.44.post0
+	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
+
+kernel: $(VENV)/installed  ## the same dumbbell in network namespaces (root; iproute2, ethtool, iperf3; 15 minutes)
+	$(RUN) -m pytest -m kernel
 
 bench: $(VENV)/installed  ## us and the peers side by side, with ratios
 	$(RUN) benchmarks/run.py

@@ -1,4 +1,4 @@
-"""Constant-rate UDP for the kernel checks: ``send ADDRESS BPS PAYLOAD_BYTES SECONDS`` or ``receive ADDRESS``; counts packets."""
+"""Constant-rate UDP for the kernel checks: ``send ADDRESS BPS PAYLOAD_BYTES SECONDS`` or ``receive ADDRESS``."""
 
 from __future__ import annotations
 

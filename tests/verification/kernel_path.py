@@ -58,7 +58,9 @@ class Namespaces:
 
 
 @contextlib.contextmanager
-def dumbbell(*, rate_bps: int, delay_s: float, queue_packets: int | None, queue_bytes: int | None) -> Iterator[Namespaces]:
+def dumbbell(
+    *, rate_bps: int, delay_s: float, queue_packets: int | None, queue_bytes: int | None
+) -> Iterator[Namespaces]:
     """Build the path and take it down again."""
     prefix = f"tg{os.getpid()}"
     names = Namespaces(*(f"{prefix}-{role}" for role in ("sender", "router", "wire", "receiver")))
