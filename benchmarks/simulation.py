@@ -40,9 +40,8 @@ def run(*, packets: int, runs: int, folder: Path | None) -> None:
     print(f"\nDumbbell, {minutes:.0f} minutes of bulk TCP beside media at 10 Mbit/s, one core")
     for outcome in outcomes:
         ratio = outcome.time_s / outcomes[0].time_s
-        print(
-            f"  {outcome.name:14}{outcome.time_s:8.3f} s{ratio:8.1f} x ours{outcome.peak_bytes / 1e6:9.0f} MB  {outcome.note}"
-        )
+        figures = f"{outcome.time_s:8.3f} s{ratio:8.1f} x ours{outcome.peak_bytes / 1e6:9.0f} MB"
+        print(f"  {outcome.name:14}{figures}  {outcome.note}".rstrip())
     if len(outcomes) == 1:
         print("  ns-3          absent; `make ns3` installs it")
     elapsed_s, peak_bytes, text = run_once(role("simulate_sessions", "-", SESSIONS))
