@@ -45,6 +45,7 @@ def receive(address: str) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1] == "send":
-        print(send(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])))
+        count = send(sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
     else:
-        print(receive(sys.argv[2]))
+        count = receive(sys.argv[2])
+    sys.stdout.write(f"{count}\n")

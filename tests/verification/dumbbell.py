@@ -62,9 +62,9 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
     links = [_bottleneck(setup), {"name": "back", "delay_s": setup.delay_s}]
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
     flows = {flow["name"]: number for number, flow in enumerate(outcome.flows())}
-    span = {"start_ns": 0, "end_ns": setup.seconds * 10**9}
-    got_tcp = outcome.totals([flows["bulk"]], **span, media_only=True)
-    got_udp = outcome.totals([flows["media"]], **span)
+    end_ns = setup.seconds * 10**9
+    got_tcp = outcome.totals([flows["bulk"]], start_ns=0, end_ns=end_ns, media_only=True)
+    got_udp = outcome.totals([flows["media"]], start_ns=0, end_ns=end_ns)
     payload_bytes = got_tcp["arrived_bytes"] - TCP_HEADERS_BYTES * got_tcp["arrived_packets"]
     return Shares(
         tcp_bps=payload_bytes * 8 / setup.seconds,

@@ -59,7 +59,7 @@ class Namespaces:
 
 @contextlib.contextmanager
 def dumbbell(
-    *, rate_bps: int, delay_s: float, queue_packets: int | None, queue_bytes: int | None
+    *, rate_bps: int, delay_s: float, queue_packets: int | None = None, queue_bytes: int | None = None
 ) -> Iterator[Namespaces]:
     """Build the path and take it down again."""
     prefix = f"tg{os.getpid()}"

@@ -1,4 +1,4 @@
-"""The dumbbell in ns-3, run by a Python that has ns-3's wheel: ``ns3_dumbbell.py SETUP.json`` prints what each flow got.
+"""The dumbbell in ns-3, run by a Python that has its wheel: ``ns3_dumbbell.py SETUP.json`` prints what each flow got.
 
 One bulk TCP flow and one constant-rate UDP flow share a point-to-point link with a drop-tail queue in packets.
 """
@@ -116,7 +116,8 @@ def play(setup: dict[str, Any], sender: Any, receiver: Any, destination: Any, *,
 def main() -> None:
     setup = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     configure(setup)
-    print(json.dumps([run(setup, seed=seed) for seed in range(1, setup["runs"] + 1)]))
+    found = [run(setup, seed=seed) for seed in range(1, setup["runs"] + 1)]
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

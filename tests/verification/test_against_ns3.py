@@ -48,7 +48,7 @@ SETUPS = {
     "1 Mbit/s on 2, short queue": on_a_point_to_point_link(2e6, queue_packets=10, delay_s=0.02, udp_bps=1e6),
     "800 kbit/s on 725": on_a_point_to_point_link(725e3, queue_packets=20, delay_s=0.045, udp_bps=800e3),
 }
-#: Where a run loses a dozen UDP packets, which ones a full queue turns away hangs on microseconds: no shares to compare.
+#: Where a run loses a dozen UDP packets, it hangs on microseconds which ones a full queue turns away.
 LOSS_WORTH_COMPARING = 0.01
 
 

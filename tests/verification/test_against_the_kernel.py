@@ -77,10 +77,9 @@ def test_shares_are_within_15_percent_of_the_kernel_here_and_now(congestion_cont
     if reason is not None:
         pytest.skip(reason)
     setup = token_bucket(725e3, cc=congestion_control, udp_bps=340e3, packets=80)
-    path = {"rate_bps": 725_000, "delay_s": 0.045, "queue_packets": 80, "queue_bytes": None}
     runs = []
     for _ in range(RUNS):
-        with kernel_path.dumbbell(**path) as names:
+        with kernel_path.dumbbell(rate_bps=725_000, delay_s=0.045, queue_packets=80) as names:
             runs.append(
                 kernel_path.measure_shares(
                     names,

@@ -4,7 +4,7 @@ mod dumbbell;
 
 use dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
 use proptest::prelude::*;
-use trafficgen_core::transport::{flag, CongestionControl, Endpoint, Segment, TcpConfig, Time};
+use trafficgen_core::transport::{flag, CongestionControl, Endpoint, SackBlock, Segment, TcpConfig, Time, Timestamps};
 
 const SEGMENT_BYTES: u64 = 1448;
 
@@ -320,6 +320,50 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
         mss_bytes,
         ..TcpConfig::default()
     })
+}
+
+/// A segment that no sane end would send, near the offsets in use.
+fn any_segment() -> impl Strategy<Value = Segment> {
+    let blocks = prop::collection::vec((0u32..30_000, 1u32..5_000), 0..5);
+    let offsets = (0u64..40_000, 0u64..40_000, 0u32..3_000, 0u32..20_000);
+    (offsets, prop::sample::select(vec![0, 16, 17, 18, 24, 2, 1]), blocks, prop::option::of((0i64..100, 0i64..100)))
+        .prop_map(|((sequence, acknowledgement, payload_bytes, window_bytes), flags, blocks, stamps)| {
+            let timestamps = stamps.map(|(value, echo)| Timestamps { value: value * MS, echo: echo * MS });
+            let mut segment = Segment {
+                sequence,
+                acknowledgement,
+                payload_bytes,
+                window_bytes,
+                flags,
+                timestamps,
+                ..Segment::default()
+            };
+            blocks.into_iter().for_each(|(start, length)| segment.sack.push(SackBlock { start, end: start + length }));
+            segment
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn senseless_segments_neither_break_an_end_nor_make_it_send_what_it_does_not_have(
+        server in any_config(), segments in prop::collection::vec((any_segment(), 0i64..400), 1..40),
+    ) {
+        let (mut server, _) = handshake(&server, &reno());
+        let (mut now, mut out, mut written) = (40 * MS, Vec::new(), 0);
+        for (segment, wait_ms) in segments {
+            now += wait_ms * MS;
+            written += server.write(now, 2_000, &mut out);
+            server.on_timer(now, &mut out);
+            server.on_segment(now, &segment, &mut out);
+            server.read(now, 700, &mut out);
+            prop_assert!(out.iter().all(|sent| sent.end() <= written));
+            let statistics = server.statistics();
+            prop_assert!(statistics.acknowledged_bytes <= written && statistics.pipe_bytes <= 2 * written);
+            prop_assert!(statistics.cwnd_bytes > 0 && statistics.rto_ns > 0);
+        }
+    }
 }
 
 proptest! {

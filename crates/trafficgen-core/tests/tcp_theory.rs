@@ -7,8 +7,8 @@ use trafficgen_core::transport::{CongestionControl, TcpConfig, Time};
 
 const SEGMENT_BYTES: f64 = 1448.0;
 const RTT_NS: Time = 100 * MS;
-/// Losses per run: the throughput of a run then varies by about 3%.
-const LOSSES: f64 = 500.0;
+/// Losses per run: the throughput of a run then varies by about 4%.
+const LOSSES: f64 = 300.0;
 /// Acknowledgements and the growth they cause: one per segment, or one per two.
 const ACKNOWLEDGING: [(bool, f64); 2] = [(false, 1.0), (true, 2.0)];
 

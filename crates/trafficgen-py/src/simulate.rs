@@ -32,6 +32,9 @@ fn column<'py, V: numpy::Element>(py: Python<'py>, rows: &[Row], of: impl Fn(&Ro
     rows.iter().map(of).collect::<Vec<V>>().into_pyarray(py)
 }
 
+/// Two series of one length.
+type BytesAndPackets<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
+
 fn by(name: &str) -> PyResult<By> {
     match name {
         "sent" => Ok(By::Sent),
@@ -162,7 +165,7 @@ impl SimulationOutcome {
         bins: usize,
         to_client: bool,
         media_only: bool,
-    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
+    ) -> PyResult<BytesAndPackets<'py>> {
         if interval_ns <= 0 {
             return Err(PyValueError::new_err("interval_ns must be above 0"));
         }
