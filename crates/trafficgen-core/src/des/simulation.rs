@@ -79,7 +79,8 @@ impl Simulation {
         let mut agents = Vec::new();
         let mut states = Vec::new();
         for (number, config) in scenario.agents.iter().enumerate() {
-            let agent = crate::source::build(&config.kind, &config.parameters).map_err(|why| config.error(why))?;
+            let agent = crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
+            let agent = agent.map_err(|why| config.error(why))?;
             agents.push(agent);
             let routes = [config.forward.clone(), config.reverse.clone()];
             states.push(AgentState::new(stream(scenario.seed, number as u64), config.awaited, routes));

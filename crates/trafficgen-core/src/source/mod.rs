@@ -4,13 +4,28 @@
 
 mod bulk_tcp;
 mod cbr;
+mod fitted;
 mod parameters;
 mod ping;
 mod poisson;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+pub use self::fitted::{Schedule, ScheduledPacket};
 use crate::des::Agent;
+
+/// Make a source of this kind, which may play schedules that came beside the scenario.
+///
+/// # Errors
+/// If there is no such kind, or its parameters are not what it takes.
+pub fn build_with(kind: &str, parameters: &Value, schedules: &[Arc<Schedule>]) -> Result<Box<dyn Agent>, String> {
+    match kind {
+        "fitted" => Ok(Box::new(fitted::Fitted::new(parameters::read(parameters)?, schedules)?)),
+        _ => build(kind, parameters),
+    }
+}
 
 /// Make a source of this kind.
 ///
