@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::series::{binned, totals, By, Selection};
-use trafficgen_core::des::{simulate as run, Outcome, Phase, Scenario, SessionEvent};
+use trafficgen_core::des::{simulate_while as run, Outcome, Phase, Scenario, SessionEvent};
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
 mod trafficgen_errors {
@@ -50,13 +50,20 @@ fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
 #[pyo3(signature = (scenario, schedules=Vec::new()))]
 pub fn simulate(py: Python<'_>, scenario: &str, schedules: Vec<ScheduleArrays<'_>>) -> PyResult<SimulationOutcome> {
     let schedules = schedules.iter().map(schedule_of).collect::<PyResult<Vec<_>>>()?;
+    let mut signal = None;
     let outcome = py
         .detach(|| {
             let scenario = Scenario::from_json(scenario)?;
-            run(&Scenario { schedules, ..scenario })
+            run(&Scenario { schedules, ..scenario }, &mut || goes_on(&mut signal))
         })
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
-    Ok(SimulationOutcome { outcome })
+    signal.map_or(Ok(SimulationOutcome { outcome }), Err)
+}
+
+/// Whether no signal has come that ends the program, such as an interrupt; keeps the exception of one that has.
+fn goes_on(signal: &mut Option<PyErr>) -> bool {
+    *signal = Python::attach(|py| py.check_signals()).err();
+    signal.is_none()
 }
 
 /// What a simulation brought; times in ns from the scenario's zero.
