@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
 
+from trafficgen.errors import SimulationWarning
 from trafficgen.simulation import (
     Competitor,
     Participant,
@@ -89,6 +91,21 @@ def test_rates_are_those_of_an_idle_path() -> None:
     series = result.series
     np.testing.assert_allclose(np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1)
     assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (0.0, 0.0)
+
+
+def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:
+    endless = Source("cbr", "cbr", {"rate_bps": 10.0, "packet_bytes": 100, "duration_s": None})
+    with pytest.warns(SimulationWarning, match="not ended after 6 h"):
+        result = _simulated("delay=1ms", source=endless)
+    assert result.end_s == pytest.approx(6 * 3600, abs=80)
+
+
+def test_a_mahimahi_trace_lets_a_full_packet_through_at_each_of_its_milliseconds(tmp_path: FilePath) -> None:
+    (tmp_path / "trace").write_text("1\n")
+    result = _simulated(f"trace={tmp_path}/trace,queue=10p", source=_cbr(2e7, duration_s=5.0, packet_bytes=1500))
+    arrived_ns = _columns(result)["arrival_ns"][_columns(result)["arrived"]]
+    assert set(np.diff(arrived_ns).tolist()) == {1_000_000}
+    assert result.run.scenario.path_rate_bps == 1504 * 8 * 1000
 
 
 def test_competitors_do_not_set_time_zero() -> None:
