@@ -52,8 +52,3 @@ def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> N
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1
     assert "cbr" in result.err
-
-
-def test_a_published_model_is_not_played_open_loop_by_mistake(tmp_path: Path) -> None:
-    with pytest.raises(trafficgen.GenerationError, match="cbr answers a path"):
-        trafficgen.generate("cbr", tmp_path / "a.pcap")
