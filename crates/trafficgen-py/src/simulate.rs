@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::series::{binned, totals, By, Selection};
-use trafficgen_core::des::{simulate as run, Outcome, Scenario, SessionEvent};
+use trafficgen_core::des::{simulate_while as run, Outcome, Scenario, SessionEvent};
 
 mod trafficgen_errors {
     pyo3::import_exception!(trafficgen.errors, SimulationError);
@@ -16,10 +16,20 @@ use trafficgen_errors::SimulationError;
 /// Run a scenario; errors name the link or agent.
 #[pyfunction]
 pub fn simulate(py: Python<'_>, scenario: &str) -> PyResult<SimulationOutcome> {
+    let mut signal = None;
     let outcome = py
-        .detach(|| Scenario::from_json(scenario).and_then(|scenario| run(&scenario)))
+        .detach(|| {
+            let scenario = Scenario::from_json(scenario)?;
+            run(&scenario, &mut || goes_on(&mut signal))
+        })
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
-    Ok(SimulationOutcome { outcome })
+    signal.map_or(Ok(SimulationOutcome { outcome }), Err)
+}
+
+/// Whether no signal has come that ends the program, such as an interrupt; keeps the exception of one that has.
+fn goes_on(signal: &mut Option<PyErr>) -> bool {
+    *signal = Python::attach(|py| py.check_signals()).err();
+    signal.is_none()
 }
 
 /// What a simulation brought; times in ns from the scenario's zero.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class SimulationResult:
         return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))
 
     @cached_property
-    def links(self) -> list[dict[str, object]]:
+    def links(self) -> list[dict[str, Any]]:
         """Counters of the links with their names; bytes are IP bytes."""
         configs = self.run.scenario.config["links"]
         assert isinstance(configs, list)

@@ -61,8 +61,8 @@ def test_links_pass_on_or_drop_what_they_get() -> None:
     columns = _columns(result)
     for number, link in enumerate(result.links):
         dropped = (columns["drop"] > 0) & (columns["drop_link"] == number)
-        assert link["packets_in"] == link["packets_out"] + dropped.sum()
-        assert link["bytes_in"] == link["bytes_out"] + columns["ip_bytes"][dropped].sum()
+        assert link["packets_in"] == link["packets_out"] + int(dropped.sum())
+        assert link["bytes_in"] == link["bytes_out"] + int(columns["ip_bytes"][dropped].sum())
         assert link["dropped_random"] + link["dropped_queue"] == dropped.sum()
 
 
@@ -87,7 +87,7 @@ def test_rates_are_those_of_an_idle_path() -> None:
     assert media.measure.loss == 0
     assert media.delay_s.max == pytest.approx(0.02 + 8000 / 10e6, abs=1e-9)
     series = result.series
-    np.testing.assert_allclose(series["media_offered_kbps"], 400, atol=16.1)
+    np.testing.assert_allclose(np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1)
     assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (0.0, 0.0)
 
 
