@@ -120,7 +120,7 @@ impl Simulation {
                 break;
             }
             handled += 1;
-            if handled.is_multiple_of(EVENTS_BETWEEN_QUESTIONS) && !goes_on() {
+            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on() {
                 break;
             }
             self.world.now = at;
