@@ -7,6 +7,7 @@ mod cbr;
 mod parameters;
 mod ping;
 mod poisson;
+mod twostream;
 
 use serde_json::Value;
 
@@ -22,6 +23,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }
