@@ -60,7 +60,7 @@ TCP_WITHOUT_CONTROL: tuple[Finding, ...] = (
         low=0.03,
         high=0.07,
         key="audio_loss",
-        gap="which packets a full queue drops hangs on how acknowledgements fall between audio packets: about 3.4% here",
+        gap="what a full queue drops hangs on how acknowledgements fall between audio packets: about 3.4% here",
     ),
     _predicted(
         id="LJM-E5",
