@@ -4,10 +4,12 @@
 
 mod bulk_tcp;
 mod cbr;
+mod chunked;
 mod fitted;
 mod parameters;
 mod ping;
 mod poisson;
+mod twostream;
 
 use std::sync::Arc;
 
@@ -35,8 +37,10 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
     match kind {
         "bulk_tcp" => Ok(Box::new(bulk_tcp::BulkTcp::new(parameters::read(parameters)?)?)),
         "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
+        "chunked" => Ok(Box::new(chunked::Chunked::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }
