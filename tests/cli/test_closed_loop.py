@@ -99,3 +99,15 @@ def test_flows_compete_on_a_path_only(command: Command, model_file: Path) -> Non
         result = command("generate", model, "-o", "a.pcap", "--compete", "ping")
         assert result.code == 2
         assert "--path" in result.err
+
+
+@pytest.mark.parametrize("ending", ["pcap", "csv"])
+def test_of_a_path_that_loses_all_the_receiver_sees_nothing(command: Command, tmp_path: Path, ending: str) -> None:
+    options = ["--path", "loss=1", *SHORT, "--at", "receiver"]
+    assert command("generate", "cbr", "-o", f"none.{ending}", *options).code == 0
+    assert command("generate", "cbr", "-o", "sent.pcap", "--path", "loss=1", *SHORT).code == 0
+    if ending == "csv":
+        assert len((tmp_path / "none.csv").read_text().splitlines()) == 1
+    else:
+        assert command("inspect", "none.pcap", "--json").json["packets"] == 0
+    assert command("inspect", "sent.pcap", "--json").json["packets"] > 0

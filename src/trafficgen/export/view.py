@@ -15,7 +15,8 @@ def seen_by(table: PacketTable, view: View) -> PacketTable:
     """Return the packets at the times at which one end saw them.
 
     ``"sender"`` is the table as it is. ``"receiver"`` has the packets that arrived, at their arrival, in that order,
-    and a flow table counted anew; where no arrival is known at all (a capture, open-loop traffic) it is the table too.
+    and a flow table counted anew; where arrivals are not known (a capture, open-loop traffic) it is the table too. Of a
+    simulation they are known, even if nothing arrived: its notes have the path.
 
     Raises:
         ValueError: If ``view`` is neither.
@@ -23,7 +24,7 @@ def seen_by(table: PacketTable, view: View) -> PacketTable:
     if view not in ("sender", "receiver"):
         raise ValueError(f"view must be 'sender' or 'receiver', not {view!r}")
     arrived = table.known("arrival_ns")
-    if view == "sender" or not arrived.any():
+    if view == "sender" or not (arrived.any() or "path" in table.notes):
         return table
     received = table.select(arrived)
     place = received.packets.schema.get_field_index("time_ns")

@@ -16,6 +16,10 @@ from trafficgen.units import FloatArray, kbps_from_bytes, ns_from_s, s_from_ns
 INTERVAL_S = 0.5
 
 
+#: From a packet to the end of the interval that it ends: 1 ns, with what rounding adds.
+_ONE_PACKET_S = 1.5e-9
+
+
 @dataclass(frozen=True)
 class IntervalMeasure:
     """Flows to the client in an interval.
@@ -60,11 +64,16 @@ def interval_measure(
     received_for_s, sent_for_s = received_s[1] - received_s[0], sent_s[1] - sent_s[0]
     return IntervalMeasure(
         duration_s=received_for_s,
-        rate_kbps=kbps_from_bytes(arrived["arrived_bytes"], received_for_s) if received_for_s > 0 else math.nan,
-        offered_kbps=kbps_from_bytes(sent["sent_bytes"], sent_for_s) if sent_for_s > 0 else math.nan,
+        rate_kbps=_rate_kbps(arrived["arrived_bytes"], received_for_s),
+        offered_kbps=_rate_kbps(sent["sent_bytes"], sent_for_s),
         loss=sent["dropped_packets"] / sent["sent_packets"] if sent["sent_packets"] else math.nan,
         retransmissions=sent["retransmissions"],
     )
+
+
+def _rate_kbps(size_bytes: int, interval_s: float) -> float:
+    """Return a rate; NaN where the interval is that of one packet, which ends right after it begins."""
+    return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
 class _Limits(TypedDict):

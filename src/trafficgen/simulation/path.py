@@ -39,7 +39,7 @@ class PathLink(ModelPart):
     name: str = Field(default="bottleneck", min_length=1, description="Name in results.")
     rate_bps: float | None = Field(default=None, gt=0, description="Capacity, bit/s; null: no limit.")
     trace: str | None = Field(default=None, min_length=1, description="File with the capacity instead.")
-    trace_period_s: float | None = Field(default=None, gt=0, description="A CSV trace repeats after this, s.")
+    trace_period_s: float | None = Field(default=None, ge=1e-3, le=1e6, description="A CSV repeats after this, s.")
     delay_s: float = Field(default=0.0, ge=0, le=1e6, description="Propagation, one way, s.")
     queue: Queue | None = Field(default=None, description="Null: 50 packets or twice the bandwidth-delay product.")
     burst_bytes: int | None = Field(default=None, ge=1, description="Size of the token bucket, bytes; null: a line.")

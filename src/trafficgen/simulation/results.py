@@ -231,7 +231,8 @@ class SimulationResult:
     def _bins(self) -> Bins:
         sent_ns = np.asarray(self.run.columns["time_ns"])
         first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
-        return Bins.over(s_from_ns(first_ns - self.run.time_zero_ns), self.end_s)
+        # What is still to come when the simulation is cut off may take years on a slow link.
+        return Bins.over(s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s))
 
 
 def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
-from trafficgen.errors import SimulationWarning
+from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.simulation.engine import run_scenario
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.scenario import LONGEST_SESSION_S, Scenario, build_scenario
@@ -20,6 +20,8 @@ from trafficgen.simulation.sources import Participant
 from trafficgen.tables import MEDIA
 from trafficgen.units import s_from_ns
 
+#: The engine's random streams start from 64 bits.
+LARGEST_SEED = 2**64 - 1
 #: What counts as media: the rest is control and bulk.
 MEDIA_FLOWS = ("audio", "video", "mixed")
 
@@ -79,7 +81,7 @@ def run_path(
         seed: Seed, >= 0.
 
     Raises:
-        SimulationError: If a part of it cannot be simulated; the message names it.
+        SimulationError: If a part of it cannot be simulated, which the message names, or the seed is too large.
         InputFileError: If a trace of the path cannot be used.
         ValueError: If the seed is negative or there is no session.
 
@@ -88,6 +90,8 @@ def run_path(
     """
     if seed < 0 or not sessions:
         raise ValueError(f"the seed must not be negative and there must be a session; got {seed}, {len(sessions)}")
+    if seed > LARGEST_SEED:
+        raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
     scenario = build_scenario(path, sessions, competitors, seed=seed)
     outcome = run_scenario(scenario.config, schedules=scenario.schedules)
     if s_from_ns(outcome.end_ns) >= scenario.end_s:

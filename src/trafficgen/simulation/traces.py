@@ -22,6 +22,9 @@ OPPORTUNITY_BYTES = 1504
 TUNNEL_HEADER_BYTES = 4
 _REMEDY = "give a mahimahi trace (whole milliseconds, one a line, ascending) or a CSV with columns time_s and rate"
 _LARGEST_BYTES = 200_000_000
+#: Longer ago or later than anything that is simulated.
+_LONGEST_S = 1e6
+_LONGEST_DIGITS = 30
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
             continue
         if not (text.isascii() and text.isdigit()):
             raise _error(file, f"line {number}: {text[:30]!r} is no whole number of milliseconds")
+        if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > _LONGEST_S:
+            raise _error(file, f"line {number}: {text[:30]} ms is later than {_LONGEST_S:g} s")
         times_ms.append(int(text))
         if len(times_ms) > 1 and times_ms[-1] < times_ms[-2]:
             raise _error(file, f"line {number}: {text} ms comes after {times_ms[-2]} ms")
@@ -87,7 +92,11 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
 
 
 def _rates(file: str, lines: Sequence[str], *, period_s: float | None) -> Trace:
-    rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if any(cell.strip() for cell in row)]
+    try:
+        numbered = list(enumerate(csv.reader(lines), start=1))
+    except csv.Error as error:
+        raise _error(file, f"is no CSV ({error})") from error
+    rows = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
     if not rows:
         raise _error(file, "is empty")
     header = [cell.strip() for cell in rows[0][1]]
@@ -105,6 +114,8 @@ def _rates(file: str, lines: Sequence[str], *, period_s: float | None) -> Trace:
         rate_bps = _rate(row[at_rate], unit)
         if time is None or time[1] or time[0] < 0 or rate_bps is None or rate_bps < 0:
             raise _error(file, f"line {number}: {','.join(row)[:40]!r} is no time and rate")
+        if time[0] > _LONGEST_S:
+            raise _error(file, f"line {number}: {time[0]:g} s is later than {_LONGEST_S:g} s")
         if times_s and time[0] <= times_s[-1]:
             raise _error(file, f"line {number}: {time[0]:g} s does not come after {times_s[-1]:g} s")
         times_s.append(time[0])

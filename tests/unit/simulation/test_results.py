@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 import numpy as np
 import pytest
 
-from trafficgen.errors import SimulationWarning
+from trafficgen.errors import SimulationError, SimulationWarning
 from trafficgen.simulation import (
     Competitor,
     Participant,
@@ -145,3 +145,40 @@ def test_packets_have_addresses_of_their_own_for_each_participant() -> None:
     np.testing.assert_array_equal(
         table.flows.column("packets_to_client").to_numpy(), np.bincount(table.flow[table.to_client], minlength=3)
     )
+
+
+@pytest.mark.parametrize("path", ["rate=1e-300bps", "rate=1e-9bps,burst=1500B", "rate=1e-9bps,access=1e-9bps"])
+def test_what_a_link_cannot_send_in_a_lifetime_is_dropped(path: str) -> None:
+    result = _simulated(path, source=_cbr(4e5, duration_s=1))
+    media = result.flows[0]
+    assert media.measure.loss >= 49 / 50  # a full bucket lets one through
+    assert result.run.outcome.under_way == 0
+    json.dumps(result.to_dict())
+
+
+def test_series_of_a_link_that_takes_months_end_where_the_simulation_is_cut_off(tmp_path: FilePath) -> None:
+    (tmp_path / "trace").write_text("1000000000\n")
+    result = _simulated(f"trace={tmp_path / 'trace'}", source=_cbr(4e5, duration_s=1))
+    assert result.end_s > 1e7
+    assert len(result.series["media_kbps"]) == 2 * 6 * 3600
+
+
+def test_a_seed_of_more_than_64_bits_is_refused() -> None:
+    with pytest.raises(SimulationError, match="seed"):
+        _simulated("rate=1Mbps", seed=2**64)
+
+
+def test_a_slow_trace_of_short_periods_is_passed_as_its_mean(tmp_path: FilePath) -> None:
+    """3 kbps on the mean in periods of 1 ms: a packet of 8000 bits takes 2.667 s, and no time to compute."""
+    (tmp_path / "trace").write_text("time_s,rate_bps\n0,2000\n0.0005,4000\n")
+    result = _simulated(f"trace={tmp_path / 'trace'},trace_period=1ms,queue=2p", source=_cbr(4e5, duration_s=0.02))
+    columns = _columns(result)
+    arrivals_s = columns["arrival_ns"][columns["arrived"]] / 1e9
+    assert arrivals_s[0] == pytest.approx(8000 / 3000, abs=1e-3)
+
+
+def test_one_packet_alone_has_no_rate() -> None:
+    result = _simulated("rate=1e-9bps,burst=1500B", source=_cbr(4e5, duration_s=1))
+    measure = result.flows[0].measure
+    assert np.isnan(measure.rate_kbps)
+    assert measure.offered_kbps == pytest.approx(400, rel=0.05)

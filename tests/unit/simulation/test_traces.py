@@ -48,6 +48,10 @@ def test_rates_over_time_say_their_unit(tmp_path: Path, text: str, rates_bps: li
         ("time_s,rate_bps\n0,1000,3\n", "line 2"),
         ("time_s,rate_bps\n0,0\n", "no rate"),
         ("time_s,rate_bps\n0,5\n3,0\n", "stays"),
+        ("time_s,rate_bps\n0,5\n1e300,7\n", "line 3"),
+        ('time_s,rate_bps\n0,"' + "5" * 200_000 + '"\n', "no CSV"),
+        ("1\n" + "9" * 20 + "\n", "line 2"),
+        ("9" * 5000 + "\n", "line 1"),
     ],
 )
 def test_other_files_are_refused_with_the_line(tmp_path: Path, text: str, part: str) -> None:

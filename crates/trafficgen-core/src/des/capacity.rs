@@ -65,8 +65,9 @@ fn ascending(times_s: &[f64], period_s: Option<f64>) -> Result<(), String> {
         return Err("times_s must not fall".into());
     }
     match period_s {
-        Some(period) if !(period.is_finite() && period > 0.0 && period >= *last) => {
-            Err(format!("period_s must be above 0 and not before the last of times_s ({last}), not {period}"))
+        Some(period) if ns(period) < 1 => Err(format!("period_s must be at least 1 ns, not {period}")),
+        Some(period) if !(period.is_finite() && period >= *last) => {
+            Err(format!("period_s must not come before the last of times_s ({last}), not {period}"))
         }
         _ => Ok(()),
     }
@@ -85,11 +86,10 @@ impl Capacity {
     pub fn new(config: &CapacityConfig) -> Self {
         match config {
             CapacityConfig::Constant { rate_bps } => Self::Constant { rate_bps: *rate_bps },
-            CapacityConfig::Steps { times_s, rates_bps, period_s } => Self::Steps(Steps {
-                times_ns: times_s.iter().map(|time| ns(*time)).collect(),
-                rates_bps: rates_bps.clone(),
-                period_ns: period_s.map(ns),
-            }),
+            CapacityConfig::Steps { times_s, rates_bps, period_s } => {
+                let times_ns = times_s.iter().map(|time| ns(*time)).collect();
+                Self::Steps(Steps::new(times_ns, rates_bps.clone(), period_s.map(ns)))
+            }
             CapacityConfig::Opportunities { times_s, bytes, period_s } => Self::Opportunities(Opportunities {
                 times_ns: times_s.iter().map(|time| ns(*time)).collect(),
                 period_ns: ns(*period_s),
@@ -109,12 +109,13 @@ impl Capacity {
 
     /// When a packet of `bytes` that is next in line from `start` on has left; None where it can never leave.
     pub fn departure(&mut self, start: Time, bytes: u32) -> Option<Time> {
-        match self {
+        let leaves = match self {
             Self::Constant { rate_bps } => Some(start + sending_ns(bytes, *rate_bps)),
             Self::Steps(steps) => steps.departure(start, bytes),
             Self::Opportunities(opportunities) => opportunities.departure(start, bytes),
             Self::TokenBucket(bucket) => bucket.departure(start, bytes),
-        }
+        };
+        leaves.filter(|leaves| *leaves < NEVER)
     }
 }
 
@@ -123,9 +124,37 @@ pub struct Steps {
     times_ns: Vec<Time>,
     rates_bps: Vec<f64>,
     period_ns: Option<Time>,
+    /// What a whole period lets through.
+    period_bits: f64,
 }
 
 impl Steps {
+    fn new(times_ns: Vec<Time>, rates_bps: Vec<f64>, period_ns: Option<Time>) -> Self {
+        let mut steps = Self { times_ns, rates_bps, period_ns, period_bits: 0.0 };
+        let mut now = 0;
+        while now < period_ns.unwrap_or(0) {
+            let (rate_bps, end) = steps.step(now);
+            steps.period_bits += rate_bps * (end - now) as f64 / NS_PER_S;
+            now = end;
+        }
+        steps
+    }
+
+    /// Pass the whole periods that `bits` need for sure, so that a slow link takes no longer to compute than a fast one.
+    fn skip_periods(&self, start: Time, bits: f64) -> (Time, f64) {
+        let Some(period) = self.period_ns else { return (start, bits) };
+        // One less than fit, against rounding.
+        let periods = (bits / self.period_bits).floor() - 1.0;
+        if periods.is_nan() || periods < 1.0 {
+            return (start, bits);
+        }
+        let passed = periods * period as f64;
+        if passed >= (NEVER - start) as f64 {
+            return (NEVER, bits);
+        }
+        (start + periods as Time * period, bits - periods * self.period_bits)
+    }
+
     /// The step that holds at `time`, and when it ends. Before the first step its rate holds already.
     fn step(&self, time: Time) -> (f64, Time) {
         let (base, within) = match self.period_ns {
@@ -142,8 +171,7 @@ impl Steps {
     }
 
     fn departure(&self, start: Time, bytes: u32) -> Option<Time> {
-        let mut bits = f64::from(bytes) * 8.0;
-        let mut now = start;
+        let (mut now, mut bits) = self.skip_periods(start, f64::from(bytes) * 8.0);
         while now < NEVER {
             let (rate_bps, end) = self.step(now);
             let possible = rate_bps * (end - now) as f64 / NS_PER_S;
@@ -170,7 +198,8 @@ pub struct Opportunities {
 impl Opportunities {
     fn time(&self, number: i64) -> Time {
         let count = self.times_ns.len() as i64;
-        number.div_euclid(count) * self.period_ns + self.times_ns[number.rem_euclid(count) as usize]
+        let periods_ns = number.div_euclid(count).saturating_mul(self.period_ns);
+        periods_ns.saturating_add(self.times_ns[number.rem_euclid(count) as usize])
     }
 
     /// Leave opportunities behind that were over before `start`.
@@ -216,14 +245,18 @@ impl TokenBucket {
         if size > self.burst_bytes {
             return None;
         }
+        let mut tokens = self.tokens;
         if self.filled {
             let refill = (start - self.at) as f64 * self.rate_bytes_per_ns;
-            self.tokens = (self.tokens + refill).min(self.burst_bytes);
+            tokens = (tokens + refill).min(self.burst_bytes);
+        }
+        let wait = ((size - tokens) / self.rate_bytes_per_ns).ceil().max(0.0);
+        if wait >= (NEVER - start) as f64 {
+            return None;
         }
         self.filled = true;
-        let wait = ((size - self.tokens) / self.rate_bytes_per_ns).ceil().max(0.0);
         self.at = start + wait as Time;
-        self.tokens = self.tokens + wait * self.rate_bytes_per_ns - size;
+        self.tokens = tokens + wait * self.rate_bytes_per_ns - size;
         Some(self.at)
     }
 }

@@ -77,7 +77,7 @@ pub enum Drop {
     Random = 1,
     /// The queue was full.
     Queue = 2,
-    /// It can never leave: larger than the token bucket.
+    /// It can never leave: larger than the token bucket, or the link is too slow for it to leave within 73 years.
     TooLarge = 3,
 }
 

@@ -8,6 +8,12 @@ use super::time::Time;
 /// Arrival of a packet that did not arrive.
 pub const LOST: Time = i64::MIN;
 
+/// More packets than this are not simulated: a mistyped rate or time would else fill the memory of the machine.
+pub const MOST_PACKETS: usize = 50_000_000;
+
+/// Room that is asked for early, so that one event does not meet the end of it.
+const SPARE_ROWS: usize = 1 << 16;
+
 /// TCP header fields, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
@@ -39,12 +45,30 @@ pub struct Row {
 }
 
 /// What is kept of the packets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Record {
     pub rows: Vec<Row>,
+    most_packets: usize,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self::up_to(MOST_PACKETS)
+    }
 }
 
 impl Record {
+    pub fn up_to(most_packets: usize) -> Self {
+        Self { rows: Vec::new(), most_packets }
+    }
+
+    /// Whether there is room for the packets of the next event.
+    pub fn has_room(&mut self) -> bool {
+        let rows = self.rows.len();
+        let spare = self.rows.capacity() - rows >= SPARE_ROWS;
+        rows < self.most_packets && (spare || self.rows.try_reserve(SPARE_ROWS).is_ok())
+    }
+
     pub fn sent(
         &mut self,
         time: Time,

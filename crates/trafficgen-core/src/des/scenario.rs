@@ -59,6 +59,10 @@ pub enum ScenarioError {
     Link(String),
     #[error("agent {agent:?}: {problem}")]
     Agent { agent: String, problem: String },
+    #[error(
+        "there was no room for more than {packets} packets, {at_s:.1} s after its first session began; lower rates or shorten it"
+    )]
+    TooManyPackets { packets: usize, at_s: f64 },
 }
 
 impl Scenario {

@@ -10,7 +10,7 @@ use super::link::{Link, LinkCounters};
 use super::record::Row;
 use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
-use super::time::{ns, Time, NEVER};
+use super::time::{ns, seconds, Time, NEVER};
 use super::world::{AgentState, Flow, Notice, World};
 use crate::transport::TcpStatistics;
 
@@ -69,10 +69,10 @@ pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
 /// Run a scenario; `goes_on` is asked now and then, and ends it early by false.
 ///
 /// # Errors
-/// If a link, a route or a parameter is not valid.
+/// If a link, a route or a parameter is not valid, or more packets are sent than there is room for.
 pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut() -> bool) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
-    simulation.run(goes_on);
+    simulation.run(goes_on)?;
     let end = simulation.world.now;
     simulation.drain();
     Ok(simulation.outcome(scenario, end))
@@ -110,7 +110,7 @@ impl Simulation {
         Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
     }
 
-    fn run(&mut self, goes_on: &mut dyn FnMut() -> bool) {
+    fn run(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ScenarioError> {
         let mut handled: u64 = 0;
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
@@ -126,10 +126,15 @@ impl Simulation {
             self.world.now = at;
             self.handle(event);
             self.deliver_notices();
+            if !self.world.record.has_room() {
+                let packets = self.world.record.rows.len();
+                return Err(ScenarioError::TooManyPackets { packets, at_s: seconds(at) });
+            }
             if ends == NEVER && self.world.awaited == 0 {
                 ends = at + self.run_on;
             }
         }
+        Ok(())
     }
 
     /// Let what is under way arrive, so that the fate of every packet is known.
@@ -231,5 +236,24 @@ impl Simulation {
             packet_events,
             under_way,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::des::record::Record;
+
+    #[test]
+    fn a_simulation_ends_with_an_error_where_the_record_is_full() -> Result<(), ScenarioError> {
+        let scenario = Scenario::from_json(
+            r#"{"seed": 0, "links": [], "end_s": 100, "agents": [{"name": "media", "kind": "cbr", "awaited": true,
+                "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+        )?;
+        let mut simulation = Simulation::new(&scenario)?;
+        simulation.world.record = Record::up_to(500);
+        let ended = simulation.run(&mut || true);
+        assert!(matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })), "{ended:?}");
+        Ok(())
     }
 }
