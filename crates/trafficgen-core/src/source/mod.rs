@@ -8,6 +8,7 @@ mod fitted;
 mod parameters;
 mod ping;
 mod poisson;
+mod wmedia9;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        "wmedia9" => Ok(Box::new(wmedia9::Wmedia9::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }
