@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
+from trafficgen.catalogue import load_entry, measured_beside, parameters_for_engine, with_settings
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.nichols.session import Session
 from trafficgen.simulation import run_scenario
-from trafficgen.units import bps_from_kbps, ns_from_s
+from trafficgen.units import bps_from_kbps
 
 ENTRY = "wmedia9_nichols2004"
 #: Clip rates (NIC-S2), kbps.
@@ -28,21 +28,9 @@ _TCP_LEAD_SPREAD_S = 0.5
 _LONGEST_S = 300.0
 _RETURN_LINK = 1
 
-#: iperf 1.7 between hosts of 2004: Reno with SACK, two segments at first (RFC 2581), delayed acknowledgements up to
-#: 200 ms, a window of 64 kB without scaling. The thesis tells none of it. With the 17,520 bytes of Windows 2000 a
-#: queue of 80 packets never overflows at 1500 kbps, where loss was measured (NIC-B3), and with scaled windows the
-#: same queue is full before the clip begins.
-TCP: dict[str, JsonValue] = {
-    "congestion_control": "reno",
-    "timestamps": False,
-    "initial_window_segments": 2,
-    "delayed_ack_timeout_ns": ns_from_s(0.2),
-    "initial_rto_ns": ns_from_s(3.0),
-    "appropriate_byte_counting": False,
-    "proportional_rate_reduction": False,
-    "send_buffer_bytes": 65_535,
-    "receive_buffer_bytes": 65_535,
-}
+
+def _tcp() -> dict[str, JsonValue]:
+    return measured_beside(load_entry(ENTRY)) or {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +57,7 @@ class Setting:
     loss: float = 0.0
     loss_start_s: float | None = None
     loss_stop_s: float | None = None
-    tcp: Mapping[str, JsonValue] | None = field(default_factory=lambda: TCP)
+    tcp: Mapping[str, JsonValue] | None = field(default_factory=_tcp)
 
     def with_clip(self, **options: JsonValue) -> Setting:
         """Return the same point with another clip."""
