@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -18,6 +19,7 @@ from scipy import stats
 
 from trafficgen import fit, read_packets
 from trafficgen.export.pcap import write_pcap, write_pcapng
+from trafficgen.simulation import run_scenario
 from trafficgen.tables import PacketTable
 
 
@@ -152,6 +154,65 @@ def fit_scipy(path: Path, packets: int) -> float:
     return time.perf_counter() - started
 
 
+def simulate_dumbbell(path: Path, packets: int) -> float:
+    """Simulate what ``tests/verification/ns3_dumbbell.py`` has ns-3 simulate; only the event loop is timed."""
+    del packets
+    setup = json.loads(path.read_text(encoding="utf-8"))
+    link = {
+        "name": "there",
+        "capacity": {"constant": {"rate_bps": setup["rate_bps"]}},
+        "delay_s": setup["delay_s"],
+        "queue": {"packets": setup["queue_packets"]},
+        "overhead_bytes": 2,
+    }
+    packet_bytes = setup["payload_bytes"] + 28
+    media = {
+        "rate_bps": setup["udp_bps"] * packet_bytes / setup["payload_bytes"],
+        "packet_bytes": packet_bytes,
+        "duration_s": setup["seconds"],
+    }
+    tcp = {"tcp": {"congestion_control": setup["congestion_control"]}}
+    route = {"forward": [0], "reverse": [1]}
+    agents = [
+        {"name": "media", "kind": "cbr", "parameters": media, "awaited": True, **route},
+        {"name": "tcp", "kind": "bulk_tcp", "parameters": tcp, "start_s": -setup["head_start_s"], **route},
+    ]
+    scenario = {"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6}
+    return _timed(scenario)
+
+
+def simulate_sessions(path: Path, sessions: int) -> float:
+    """Simulate sessions of 340 kbit/s and three minutes over one link; twenty start a second."""
+    del path
+    link = {
+        "name": "there",
+        "capacity": {"constant": {"rate_bps": 380e3 * sessions}},
+        "delay_s": 0.02,
+        "queue": {"packets": 1_000},
+    }
+    agents = [
+        {
+            "name": f"media-{number}",
+            "kind": "cbr",
+            "parameters": {"rate_bps": 340e3, "packet_bytes": 1000, "duration_s": 180},
+            "start_s": 0.05 * number,
+            "awaited": True,
+            "forward": [0],
+            "reverse": [1],
+        }
+        for number in range(sessions)
+    ]
+    return _timed({"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6})
+
+
+def _timed(scenario: dict[str, object]) -> float:
+    started = time.perf_counter()
+    outcome = run_scenario(scenario)
+    elapsed_s = time.perf_counter() - started
+    print(f"note={outcome.packet_events / elapsed_s / 1e6:.1f} million packet events/s, {outcome.packets} packets")
+    return elapsed_s
+
+
 def _expect(found: int, packets: int) -> None:
     if found != packets:
         raise SystemExit(f"{found} packets read where {packets} were written")
@@ -166,6 +227,8 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     **{f"make_{kind}": partial(make_flow, kind=kind) for kind in ("renewal", "bursts", "swelling")},
     "fit_ours": fit_ours,
     "fit_scipy": fit_scipy,
+    "simulate_dumbbell": simulate_dumbbell,
+    "simulate_sessions": simulate_sessions,
 }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SC
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
 _GENERATED = "<!-- Made by `make docs` from the code; do not edit. -->"
+_LONGEST_VALUE = 200
 
 Rows = list[tuple[str, ...]]
 
@@ -43,7 +45,7 @@ def cli_page() -> str:
 
 _CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
 Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
-(`compare --fail-above`); 2 bad input or usage, with one line on stderr; 130 interrupted.
+(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted.
 
 `trafficgen --version` prints the version. `trafficgen --install-completion` sets up completion in your shell."""
 
@@ -103,14 +105,23 @@ def _default(option: Any) -> str:
 def model_file_page() -> str:
     """Return the page of the model file, from the JSON Schema that the program checks files against."""
     schema = cast("dict[str, Any]", trafficgen.model_json_schema())
-    parts = {"Model": schema, **schema["$defs"]}
-    sections = [section for name, part in parts.items() for section in _part_sections(name, part)]
-    return page(
-        "Model file", _MODEL_INTRODUCTION.format(version=schema["properties"]["schema_version"]["default"]), *sections
-    )
+    definitions = cast("dict[str, Any]", schema["$defs"])
+    roots = [choice["$ref"].rpartition("/")[2] for choice in schema["anyOf"]]
+    names = [*roots, *(name for name in definitions if name not in roots)]
+    # JsonValue is any JSON: there is nothing to say about its keys.
+    sections = [
+        section
+        for name in names
+        if "properties" in definitions[name]
+        for section in _part_sections(name, definitions[name])
+    ]
+    version = definitions[roots[0]]["properties"]["schema_version"]["default"]
+    return page("Model file", _MODEL_INTRODUCTION.format(version=version), *sections)
 
 
-_MODEL_INTRODUCTION = """A model file is one JSON object, the part *Model* below, in schema version {version}.
+_MODEL_INTRODUCTION = """A model file is one JSON object (or the same in YAML, by its ending) in schema version
+{version}: a fitted model, the part *Model* below, or a published one, *PublishedModel*, as the
+[catalogue](catalogue.md) holds them.
 Unknown keys are refused; units are in the names. `trafficgen models schema` prints the JSON Schema,
 `trafficgen models show FILE` checks a file.
 Minor versions add keys; a new major version may change what a key means."""
@@ -143,7 +154,7 @@ _JSON_NAMES = {"null": "null", "number": "number", "integer": "integer", "string
 def _type_name(value: Mapping[str, Any]) -> str:
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return "any JSON" if name == "JsonValue" else f"[{name}](#{name.lower()})"
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
@@ -301,10 +312,70 @@ def _first_line(thing: object) -> str:
     return inspect.cleandoc(thing.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
 
 
+# Catalogue
+
+
+def catalogue_page() -> str:
+    """Return the page of the published models, from their entries."""
+    models = [one.model for one in trafficgen.models_list()]
+    rows: Rows = [
+        (f"[`{one.name}`](#{one.name})", str(one.transport or ""), " ".join(one.model.description.split()))
+        for one in trafficgen.models_list()
+    ]
+    sections = [section for model in models for section in _entry_sections(model)]
+    return page("Catalogue", _CATALOGUE_INTRODUCTION, table(("model", "transport", "what it is"), rows), *sections)
+
+
+_CATALOGUE_INTRODUCTION = """Sources that papers measured, by the names that commands take.
+What a paper varied is an *option* (`--set NAME=VALUE`); parameters can be set in the same way.
+The *basis* of a value says how far it can be trusted:
+
+- `figure`: a paper's own;
+- `derived`: follows from figures by the arithmetic that is given;
+- `definition`: of a standard or of the method;
+- `open`: left open by the papers and chosen once, for the reason that is given.
+
+Sources are ids of findings, such as `BMW-T1.1`, or places.
+Entries that are `provisional` have not been derived a second time."""
+
+
+def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
+    yield f"## {model.name}"
+    yield " ".join(model.description.split()) + f" Review: {model.provenance.review}."
+    yield "Citations:"
+    yield _list(f"{source.text}. For: {', '.join(source.supports)}." for source in model.provenance.citations)
+    yield "Limits:"
+    yield _list(model.provenance.limitations or ("None are stated.",))
+    if model.options:
+        rows: Rows = [
+            (f"`{name}`", _value(option.default), option.unit, option.description, option.allowed, option.source)
+            for name, option in model.options.items()
+        ]
+        yield table(("option", "default", "unit", "meaning", "values", "source"), rows)
+    parameters = model.mechanism.parameters
+    yield f"Mechanism `{model.mechanism.kind}`" + (":" if parameters else ", with no parameters but the options.")
+    if parameters:
+        rows = [
+            (f"`{name}`", _value(one.value), one.basis, one.source or "", one.reason or "")
+            for name, one in parameters.items()
+        ]
+        yield table(("parameter", "value", "basis", "source", "reason"), rows)
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {' '.join(item.split())}" for item in items)
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return f"`{text}`" if len(text) <= _LONGEST_VALUE else f"`{text[:_LONGEST_VALUE]}...` (the entry has all)"
+
+
 #: Page in docs/reference -> function that makes it.
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "model-file.md": model_file_page,
+    "catalogue.md": catalogue_page,
     "packet-table.md": packet_table_page,
     "export-targets.md": targets_page,
     "errors.md": errors_page,

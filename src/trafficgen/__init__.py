@@ -1,6 +1,6 @@
 """trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
 
-Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``compare``, ``export``,
+Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``, ``export``,
 ``reproduce``, ``models_list`` and so on.
 """
 
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     from trafficgen.api.reading import inspect, read_packets
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
+    from trafficgen.api.simulating import simulate
     from trafficgen.catalogue import load_model
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
+    from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
 
@@ -59,11 +61,13 @@ _HOMES = {
     "Inspection": "trafficgen.flows",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
+    "Path": "trafficgen.simulation",
     "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.export",
     "PublishedModel": "trafficgen.models",
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
+    "SimulationResult": "trafficgen.simulation",
     "compare": "trafficgen.api.comparing",
     "exceeded_limits": "trafficgen.validation",
     "export": "trafficgen.api.playing",
@@ -80,6 +84,7 @@ _HOMES = {
     "read_packets": "trafficgen.api.reading",
     "reproduce": "trafficgen.api.reproducing",
     "save_model": "trafficgen.models",
+    "simulate": "trafficgen.api.simulating",
 }
 
 
@@ -126,6 +131,7 @@ __all__ = [
     "OutputFileError",
     "PacketTable",
     "PacketTableError",
+    "Path",
     "PlayerLogError",
     "PopulationFit",
     "ProjectionReport",
@@ -135,6 +141,7 @@ __all__ = [
     "SelectionError",
     "SettingError",
     "SimulationError",
+    "SimulationResult",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
@@ -155,4 +162,5 @@ __all__ = [
     "read_packets",
     "reproduce",
     "save_model",
+    "simulate",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import overload
 
 import numpy as np
@@ -14,6 +15,8 @@ BoolArray = npt.NDArray[np.bool_]
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
 BITS_PER_KILOBIT = 1000
+#: Ethernet II header without the frame check sequence, as captures hold it.
+ETHERNET_HEADER_BYTES = 14
 
 
 @overload
@@ -58,3 +61,64 @@ def bps_from_kbps(rate_kbps: float) -> float:
 def bytes_from_bps(rate_bps: float, duration_s: float) -> float:
     """Return the bytes that a rate in bit/s carries in ``duration_s``."""
     return rate_bps * duration_s / BITS_PER_BYTE
+
+
+#: What may stand behind a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not pass for ``Mbps``.
+RATE_UNITS_BPS = {
+    **dict.fromkeys(("bps", "bit/s"), 1),
+    **dict.fromkeys(("kbps", "Kbps", "kbit", "kbit/s"), 1000),
+    **dict.fromkeys(("Mbps", "mbps", "Mbit", "Mbit/s"), 1_000_000),
+    **dict.fromkeys(("Gbps", "gbps", "Gbit", "Gbit/s"), 1_000_000_000),
+}
+SIZE_UNITS_BYTES = {"B": 1, **dict.fromkeys(("kB", "KB"), 1000), "MB": 1_000_000, "GB": 1_000_000_000}
+#: Units below a second divide, so that 45 ms is the float that 0.045 is.
+_TIME_UNITS_PER_S = {"ns": NS_PER_S, "us": 1_000_000, "µs": 1_000_000, "ms": 1000}
+_TIME_UNITS_S = {"s": 1, "min": 60, "h": 3600}
+TIME_UNITS = (*_TIME_UNITS_PER_S, *_TIME_UNITS_S)
+
+_NUMBER_WITH_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*")
+
+
+def number_and_unit(text: str) -> tuple[float, str] | None:
+    """Return a number and what stands behind it (an empty text where nothing does); None where it is no number."""
+    found = _NUMBER_WITH_UNIT.fullmatch(text)
+    return None if found is None else (float(found[1]), found[2] or "")
+
+
+def rate_from_text(text: str) -> float | None:
+    """Return bit/s from a text such as ``725kbps``; None where it is no number with a unit of a rate."""
+    return _scaled(text, RATE_UNITS_BPS)
+
+
+def bytes_from_text(text: str) -> float | None:
+    """Return bytes from a text such as ``10kB``; None where it is no number with a unit of a size."""
+    return _scaled(text, SIZE_UNITS_BYTES)
+
+
+def s_from_text(text: str) -> float | None:
+    """Return seconds from a text such as ``45ms``; None where it is no number with a unit of time."""
+    parts = number_and_unit(text)
+    if parts is None:
+        return None
+    number, unit = parts
+    if unit in _TIME_UNITS_PER_S:
+        return number / _TIME_UNITS_PER_S[unit]
+    return number * _TIME_UNITS_S[unit] if unit in _TIME_UNITS_S else None
+
+
+def share_from_text(text: str) -> float | None:
+    """Return a share from a text such as ``0.03`` or ``3%``; None where it is neither."""
+    parts = number_and_unit(text)
+    if parts is None or parts[1] not in ("", "%"):
+        return None
+    return parts[0] / 100 if parts[1] else parts[0]
+
+
+def _scaled(text: str, units: dict[str, int]) -> float | None:
+    parts = number_and_unit(text)
+    return parts[0] * units[parts[1]] if parts is not None and parts[1] in units else None
+
+
+def s_from_ms(time_ms: float) -> float:
+    """Return seconds from milliseconds."""
+    return time_ms / 1000

@@ -11,7 +11,17 @@ import pytest
 
 import trafficgen
 
-COMMANDS = ("inspect", "fit", "generate", "compare", "export")
+COMMANDS = (
+    "inspect",
+    "fit",
+    "generate",
+    "compare",
+    "export",
+    "reproduce",
+    "models_list",
+    "models_show",
+    "models_schema",
+)
 
 
 def test_public_names_are_sorted_and_listed_once() -> None:

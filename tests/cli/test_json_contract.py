@@ -101,3 +101,38 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
         assert set(found["timing_error_s"]) == {"max", "mean"}
         assert found["packets"] == 1000
         assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}
+
+
+PHASE = {"duration_s", "rate_kbps", "loss", "offered_kbps"}
+SESSION = {
+    *("silence_s", "buffering", "playout", "level_changes", "stalls", "thinned_s", "adapted_s", "times", "frames"),
+    "retransmissions",
+}
+TIMES = {"request_s", "play_s", "playback_start_s", "buffer_full_s", "end_s"}
+SERIES = {
+    *("interval_s", "start_s", "media_kbps", "media_offered_kbps", "media_loss", "encoding_kbps", "frame_rate"),
+    "buffer_s",
+}
+
+
+def test_simulate_prints_the_published_keys(command: Command) -> None:
+    path = "rate=500kbps,delay=45ms,queue=20p"
+    options = ["--path", path, "--compete", "tcp@-3s", "--compete", "cbr:50kbps", "--set", "duration_s=5", "--json"]
+    result = command("simulate", "cbr", *options)
+    assert (result.code, result.err) == (0, "")
+    found = result.json
+    assert set(found) >= {"session", "flows", "series", "seed"}
+    assert set(found["session"]) >= SESSION
+    assert found["session"]["buffering"] is None
+    assert set(found["session"]["playout"]) == PHASE
+    assert set(found["session"]["times"]) == TIMES
+    assert set(found["session"]["frames"]) == {"sent", "dropped_at_sender"}
+    assert [flow["name"] for flow in found["flows"]] == ["media", "tcp-1", "cbr-1"]
+    for flow in found["flows"]:
+        assert set(flow) >= {"name", "mean_kbps", "loss", "delay_s", "retransmissions"}
+        assert set(flow["delay_s"]) == {"mean", "p95", "max"}
+    series = found["series"]
+    assert set(series) == SERIES | {"tcp-1_kbps", "cbr-1_kbps"}
+    assert (series["interval_s"], series["start_s"], found["seed"]) == (0.5, -3.0, 0)
+    lengths = {len(values) for values in series.values() if isinstance(values, list)}
+    assert len(lengths) == 1

@@ -173,7 +173,10 @@ def test_version_is_that_of_the_package(command: Command) -> None:
     assert command("--version").out == f"trafficgen {trafficgen.__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["inspect", "fit", "generate", "compare", "export", "models show", "models schema"])
+@pytest.mark.parametrize(
+    "name",
+    ["inspect", "fit", "generate", "compare", "export", "models show", "models schema", "models list", "reproduce"],
+)
 def test_help_has_an_example(command: Command, name: str) -> None:
     result = command(*name.split(), "--help")
     assert result.code == 0

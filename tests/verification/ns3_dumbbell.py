@@ -118,6 +118,7 @@ def main() -> None:
     configure(setup)
     found = [run(setup, seed=seed) for seed in range(1, setup["runs"] + 1)]
     sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(f"elapsed_s={sum(run['wall_s'] for run in found)}\n")
 
 
 if __name__ == "__main__":

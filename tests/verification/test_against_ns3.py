@@ -59,7 +59,7 @@ def in_ns3(setup: Setup, folder: Path) -> list[Shares]:
     ran = subprocess.run(
         [PYTHON or sys.executable, str(HERE / "ns3_dumbbell.py"), str(file)], check=True, capture_output=True, text=True
     )
-    found = json.loads(ran.stdout.splitlines()[-1])
+    found = json.loads(ran.stdout.splitlines()[-2])
     runs = [Shares(run["tcp_bps"], run["udp_bps"], run["udp_loss"]) for run in found]
     median_bps = statistics.median(run.tcp_bps for run in runs)
     alive = [run for run in runs if run.tcp_bps >= STANDSTILL * median_bps]

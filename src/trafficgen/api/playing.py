@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from trafficgen.api.reading import read_packets
+from trafficgen.api.simulating import PathLike, generate_over_path
+from trafficgen.api.writing import target_of, write_to
 from trafficgen.catalogue import load_model
 from trafficgen.errors import ExportError, GenerationError, OutputFileError, SelectionError
-from trafficgen.export import TARGETS, ProjectionReport, Target, View, target_for
-from trafficgen.generation import DEFAULT_ORIGIN_NS, generate_sessions
+from trafficgen.export import TARGETS, ProjectionReport, View
+from trafficgen.generation import generate_sessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.output_files import whole_files
-from trafficgen.tables import PacketTable
+from trafficgen.simulation import Competitor
+from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 
 
 def generate(
@@ -27,11 +32,14 @@ def generate(
     at: View = "sender",
     snaplen_bytes: int | None = None,
     origin_ns: int = DEFAULT_ORIGIN_NS,
+    settings: Mapping[str, JsonValue] | None = None,
+    path: PathLike | None = None,
+    compete: str | Iterable[str | Competitor] = (),
 ) -> PacketTable:
-    """Play a model open loop; the same seed gives the same bytes.
+    """Play a model into packets, open loop or over a path; the same seed gives the same bytes.
 
     Args:
-        model: A model, or the name of its file.
+        model: A model, the name of its file, or the name of a catalogue entry.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None writes nothing.
         sessions: Number of sessions, each with its own addresses.
         duration_s: Length of each session, s; None for that of the model.
@@ -40,30 +48,55 @@ def generate(
         workers: Threads that share the sessions; the result does not depend on them.
         at: Whose view a pcap or CSV shows.
         snaplen_bytes: Bytes kept of a frame in a pcap; None keeps all.
-        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns.
+        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of the first packet.
+        settings: Options and parameters of a published model.
+        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted model open loop and
+            a published one over a path that limits nothing.
+        compete: Flows beside the sessions on the path.
 
     Raises:
         ModelFileError: If the model cannot be read.
+        SettingError: If a setting does not fit the model.
         GenerationError: If it cannot be played as asked.
+        SimulationError: If the path or a competitor cannot be simulated.
         ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
         OutputFileError: If ``out`` cannot be written.
     """
-    target = None if out is None else _target_of(out)
+    target = None if out is None else target_of(out)
     playable = load_model(model) if isinstance(model, str | Path) else model
-    if not isinstance(playable, Model):
-        raise GenerationError(f"{playable.name} answers a path; play it over one")
-    table = generate_sessions(
-        playable,
-        sessions=sessions,
-        duration_s=duration_s,
-        seed=seed,
-        arrival_rate_per_s=arrival_rate_per_s,
-        workers=workers,
-        origin_ns=origin_ns,
-    )
+    if isinstance(playable, Model) and path is None:
+        _check_open_loop(playable, settings=settings, compete=compete)
+        table = generate_sessions(
+            playable,
+            sessions=sessions,
+            duration_s=duration_s,
+            seed=seed,
+            arrival_rate_per_s=arrival_rate_per_s,
+            workers=workers,
+            origin_ns=origin_ns,
+        )
+    else:
+        table = generate_over_path(
+            playable,
+            path=path,
+            compete=compete,
+            settings=settings or {},
+            sessions=sessions,
+            duration_s=duration_s,
+            seed=seed,
+            arrival_rate_per_s=arrival_rate_per_s,
+            origin_ns=origin_ns,
+        )
     if target is not None and out is not None:
         write_to(table, target, Path(out), at=at, snaplen_bytes=snaplen_bytes)
     return table
+
+
+def _check_open_loop(model: Model, *, settings: object, compete: object) -> None:
+    if settings:
+        raise GenerationError(f"{model.name} is a fitted model, which has no options; leave --set out")
+    if compete:
+        raise GenerationError("competing flows need a path to compete on; add --path")
 
 
 def export(
@@ -112,39 +145,6 @@ def export(
     with whole_files([folder / "README.md"]) as [part]:
         part.write_text(_readme(report), encoding="utf-8", errors="replace")
     return report
-
-
-def write_to(
-    table: PacketTable, target: Target, path: Path, *, at: View, snaplen_bytes: int | None
-) -> ProjectionReport:
-    """Write a table with the options that the target takes.
-
-    Packets too small for their headers, such as later IP fragments that a capture counts for the flow of the first, are
-    made just large enough where the target builds headers; the report counts them.
-
-    Raises:
-        ExportError: If an option was given that the target does not take.
-    """
-    options: dict[str, Any] = {}
-    if target.takes_view:
-        options["view"] = at
-    elif at != "sender":
-        raise ExportError(f"{target.name} holds both views; leave --at out")
-    if snaplen_bytes is not None:
-        if not target.takes_snaplen:
-            raise ExportError(f"{target.name} has no snapshot length; leave --snaplen out")
-        options["snaplen_bytes"] = snaplen_bytes
-    if target.takes_raise_small:
-        options["raise_small"] = True
-    return target.write(table, path, **options)
-
-
-def _target_of(out: str | Path) -> Target:
-    target = target_for(Path(out).suffix)
-    if target is None:
-        endings = ", ".join(target.suffix for target in TARGETS.values())
-        raise ExportError(f"{out}: the ending says what is written; use one of {endings}")
-    return target
 
 
 def _readme(report: ProjectionReport) -> str:

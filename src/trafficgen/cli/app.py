@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, export, fit, generate, inspect, models, reproduce
+from trafficgen.cli import compare, export, fit, generate, inspect, models, reproduce, simulate
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -29,6 +29,7 @@ app = typer.Typer(
 app.command("inspect")(inspect.inspect)
 app.command("fit")(fit.fit)
 app.command("generate")(generate.generate)
+app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)

@@ -8,12 +8,16 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
+from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of, watched
 from trafficgen.cli._options import At, Quiet, Seed, Snaplen, Verbose, checked_view, messages_of, positive
 from trafficgen.units import s_from_ns
 
 
 def generate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file, as `trafficgen fit` writes it.")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Model file, as fit writes it, or a catalogue name."),
+    ],
     out: Annotated[
         Path,
         typer.Option("-o", "--out", metavar="OUT", help="File to write: .parquet, .csv, .pcap or .pcapng."),
@@ -26,6 +30,9 @@ def generate(
         float | None,
         typer.Option(metavar="R", help="Sessions starting in a second, as a Poisson process; default: all together."),
     ] = None,
+    settings: Settings = None,
+    path: PathOption = None,
+    compete: Compete = None,
     seed: Seed = 0,
     at: At = "sender",
     snaplen: Snaplen = None,
@@ -33,22 +40,33 @@ def generate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model open loop into packets; the same seed gives the same bytes.
+    """Play a model into packets, open loop or over a path with --path; the same seed gives the same bytes.
+
+    Without --path a fitted model plays as it was fitted, a catalogue entry over a path that limits nothing (1 Gbps,
+    10 ms one way).
 
     Example: trafficgen generate model.json -o synthetic.pcap --seed 1
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
-    table = trafficgen.generate(
-        model,
-        out,
-        sessions=sessions,
-        duration_s=positive(duration, option="--duration"),
-        arrival_rate_per_s=positive(arrival_rate, option="--arrival-rate"),
-        seed=seed,
-        workers=workers,
-        at=view,
-        snaplen_bytes=snaplen,
+    play = trafficgen.generate  # loaded here, so that only the work itself counts as progress
+    table = watched(
+        lambda: play(
+            model,
+            out,
+            sessions=sessions,
+            duration_s=positive(duration, option="--duration"),
+            arrival_rate_per_s=positive(arrival_rate, option="--arrival-rate"),
+            seed=seed,
+            workers=workers,
+            at=view,
+            snaplen_bytes=snaplen,
+            settings=dict(settings_of(settings)),
+            path=path,
+            compete=compete or [],
+        ),
+        messages=messages,
+        what="generating",
     )
     length_s = s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0
     messages.say(f"{len(table):,} packets in {length_s:.3f} s written to {out}")

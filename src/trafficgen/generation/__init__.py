@@ -1,5 +1,6 @@
 """Open-loop generation: from a model to a packet table, the same bytes for the same seed."""
 
-from trafficgen.generation.open_loop import DEFAULT_ORIGIN_NS, generate_sessions
+from trafficgen.generation.open_loop import generate_sessions
+from trafficgen.generation.superposition import session_starts
 
-__all__ = ["DEFAULT_ORIGIN_NS", "generate_sessions"]
+__all__ = ["generate_sessions", "session_starts"]

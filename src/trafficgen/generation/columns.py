@@ -11,10 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.tables import PACKET_SCHEMA, PHASES
-from trafficgen.units import BoolArray, IntArray
-
-#: Ethernet II header without the frame check sequence, as captures hold it.
-ETHERNET_HEADER_BYTES = 14
+from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
 #: From this many packets on, a part is worth a table of its own.
 _LARGE = 1 << 16

@@ -17,11 +17,8 @@ from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model
-from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
-
-#: 2020-01-01 00:00 UTC: a fixed time, so that the same seed gives the same bytes on any day.
-DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
 #: Blocks of sessions are this many at least, as far as there are sessions, and hold this many sessions at most.
 #: Neither depends on the number of workers, nor does the table.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.generation.columns import ETHERNET_HEADER_BYTES, FlowColumns, PlacedColumns
+from trafficgen.generation.columns import FlowColumns, PlacedColumns
 from trafficgen.generation.endpoints import Endpoints, session_endpoints
 from trafficgen.generation.media import MediaPackets, media_packets
 from trafficgen.generation.rtp import rtp_headers
@@ -16,7 +16,7 @@ from trafficgen.generation.timeline import Timeline
 from trafficgen.generation.udp import udp_media, udp_opening
 from trafficgen.models import Stream
 from trafficgen.randomness import random_stream
-from trafficgen.units import ns_from_s
+from trafficgen.units import ETHERNET_HEADER_BYTES, ns_from_s
 
 FlowRow = dict[str, object]
 

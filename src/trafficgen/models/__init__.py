@@ -19,7 +19,7 @@ from trafficgen.models.population import (
     RankCorrelation,
 )
 from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
-from trafficgen.models.published import Mechanism, Option, Parameter, PublishedModel, same_value, shown
+from trafficgen.models.published import Mechanism, Option, Parameter, PublishedModel, has_unit, same_value, shown
 from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
 from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
@@ -120,6 +120,7 @@ __all__ = [
     "YamlTextError",
     "dump_model",
     "extended",
+    "has_unit",
     "load_model",
     "model_json_schema",
     "model_of",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from trafficgen.reproduction.base import Experiment
 
+#: What each paper's module calls ``EXPERIMENTS``, in the order of printing.
+_PAPERS: tuple[tuple[Experiment, ...], ...] = ()
 
-@cache
+
 def experiments() -> tuple[Experiment, ...]:
     """Return the experiments of all papers, in the order in which their findings are printed."""
-    return ()
+    return tuple(experiment for paper in _PAPERS for experiment in paper)

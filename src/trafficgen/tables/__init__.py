@@ -2,6 +2,7 @@
 
 from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, empty_flows
 from trafficgen.tables.packet import (
+    DEFAULT_ORIGIN_NS,
     OPTIONAL_FIELDS,
     PACKET_SCHEMA,
     PHASES,
@@ -14,6 +15,7 @@ from trafficgen.tables.rtp_stream import RtpStreamCount
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 
 __all__ = [
+    "DEFAULT_ORIGIN_NS",
     "FLOW_SCHEMA",
     "MEDIA",
     "OPTIONAL_FIELDS",

@@ -18,6 +18,9 @@ from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
+#: 2020-01-01 00:00 UTC: the origin of made traffic is a fixed time, so that the same seed gives the same bytes any day.
+DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
+
 PHASES = (
     "silence",
     "probe",

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.errors import GenerationError
-from trafficgen.generation import DEFAULT_ORIGIN_NS, generate_sessions
+from trafficgen.generation import generate_sessions
 from trafficgen.models import BurstProcess, Estimate, Model, RenewalProcess
-from trafficgen.tables import PacketTable
+from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 
 MODELS = ["udp_model", "rtp_model", "tcp_model", "mixed_model"]
 

@@ -285,7 +285,7 @@ impl World {
         let (ip_bytes, payload_bytes) = bytes;
         let spec = &self.flows[flow as usize].spec;
         let media = spec.media.is_media() && from == End::Server && payload_bytes > 0 && label.phase != Phase::Probe;
-        if media && self.first_media.is_none() {
+        if media && self.first_media.is_none() && self.sets_time_zero(self.flows[flow as usize].agent) {
             self.first_media = Some(self.now);
             self.events.push(self.now, Event::Sample);
         }
@@ -294,6 +294,11 @@ impl World {
         let sent_ns = self.now;
         let id = self.packets.put(Packet { flow, from, hop: 0, ip_bytes, payload_bytes, row, sent_ns, content });
         self.forward(id);
+    }
+
+    /// Whether an agent's first media packet is that of the scenario: competitors are not awaited, sessions are.
+    fn sets_time_zero(&self, agent: u32) -> bool {
+        self.agents[agent as usize].awaited || !self.agents.iter().any(|agent| agent.awaited)
     }
 
     /// Offer a packet to its next link, or hand it over where it has passed all of them.

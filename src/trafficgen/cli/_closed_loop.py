@@ -1,0 +1,81 @@
+"""What the commands share that play over a path: their options, and a run that can be interrupted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+import typer
+
+from trafficgen.cli._output import Messages, ReadingProgress
+
+T = TypeVar("T")
+
+_EVERY_S = 0.1
+
+PATH_HELP = (
+    "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML or JSON file with"
+    " them. Keys: rate (default: no limit) or trace=FILE (mahimahi or CSV), delay (one way; 0), queue (80p or 10kB;"
+    " default: the larger of 50 packets and twice the bandwidth-delay product), burst (token bucket), loss, loss_start,"
+    " loss_stop, loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay, reverse_queue,"
+    " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder, reorder_delay."
+)
+PathOption = Annotated[str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP)]
+Compete = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--compete",
+        metavar="FLOW",
+        help="A flow beside the session, once for each: tcp@-10s (starts 10 s before the session's first packet),"
+        " tcp:reno@-10s..60s (also stops), cbr:200kbps, ping, or a model with options, NAME(key=value). tcp is CUBIC"
+        " with SACK, as Linux; tcp:reno and tcp:cubic name one.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set an option of a published model, see `models show`."),
+]
+
+
+def settings_of(given: list[str] | None) -> dict[str, str]:
+    """Return the settings of ``--set``; of a key that comes twice the last one counts.
+
+    Raises:
+        typer.BadParameter: If one is no ``KEY=VALUE``.
+    """
+    settings = {}
+    for text in given or []:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key:
+            raise typer.BadParameter(f"{text!r} is no KEY=VALUE", param_hint="--set")
+        settings[key] = value
+    return settings
+
+
+def watched(work: Callable[[], T], *, messages: Messages, what: str) -> T:
+    """Return what some work returns, and say that it goes on when it takes more than two seconds.
+
+    It runs in a thread of its own, so that an interrupt need not wait for the engine.
+    """
+    progress = ReadingProgress(messages)
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    began_s = time.monotonic()
+    thread.start()
+    while thread.is_alive():
+        thread.join(_EVERY_S)
+        progress.show(f"{what}: {time.monotonic() - began_s:.0f} s so far")
+    progress.close()
+    if failures:
+        raise failures[0]
+    return results[0]

@@ -1,0 +1,163 @@
+"""Flows that compete with the media, as users name them: ``tcp@-10s``, ``cbr:200kbps``, ``ping``, or a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from trafficgen.errors import SimulationError
+from trafficgen.simulation.sources import Participant, Source
+from trafficgen.units import bytes_from_text, number_and_unit, rate_from_text, s_from_text
+
+#: Today's default of Linux (RFC 9438); the published set-ups name reno themselves.
+DEFAULT_CONGESTION_CONTROL = "cubic"
+CONGESTION_CONTROLS = ("cubic", "reno")
+DEFAULT_CBR_PACKET_BYTES = 1000
+
+_FORM = re.compile(r"(?P<what>[^(@]*)(?:\((?P<options>.*)\))?(?:@(?P<times>[^@()]*))?", re.DOTALL)
+_EXAMPLES = "write for example tcp@-10s, tcp:reno@-10s..60s, cbr:200kbps, ping or a model with options in brackets"
+
+#: Makes a source of a model's name and options, such as those of the catalogue.
+ModelSource = Callable[[str, Mapping[str, str]], Source]
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A competing flow as it was asked for.
+
+    Attributes:
+        what: ``tcp``, ``cbr``, ``ping`` or the name of a model.
+        argument: What stands behind the colon; empty where nothing does.
+        options: Options in brackets.
+        start_s: When it starts, s from the media session's first packet; negative before it.
+        stop_s: When it stops, s; None: it does not.
+    """
+
+    what: str
+    argument: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    start_s: float = 0.0
+    stop_s: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Competitor:
+        """Return the competitor of a text such as ``tcp:reno@-10s..60s``.
+
+        Raises:
+            SimulationError: If it is not understood.
+        """
+        found = _FORM.fullmatch(text.strip())
+        if found is None or not found["what"].strip():
+            raise SimulationError(f"compete={text}: not understood; {_EXAMPLES}")
+        what, colon, argument = found["what"].strip().partition(":")
+        if what not in _BUILT_IN:
+            what, argument = what + colon + argument, ""
+        start_s, stop_s = _times(text, found["times"])
+        return cls(what, argument, options_from_text(found["options"] or "", place=f"compete={text}"), start_s, stop_s)
+
+    def source(self, model_source: ModelSource) -> Source:
+        """Return what the engine runs.
+
+        Raises:
+            SimulationError: If an argument or an option makes no sense.
+        """
+        built_in = _BUILT_IN.get(self.what)
+        if built_in is None:
+            return model_source(self.what, self.options)
+        return built_in(self)
+
+
+def options_from_text(text: str, *, place: str) -> dict[str, str]:
+    """Return options of a list ``key=value,key=value``; commas within brackets part nothing.
+
+    Raises:
+        SimulationError: If a part is no ``key=value``, or a key comes twice.
+    """
+    options: dict[str, str] = {}
+    for item in filter(None, (part.strip() for part in re.split(r",(?![^\[{(]*[\]})])", text))):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key:
+            raise SimulationError(f"{place}: {item!r} is no key=value")
+        if key in options:
+            raise SimulationError(f"{place}: {key} is given twice; leave one out")
+        options[key] = value
+    return options
+
+
+def participants(competitors: Iterable[Competitor], model_source: ModelSource) -> list[Participant]:
+    """Return competitors as they take part, numbered by what they are: tcp-1, tcp-2, cbr-1, ..."""
+    seen: Counter[str] = Counter()
+    made = []
+    for competitor in competitors:
+        source = competitor.source(model_source)
+        seen[source.name] += 1
+        name = f"{source.name}-{seen[source.name]}"
+        made.append(Participant(name, source, start_s=competitor.start_s, stop_s=competitor.stop_s))
+    return made
+
+
+def _times(text: str, times: str | None) -> tuple[float, float | None]:
+    if times is None:
+        return 0.0, None
+    start, dots, stop = times.partition("..")
+    start_s = _seconds(text, start)
+    stop_s = _seconds(text, stop) if dots else None
+    if stop_s is not None and stop_s <= start_s:
+        raise SimulationError(f"compete={text}: it would stop at {stop_s:g} s, not after its start; correct the times")
+    return start_s, stop_s
+
+
+def _seconds(text: str, time: str) -> float:
+    time_s = s_from_text(time)
+    parts = number_and_unit(time)
+    if time_s is None and parts is not None and not parts[1]:
+        time_s = parts[0]
+    if time_s is None or abs(time_s) > 1e6:
+        raise SimulationError(f"compete={text}: {time!r} is no time; write for example @-10s or @-10s..60s")
+    return time_s
+
+
+def _tcp(competitor: Competitor) -> Source:
+    control = competitor.argument or DEFAULT_CONGESTION_CONTROL
+    if control not in CONGESTION_CONTROLS:
+        known = " or ".join(CONGESTION_CONTROLS)
+        raise SimulationError(f"compete=tcp:{control}: there is no such congestion control; use {known}")
+    settings: dict[str, object] = {name: _value(text) for name, text in competitor.options.items()}
+    parameters: dict[str, object] = {"bytes": settings.pop("bytes")} if "bytes" in settings else {}
+    parameters["tcp"] = {"congestion_control": control, **settings}
+    return Source("tcp", "bulk_tcp", parameters, settings={"congestion_control": control, **competitor.options})
+
+
+def _cbr(competitor: Competitor) -> Source:
+    if not competitor.argument:
+        raise SimulationError("compete=cbr: it needs a rate; write for example cbr:200kbps")
+    rate_bps = rate_from_text(competitor.argument)
+    if rate_bps is None or rate_bps <= 0:
+        raise SimulationError(f"compete=cbr:{competitor.argument}: that is no rate; write for example cbr:200kbps")
+    options = {name: _value(text) for name, text in competitor.options.items()}
+    parameters = {"rate_bps": rate_bps, "packet_bytes": DEFAULT_CBR_PACKET_BYTES, "duration_s": None, **options}
+    return Source("cbr", "cbr", parameters, settings={"rate": competitor.argument, **competitor.options})
+
+
+def _ping(competitor: Competitor) -> Source:
+    if competitor.argument:
+        raise SimulationError(f"compete=ping:{competitor.argument}: options of ping stand in brackets")
+    options = {name: _value(text) for name, text in competitor.options.items()}
+    return Source("ping", "ping", options, settings=dict(competitor.options))
+
+
+def _value(text: str) -> object:
+    """Return a number, a truth value or a size from a text, else the text."""
+    size_bytes = bytes_from_text(text)
+    if size_bytes is not None and size_bytes.is_integer():
+        return int(size_bytes)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+_BUILT_IN: dict[str, Callable[[Competitor], Source]] = {"tcp": _tcp, "cbr": _cbr, "ping": _ping}

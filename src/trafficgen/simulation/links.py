@@ -1,0 +1,154 @@
+"""A path as the engine's links: the shared ones in both directions, and those of each end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
+from trafficgen.simulation.traces import Trace, load_trace
+from trafficgen.units import bytes_from_bps
+
+#: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty path.
+SMALLEST_DEFAULT_QUEUE_PACKETS = 50
+DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
+#: An end's own link queues as much as a Linux interface does by default (txqueuelen).
+ACCESS_QUEUE_PACKETS = 1000
+DEFAULT_REORDER_DELAY_S = 0.01
+
+
+@dataclass(frozen=True)
+class _Capacity:
+    """Capacity as the engine reads it, its mean rate, and what each packet takes beside its IP bytes."""
+
+    config: dict[str, object] | None
+    mean_bps: float | None
+    overhead_bytes: int
+
+
+@dataclass
+class Links:
+    """The links of a scenario, to which those of each end are added.
+
+    Attributes:
+        access_bps: Rate of each end's own link, bit/s; None: none.
+        configs: Links as the engine reads them.
+        forward: Numbers of the shared links towards the client.
+        reverse: Numbers of the shared links towards the server.
+        rate_bps: Mean capacity of the narrowest link towards the client, bit/s; None: no limit.
+    """
+
+    access_bps: float | None
+    configs: list[dict[str, object]] = field(default_factory=list)
+    forward: list[int] = field(default_factory=list)
+    reverse: list[int] = field(default_factory=list)
+    rate_bps: float | None = None
+
+    @classmethod
+    def of(cls, path: Path) -> Links:
+        """Return the shared links of a path.
+
+        Raises:
+            InputFileError: If a trace cannot be used.
+        """
+        links = cls(access_bps=path.access_bps)
+        rates = [] if path.access_bps is None else [path.access_bps]
+        for link in path.links:
+            capacity = _forward_capacity(link)
+            rates += [] if capacity.mean_bps is None else [capacity.mean_bps]
+            links.forward.append(links._add(_forward(link, capacity, path.round_trip_s)))
+        for link in reversed(path.links):
+            links.reverse.append(links._add(_reverse(link, path.round_trip_s)))
+        links.rate_bps = min(rates) if rates else None
+        return links
+
+    def route(self, agent: str) -> tuple[list[int], list[int]]:
+        """Return the links that an agent's packets pass towards the client and towards the server."""
+        if self.access_bps is None:
+            return self.forward, self.reverse
+        ends = ("server-out", "client-in", "client-out", "server-in")
+        out, into, back_out, back_into = (self._add(_access(f"{agent}/{end}", self.access_bps)) for end in ends)
+        return [out, *self.forward, into], [back_out, *self.reverse, back_into]
+
+    def _add(self, config: dict[str, object]) -> int:
+        self.configs.append(config)
+        return len(self.configs) - 1
+
+
+def _access(name: str, rate_bps: float) -> dict[str, object]:
+    return {
+        "name": name,
+        "capacity": {"constant": {"rate_bps": rate_bps}},
+        "queue": {"packets": ACCESS_QUEUE_PACKETS},
+    }
+
+
+def _forward_capacity(link: PathLink) -> _Capacity:
+    if link.trace is not None:
+        return _traced(load_trace(link.trace, period_s=link.trace_period_s), link)
+    return _of_rate(link.rate_bps, link)
+
+
+def _reverse_capacity(link: PathLink) -> _Capacity:
+    if link.reverse_rate_bps is not None:
+        return _of_rate(link.reverse_rate_bps, link)
+    if link.reverse_trace is not None:
+        return _traced(load_trace(link.reverse_trace, period_s=link.trace_period_s), link)
+    return _forward_capacity(link)
+
+
+def _traced(trace: Trace, link: PathLink) -> _Capacity:
+    overhead_bytes = trace.overhead_bytes if link.overhead_bytes is None else link.overhead_bytes
+    return _Capacity(trace.capacity, trace.mean_bps, overhead_bytes)
+
+
+def _of_rate(rate_bps: float | None, link: PathLink) -> _Capacity:
+    overhead_bytes = link.overhead_bytes or 0
+    if rate_bps is None:
+        return _Capacity(None, None, overhead_bytes)
+    config: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
+    if link.burst_bytes is not None:
+        config = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": link.burst_bytes}}
+    return _Capacity(config, rate_bps, overhead_bytes)
+
+
+def _queue(given: Queue | None, capacity: _Capacity, round_trip_s: float) -> dict[str, int] | None:
+    if capacity.mean_bps is None:
+        return None
+    if given is None:
+        in_flight_bytes = bytes_from_bps(capacity.mean_bps, round_trip_s)
+        packets = round(DEFAULT_QUEUE_BANDWIDTH_DELAYS * in_flight_bytes / LARGEST_PACKET_BYTES)
+        return {"packets": max(SMALLEST_DEFAULT_QUEUE_PACKETS, packets)}
+    return {"packets": given.packets} if given.packets is not None else {"bytes": given.size_bytes or 0}
+
+
+def _forward(link: PathLink, capacity: _Capacity, round_trip_s: float) -> dict[str, object]:
+    loss = {
+        "rate": link.loss,
+        "mean_burst_packets": link.loss_burst_packets,
+        "start_s": link.loss_start_s,
+        "stop_s": link.loss_stop_s,
+    }
+    later_s = DEFAULT_REORDER_DELAY_S if link.reorder_delay_s is None else link.reorder_delay_s
+    return {
+        "name": link.name,
+        "capacity": capacity.config,
+        "delay_s": link.delay_s,
+        "queue": _queue(link.queue, capacity, round_trip_s),
+        "hold_in_flight": link.hold_in_flight,
+        "overhead_bytes": capacity.overhead_bytes,
+        "loss": loss if link.loss > 0 else None,
+        "reorder": {"share": link.reorder, "delay_s": later_s} if link.reorder > 0 else None,
+    }
+
+
+def _reverse(link: PathLink, round_trip_s: float) -> dict[str, object]:
+    capacity = _reverse_capacity(link)
+    return {
+        "name": f"{link.name}/reverse",
+        "capacity": capacity.config,
+        "delay_s": link.delay_s if link.reverse_delay_s is None else link.reverse_delay_s,
+        "queue": _queue(link.reverse_queue or link.queue, capacity, round_trip_s),
+        "hold_in_flight": link.hold_in_flight,
+        "overhead_bytes": capacity.overhead_bytes,
+        "loss": {"rate": link.reverse_loss} if link.reverse_loss > 0 else None,
+    }

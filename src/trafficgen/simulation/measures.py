@@ -1,0 +1,155 @@
+"""Rates, loss and delays of flows in a simulation: sums over intervals and series of half a second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+import numpy as np
+
+from trafficgen.simulation.run import Run
+from trafficgen.units import FloatArray, kbps_from_bytes, ns_from_s, s_from_ns
+
+#: Interval of all series (CCZ: rates over 0.5 s).
+INTERVAL_S = 0.5
+
+
+@dataclass(frozen=True)
+class IntervalMeasure:
+    """Flows to the client in an interval.
+
+    Attributes:
+        duration_s: Length of the interval, s.
+        rate_kbps: IP bytes received in it.
+        offered_kbps: IP bytes sent in it, before the first link.
+        loss: Dropped / sent, of the packets sent in it; NaN where none was.
+        retransmissions: Packets sent in it that repeat data.
+    """
+
+    duration_s: float
+    rate_kbps: float
+    offered_kbps: float
+    loss: float
+    retransmissions: int
+
+
+@dataclass(frozen=True)
+class Delay:
+    """One-way delay of packets that arrived, s."""
+
+    mean: float
+    p95: float
+    max: float
+
+
+def interval_measure(
+    run: Run, flows: list[int], *, received_s: tuple[float, float], sent_s: tuple[float, float]
+) -> IntervalMeasure:
+    """Return what some flows did in an interval.
+
+    Args:
+        run: The simulation.
+        flows: Numbers of the flows.
+        received_s: Interval of arrivals, s after time zero; its end is outside.
+        sent_s: Interval of sendings; the two differ by the path's delay where an interval ends with its last packet.
+    """
+    arrived = run.outcome.totals(flows, **_limits_ns(run, received_s))
+    sent = run.outcome.totals(flows, **_limits_ns(run, sent_s))
+    received_for_s, sent_for_s = received_s[1] - received_s[0], sent_s[1] - sent_s[0]
+    return IntervalMeasure(
+        duration_s=received_for_s,
+        rate_kbps=kbps_from_bytes(arrived["arrived_bytes"], received_for_s) if received_for_s > 0 else math.nan,
+        offered_kbps=kbps_from_bytes(sent["sent_bytes"], sent_for_s) if sent_for_s > 0 else math.nan,
+        loss=sent["dropped_packets"] / sent["sent_packets"] if sent["sent_packets"] else math.nan,
+        retransmissions=sent["retransmissions"],
+    )
+
+
+class _Limits(TypedDict):
+    start_ns: int
+    end_ns: int
+
+
+def _limits_ns(run: Run, interval_s: tuple[float, float]) -> _Limits:
+    start_s, end_s = interval_s
+    return {"start_ns": run.time_zero_ns + ns_from_s(start_s), "end_ns": run.time_zero_ns + ns_from_s(end_s)}
+
+
+def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
+    """Return the delays of packets to the client that were sent in an interval; NaN where none arrived."""
+    columns = run.columns
+    sent_ns = np.asarray(columns["time_ns"])
+    limits = _limits_ns(run, sent_s)
+    rows = slice(*np.searchsorted(sent_ns, [limits["start_ns"], limits["end_ns"]]).tolist())
+    counted = np.isin(np.asarray(columns["flow"])[rows], flows)
+    counted &= np.asarray(columns["to_client"])[rows] & np.asarray(columns["arrived"])[rows]
+    if not counted.any():
+        return Delay(math.nan, math.nan, math.nan)
+    delay_s = s_from_ns((np.asarray(columns["arrival_ns"])[rows] - sent_ns[rows])[counted])
+    return Delay(float(delay_s.mean()), float(np.quantile(delay_s, 0.95)), float(delay_s.max()))
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of half a second, aligned to the first media packet.
+
+    Attributes:
+        first: Number of the first bin; bin 0 begins with the first media packet.
+        count: Number of bins.
+    """
+
+    first: int
+    count: int
+
+    @classmethod
+    def over(cls, start_s: float, end_s: float) -> Bins:
+        """Return the bins from the one that holds ``start_s`` to the last that is over at ``end_s``."""
+        first = math.floor(start_s / INTERVAL_S)
+        return cls(first, max(0, math.floor(end_s / INTERVAL_S) - first))
+
+    @property
+    def start_s(self) -> float:
+        """Begin of the first bin, s after the first media packet."""
+        return self.first * INTERVAL_S
+
+    def received_kbps(self, run: Run, flows: list[int]) -> FloatArray:
+        """Return the rate received in each bin, shape (count,)."""
+        return self._kbps(self._binned(run, flows, "arrived")[0])
+
+    def offered_kbps(self, run: Run, flows: list[int]) -> FloatArray:
+        """Return the rate sent in each bin, shape (count,)."""
+        return self._kbps(self._binned(run, flows, "sent")[0])
+
+    def loss(self, run: Run, flows: list[int]) -> FloatArray:
+        """Return dropped / sent packets of each bin, shape (count,); NaN where none was sent."""
+        sent, dropped = self._binned(run, flows, "sent")[1], self._binned(run, flows, "dropped")[1]
+        shares = np.full(self.count, np.nan)
+        np.divide(dropped, sent, out=shares, where=sent > 0)
+        return shares
+
+    def sampled(self, values: FloatArray) -> FloatArray:
+        """Return samples that were taken every half second from the first media packet on, shape (count,).
+
+        A bin has the sample at its begin; NaN where there is none.
+        """
+        series = np.full(self.count, np.nan)
+        taken = values[: max(0, self.first + self.count)]
+        series[-self.first : -self.first + taken.size] = taken
+        return series
+
+    @staticmethod
+    def _kbps(size_bytes: FloatArray) -> FloatArray:
+        rates: FloatArray = size_bytes * kbps_from_bytes(1, INTERVAL_S)
+        return rates
+
+    def _binned(self, run: Run, flows: list[int], by: Literal["sent", "arrived", "dropped"]) -> Sequence[FloatArray]:
+        size_bytes, packets = run.outcome.binned(
+            flows,
+            by=by,
+            origin_ns=run.time_zero_ns + ns_from_s(self.start_s),
+            interval_ns=ns_from_s(INTERVAL_S),
+            bins=self.count,
+        )
+        return size_bytes.astype(np.float64), packets.astype(np.float64)

@@ -1,0 +1,260 @@
+"""What a simulation tells: its session, its flows and their series, as `trafficgen simulate --json` prints them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.simulation.measures import (
+    INTERVAL_S,
+    Bins,
+    Delay,
+    IntervalMeasure,
+    delays,
+    interval_measure,
+)
+from trafficgen.simulation.packets import packet_table
+from trafficgen.simulation.run import Run
+from trafficgen.simulation.session import SessionEvents
+from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
+from trafficgen.units import kbps_from_bps, s_from_ns
+
+_SESSION = 0
+_LastKey = Literal["last_arrived_ns", "last_sent_ns"]
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """One flow, or the sum of a session's media.
+
+    Attributes:
+        name: ``media``, the medium of a stream, or the name of a competitor.
+        agent: Number of the participant that it belongs to.
+        flows: Numbers of the flows that it sums.
+        measure: Over the interval from the first to the last media packet.
+        delay_s: One-way delay of its packets in this interval, s.
+        round_trip_s: Round-trip times that a ping measured, s; None of other flows.
+        unanswered: Share of pings without an answer; None of other flows.
+    """
+
+    name: str
+    agent: int
+    flows: tuple[int, ...]
+    measure: IntervalMeasure
+    delay_s: Delay
+    round_trip_s: Delay | None = None
+    unanswered: float | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the flow as the JSON of `simulate` has it."""
+        found: dict[str, object] = {
+            "name": self.name,
+            "mean_kbps": self.measure.rate_kbps,
+            "offered_kbps": self.measure.offered_kbps,
+            "loss": self.measure.loss,
+            "delay_s": asdict(self.delay_s),
+            "retransmissions": self.measure.retransmissions,
+        }
+        if self.round_trip_s is not None:
+            found |= {"rtt_s": asdict(self.round_trip_s), "unanswered": self.unanswered}
+        return found
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """Result of one session beside its competitors.
+
+    Attributes:
+        run: What ran.
+        notes: How it was made: model, digest, settings, path, competitors, seed.
+    """
+
+    run: Run
+    notes: Mapping[str, object]
+
+    @property
+    def seed(self) -> int:
+        """Seed of the simulation."""
+        return self.run.seed
+
+    def packets(self, *, origin_ns: int = DEFAULT_ORIGIN_NS) -> PacketTable:
+        """Return the packets of all flows, each participant with addresses of its own; times count from the first."""
+        return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))
+
+    @cached_property
+    def links(self) -> list[dict[str, object]]:
+        """Counters of the links with their names; bytes are IP bytes."""
+        configs = self.run.scenario.config["links"]
+        assert isinstance(configs, list)
+        counters = self.run.outcome.links()
+        return [{"name": one["name"], **found} for one, found in zip(configs, counters, strict=True)]
+
+    @cached_property
+    def events(self) -> SessionEvents:
+        """What the session's log says."""
+        return SessionEvents.of(self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s)
+
+    @cached_property
+    def media_flows(self) -> list[int]:
+        """Numbers of the session's flows that carry media."""
+        return self.run.flows_of(_SESSION, media_only=True)
+
+    @cached_property
+    def arrivals_s(self) -> tuple[float, float]:
+        """First to last arrival of a media packet, s after the first was sent; both 0 where none arrived."""
+        return self._span("first_arrived_ns", "last_arrived_ns")
+
+    @cached_property
+    def sendings_s(self) -> tuple[float, float]:
+        """First to last sending of a media packet, s after the first; both 0 where none was sent."""
+        return self._span("first_sent_ns", "last_sent_ns")
+
+    def _span(self, first: Literal["first_arrived_ns", "first_sent_ns"], last: _LastKey) -> tuple[float, float]:
+        totals = self.run.outcome.totals(self.media_flows, media_only=True)
+        first_ns, last_ns = totals[first], totals[last]
+        if first_ns is None or last_ns is None:
+            return 0.0, 0.0
+        zero_ns = self.run.time_zero_ns
+        # The last packet belongs to the interval that it ends.
+        return s_from_ns(first_ns - zero_ns), s_from_ns(last_ns - zero_ns + 1)
+
+    @property
+    def end_s(self) -> float:
+        """Last arrival of a media packet, s after the first was sent."""
+        return self.arrivals_s[1]
+
+    @cached_property
+    def silence_s(self) -> float:
+        """From the session's first packet to its first media packet, s."""
+        flows = self.run.flows_of(_SESSION)
+        firsts = [self.run.outcome.totals(flows, to_client=way)["first_sent_ns"] for way in (True, False)]
+        known = [first for first in firsts if first is not None]
+        return s_from_ns(self.run.time_zero_ns - min(known)) if known else math.nan
+
+    @cached_property
+    def buffering(self) -> IntervalMeasure | None:
+        """The source's buffering phase; None where it has none."""
+        phase = self.events.buffering()
+        if phase is None:
+            return None
+        start_s, end_s = phase
+        return self._to_the_end(start_s) if end_s is None else self._measure((start_s, end_s), (start_s, end_s))
+
+    @cached_property
+    def playout(self) -> IntervalMeasure | None:
+        """From the end of the buffering to the last media packet; None where the source never leaves the buffering."""
+        start_s = self.events.playout_start_s()
+        return None if start_s is None or start_s >= self.end_s else self._to_the_end(start_s)
+
+    @cached_property
+    def flows(self) -> list[FlowResult]:
+        """The session's media, its streams where it has several, then the competitors."""
+        found = [self._flow("media", _SESSION, self.media_flows)]
+        if len(self.media_flows) > 1:
+            by_name: dict[str, list[int]] = {}
+            for number in self.media_flows:
+                by_name.setdefault(MEDIA[self.run.flows[number]["media"]], []).append(number)
+            if len(by_name) > 1:
+                found += [self._flow(name, _SESSION, numbers) for name, numbers in by_name.items()]
+        for agent, one in enumerate(self.run.scenario.participants):
+            if not one.is_session:
+                found.append(self._flow(one.name, agent, self.run.flows_of(agent)))
+        return found
+
+    @cached_property
+    def series(self) -> dict[str, object]:
+        """Series of 0.5 s, aligned to the first media packet, from the earliest flow on; arrays of equal shape."""
+        run, bins = self.run, self._bins
+        samples = run.agents[_SESSION]["samples"]
+        streams = {f"{one.name}_kbps": list(one.flows) for one in self.flows[1:]}
+        return {
+            "interval_s": INTERVAL_S,
+            "start_s": bins.start_s,
+            "media_kbps": bins.received_kbps(run, self.media_flows),
+            "media_offered_kbps": bins.offered_kbps(run, self.media_flows),
+            "media_loss": bins.loss(run, self.media_flows),
+            **{name: bins.received_kbps(run, flows) for name, flows in streams.items()},
+            "encoding_kbps": bins.sampled(np.asarray(kbps_from_bps(1) * samples[:, 0])),
+            "frame_rate": bins.sampled(samples[:, 1]),
+            "buffer_s": bins.sampled(samples[:, 2]),
+        }
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the object that `trafficgen simulate --json` prints; NaN is what could not be measured."""
+        return {
+            "session": self._session(),
+            "flows": [flow.to_dict() for flow in self.flows],
+            "series": {name: _listed(values) for name, values in self.series.items()},
+            "links": self.links,
+            **self.notes,
+            "packet_events": self.run.outcome.packet_events,
+        }
+
+    def _session(self) -> dict[str, object]:
+        events, agent = self.events, self.run.agents[_SESSION]
+        return {
+            "silence_s": self.silence_s,
+            "buffering": _phase(self.buffering),
+            "playout": _phase(self.playout),
+            "level_changes": [asdict(change) for change in events.level_changes()],
+            "stalls": [asdict(stall) for stall in events.stalls],
+            "thinned_s": events.thinned_s,
+            "audio_only_s": events.audio_only_s,
+            "adapted_s": events.adapted_s(self.run.scenario.path_rate_bps),
+            "times": dict(events.times_s),
+            "frames": {"sent": agent["frames_sent"], "dropped_at_sender": agent["frames_dropped_at_sender"]},
+            "retransmissions": self._retransmissions(),
+            "facts": {name: [list(moment) for moment in moments] for name, moments in events.facts.items()},
+        }
+
+    def _retransmissions(self) -> int:
+        return self.run.outcome.totals(self.media_flows)["retransmissions"]
+
+    def _to_the_end(self, start_s: float) -> IntervalMeasure:
+        return self._measure((start_s, self.end_s), (start_s, max(start_s, self.sendings_s[1])))
+
+    def _measure(self, received_s: tuple[float, float], sent_s: tuple[float, float]) -> IntervalMeasure:
+        return interval_measure(self.run, self.media_flows, received_s=received_s, sent_s=sent_s)
+
+    def _flow(self, name: str, agent: int, flows: list[int]) -> FlowResult:
+        measure = interval_measure(self.run, flows, received_s=self.arrivals_s, sent_s=self.sendings_s)
+        delay_s = delays(self.run, flows, sent_s=self.sendings_s)
+        pings = _pings(self.run, agent) if self.run.scenario.participants[agent].source.kind == "ping" else (None, None)
+        return FlowResult(name, agent, tuple(flows), measure, delay_s, *pings)
+
+    @cached_property
+    def _bins(self) -> Bins:
+        sent_ns = np.asarray(self.run.columns["time_ns"])
+        first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
+        return Bins.over(s_from_ns(first_ns - self.run.time_zero_ns), self.end_s)
+
+
+def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:
+    if measure is None:
+        return None
+    return {
+        "duration_s": measure.duration_s,
+        "rate_kbps": measure.rate_kbps,
+        "loss": measure.loss,
+        "offered_kbps": measure.offered_kbps,
+    }
+
+
+def _pings(run: Run, agent: int) -> tuple[Delay, float]:
+    """Return the round-trip times that a ping measured, and the share of its requests without an answer."""
+    events = SessionEvents.of(run.agents[agent], zero_ns=run.time_zero_ns, end_s=0.0)
+    times_s = np.array([value for _, value in events.facts.get("rtt_s", [])])
+    sent = run.outcome.totals(run.flows_of(agent), to_client=False)["sent_packets"]
+    unanswered = 1 - times_s.size / sent if sent else math.nan
+    if times_s.size == 0:
+        return Delay(math.nan, math.nan, math.nan), unanswered
+    return Delay(float(times_s.mean()), float(np.quantile(times_s, 0.95)), float(times_s.max())), unanswered
+
+
+def _listed(values: object) -> object:
+    return values.tolist() if isinstance(values, np.ndarray) else values

@@ -1,0 +1,129 @@
+"""What a session says about itself, on the clock of its first media packet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from trafficgen._core.types import SimulatedAgentDict
+from trafficgen.tables import PHASES
+from trafficgen.units import kbps_from_bps, s_from_ns
+
+#: Names in ``times`` and the event whose first occurrence they give.
+_TIMES = {
+    "request_s": "request",
+    "play_s": "play",
+    "playback_start_s": "playback_start",
+    "buffer_full_s": "buffer_full",
+    "end_s": "end",
+}
+_OTHER_EVENTS = {"phase", "encoding", "stall_start", "stall_end", "thinned", "audio_only", *_TIMES.values()}
+
+
+@dataclass(frozen=True)
+class LevelChange:
+    """A change of the encoding rate (media payload)."""
+
+    time_s: float
+    from_kbps: float
+    to_kbps: float
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A halt of the playback because the player's buffer was empty."""
+
+    start_s: float
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class SessionEvents:
+    """Moments of a session, s after its first media packet.
+
+    Attributes:
+        times_s: First occurrence of each named moment; None where it did not come.
+        phases: When each phase began, and its name.
+        encodings: When each encoding rate was chosen, and the rate, bit/s of media payload.
+        stalls: Halts of the playback; one that did not end lasts to the session's end.
+        thinned_s: First time video was thinned.
+        audio_only_s: First time no video was sent any more.
+        facts: Other numbers that the source tells: name -> times and values.
+    """
+
+    times_s: dict[str, float | None]
+    phases: tuple[tuple[float, str], ...]
+    encodings: tuple[tuple[float, float], ...]
+    stalls: tuple[Stall, ...]
+    thinned_s: float | None
+    audio_only_s: float | None
+    facts: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, agent: SimulatedAgentDict, *, zero_ns: int, end_s: float) -> SessionEvents:
+        """Return the moments in an agent's log.
+
+        Args:
+            agent: The agent.
+            zero_ns: Time zero of the result on the engine's clock, ns.
+            end_s: End of the session, s after time zero.
+        """
+        events = [(s_from_ns(time_ns - zero_ns), *event) for time_ns, event in agent["events"]]
+
+        def first(kind: str) -> float | None:
+            return next((time_s for time_s, found, _, _ in events if found == kind), None)
+
+        facts: dict[str, list[tuple[float, float]]] = {}
+        for time_s, kind, value, _ in events:
+            if kind not in _OTHER_EVENTS and value is not None:
+                facts.setdefault(kind, []).append((time_s, value))
+        return cls(
+            times_s={name: first(kind) for name, kind in _TIMES.items()},
+            phases=tuple((time_s, PHASES[level or 0]) for time_s, kind, _, level in events if kind == "phase"),
+            encodings=tuple((time_s, value or 0.0) for time_s, kind, value, _ in events if kind == "encoding"),
+            stalls=_stalls([(time_s, kind) for time_s, kind, _, _ in events if kind.startswith("stall_")], end_s),
+            thinned_s=first("thinned"),
+            audio_only_s=first("audio_only"),
+            facts=facts,
+        )
+
+    def buffering(self) -> tuple[float, float | None] | None:
+        """Return when the buffering begins and ends (None: it does not); None where the source has none."""
+        begins = next((place for place, (_, name) in enumerate(self.phases) if name == "buffering"), None)
+        if begins is None:
+            return None
+        ends = (time_s for time_s, name in self.phases[begins:] if name != "buffering")
+        return max(0.0, self.phases[begins][0]), next(ends, None)
+
+    def playout_start_s(self) -> float | None:
+        """Return when the source first sends as it plays."""
+        return next((max(0.0, time_s) for time_s, name in self.phases if name == "playout"), None)
+
+    def level_changes(self) -> list[LevelChange]:
+        """Return the changes of the encoding rate after the first choice."""
+        return [
+            LevelChange(time_s, kbps_from_bps(before), kbps_from_bps(after))
+            for (_, before), (time_s, after) in zip(self.encodings, self.encodings[1:], strict=False)
+            if after != before
+        ]
+
+    def adapted_s(self, path_rate_bps: float | None) -> float | None:
+        """Return when the encoding rate first was at or below the path's rate: 0 when always, None when never."""
+        if not self.encodings:
+            return None
+        if path_rate_bps is None or all(rate_bps <= path_rate_bps for _, rate_bps in self.encodings):
+            return 0.0
+        return next((max(0.0, time_s) for time_s, rate_bps in self.encodings if rate_bps <= path_rate_bps), None)
+
+
+def _stalls(moments: Sequence[tuple[float, str]], end_s: float) -> tuple[Stall, ...]:
+    stalls, since_s = [], None
+    for time_s, kind in moments:
+        if kind == "stall_start" and since_s is None:
+            since_s = time_s
+        elif kind == "stall_end" and since_s is not None:
+            stalls.append(Stall(since_s, time_s - since_s))
+            since_s = None
+    if since_s is not None:
+        stalls.append(Stall(since_s, max(0.0, end_s - since_s)))
+    return tuple(stalls)

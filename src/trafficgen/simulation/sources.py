@@ -1,0 +1,70 @@
+"""What takes part in a simulation: a kind of source with its parameters, and when it starts and stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.units import IntArray
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What one stream of a fitted model wants to send, packet by packet in order of time.
+
+    Attributes:
+        time_ns: Time from the start of the session, ns, shape (n,).
+        payload_bytes: Transport payload, bytes, shape (n,).
+        phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
+        rtp_timestamp: RTP timestamp, shape (n,); zeros where it is not RTP.
+        ends_frame: Whether it is the last packet of its frame or burst, shape (n,).
+    """
+
+    time_ns: IntArray
+    payload_bytes: npt.NDArray[np.uint32]
+    phase: npt.NDArray[np.uint8]
+    rtp_timestamp: npt.NDArray[np.uint32]
+    ends_frame: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of the engine.
+
+    Attributes:
+        name: Name of the model, or of what else it is.
+        kind: Kind that the engine knows.
+        parameters: Parameters of that kind.
+        settings: Options that were set, for the record.
+        digest: Digest of the model's file; None where there is none.
+        schedules: What the streams of a fitted model want to send; the parameters say where each belongs.
+    """
+
+    name: str
+    kind: str
+    parameters: Mapping[str, object]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    digest: str | None = None
+    schedules: tuple[Schedule, ...] = ()
+
+
+@dataclass(frozen=True)
+class Participant:
+    """A source with its place in a scenario.
+
+    Attributes:
+        name: Name in results, unique.
+        source: What it is.
+        start_s: When its first packet leaves, s from the first session's start.
+        stop_s: When it is stopped, s; None: it ends by itself.
+        is_session: Whether it is one of the sessions that the simulation is about, not one that competes with them.
+    """
+
+    name: str
+    source: Source
+    start_s: float = 0.0
+    stop_s: float | None = None
+    is_session: bool = False

@@ -1,0 +1,115 @@
+"""Every entry accounts for its numbers, and a second derivation agrees with those that papers give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trafficgen.catalogue import entry_digest, entry_names, load_entry, parameters_for_engine
+from trafficgen.models import PublishedModel, has_unit, read_yaml, same_value
+
+HERE = Path(__file__).parent
+FINDING_IDS = frozenset((HERE / "finding_ids.txt").read_text(encoding="utf-8").split())
+DERIVED = HERE / "derived"
+_ID = re.compile(r"\b(?:CCZ|BMW|NIC|LJM|CTX)-[A-Z]*\d+(?:\.\d+)?")
+_ROUNDING = 1e-9
+
+
+def _derivations(entry: str) -> list[dict[str, Any]]:
+    """Return what the second derivation of an entry says; nothing where there is none yet."""
+    file = DERIVED / f"{entry}.yaml"
+    found = read_yaml(file.read_text(encoding="utf-8")) if file.exists() else []
+    assert isinstance(found, list), f"{file.name} is not a list"
+    return found
+
+
+def _value_at(model: PublishedModel, path: str) -> Any:
+    """Return the value at a path such as ``clips.0.playback_kbps``."""
+    name, *inside = path.split(".")
+    if name in model.options:
+        value: Any = model.options[name].default
+    else:
+        value = model.mechanism.parameters[name].value
+    for key in inside:
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value
+
+
+def _agrees(value: Any, derivation: dict[str, Any]) -> bool:
+    if "value" in derivation:
+        expected = derivation["value"]
+        numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (value, expected))
+        return abs(value - expected) <= _ROUNDING * abs(expected) if numbers else same_value(value, expected)
+    return bool(derivation["low"] <= value <= derivation["high"])
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_numbers_of_an_entry_have_a_basis_and_a_source(name: str) -> None:
+    entry = load_entry(name)
+    assert entry.provenance.citations
+    assert entry.provenance.limitations, "no source is without limits; state them"
+    for key, option in entry.options.items():
+        assert option.description.strip(), key
+        assert option.source.strip(), key
+        assert option.unit or has_unit(key) or not isinstance(option.default, float), key
+    for key, parameter in entry.mechanism.parameters.items():
+        if parameter.basis == "open":
+            assert parameter.reason, key
+        else:
+            assert parameter.source, key
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_findings_that_an_entry_cites_exist(name: str) -> None:
+    entry = load_entry(name)
+    texts = [option.source for option in entry.options.values()]
+    for parameter in entry.mechanism.parameters.values():
+        texts += [parameter.source or "", parameter.reason or ""]
+    cited = {found for text in texts for found in _ID.findall(text)}
+    assert cited - FINDING_IDS == set()
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_figures_of_an_entry_agree_with_a_second_derivation(name: str) -> None:
+    entry = load_entry(name)
+    wrong = [
+        f"{one['path']}: {_value_at(entry, one['path'])!r} in the entry, {one} derived"
+        for one in _derivations(name)
+        if not _agrees(_value_at(entry, one["path"]), one)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_a_reviewed_entry_has_every_figure_derived_a_second_time(name: str) -> None:
+    entry = load_entry(name)
+    figures = {key for key, parameter in entry.mechanism.parameters.items() if parameter.basis == "figure"}
+    derived = {one["path"].partition(".")[0] for one in _derivations(name)}
+    if entry.provenance.review == "reviewed":
+        assert figures - derived == set(), "derive them, or call the entry provisional"
+        assert derived, "nothing has been derived a second time; the entry is provisional"
+    else:
+        assert not figures or figures - derived, "all is derived; call the entry reviewed"
+
+
+def test_second_derivations_are_of_entries_and_say_where_they_come_from() -> None:
+    for file in DERIVED.glob("*.yaml"):
+        assert file.stem in entry_names()
+        for one in _derivations(file.stem):
+            assert one["from"].strip(), f"{file.name}: {one['path']}"
+            assert ("value" in one) != ({"low", "high"} <= set(one)), f"{file.name}: {one['path']}"
+
+
+def test_entries_are_told_apart_by_their_digests() -> None:
+    digests = [entry_digest(load_entry(name)) for name in entry_names()]
+    assert len(set(digests)) == len(digests) > 0
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_every_parameter_reaches_the_engine_under_one_name(name: str) -> None:
+    entry = load_entry(name)
+    targets = [target for key, option in entry.options.items() for target in option.sets or (key,)]
+    assert set(parameters_for_engine(entry)) == {*targets, *entry.mechanism.parameters}

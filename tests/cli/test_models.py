@@ -1,0 +1,59 @@
+"""`trafficgen models`: the catalogue for people and for programs, and files of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trafficgen
+from trafficgen.catalogue import entry_names
+
+Command = Callable[..., Any]
+
+
+def test_list_names_every_entry_with_options_and_citation(command: Command) -> None:
+    found = command("models", "list", "--json").json["models"]
+    assert [one["name"] for one in found] == list(entry_names())
+    keys = {"name", "description", "transport", "options", "citation", "review", "digest"}
+    assert all(set(one) == keys for one in found)
+    (cbr,) = [one for one in found if one["name"] == "cbr"]
+    assert {"rate_kbps", "packet_bytes", "duration_s"} <= set(cbr["options"])
+    assert cbr["transport"] == "udp"
+    shown = command("models", "list").out
+    assert all(f"\n{name}  (" in f"\n{shown}" for name in entry_names())
+
+
+@pytest.mark.parametrize("name", entry_names())
+def test_show_prints_citations_limits_options_and_parameters(command: Command, name: str) -> None:
+    model = trafficgen.models_show(name)
+    assert isinstance(model, trafficgen.PublishedModel)
+    words = " ".join(command("models", "show", name).out.split())
+    assert all(" ".join(source.title.split()) in words for source in model.provenance.citations)
+    assert all(" ".join(limit.split()) in words for limit in model.provenance.limitations)
+    assert all(f"{key} = " in words for key in model.options)
+    assert all(f" {key} " in words for key in model.mechanism.parameters)
+
+
+def test_show_as_json_is_a_file_that_can_be_loaded(command: Command, tmp_path: Path) -> None:
+    result = command("models", "show", "cbr", "--json")
+    (tmp_path / "copy.json").write_text(result.out, encoding="utf-8")
+    assert trafficgen.load_model(tmp_path / "copy.json") == trafficgen.load_model("cbr")
+
+
+def test_show_prints_a_fitted_model_as_its_file(command: Command, model_file: Path) -> None:
+    assert command("models", "show", str(model_file)).json == command("models", "show", str(model_file), "--json").json
+
+
+def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> None:
+    result = command("models", "show", "realvideo11")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    assert "cbr" in result.err
+
+
+def test_a_published_model_is_not_played_open_loop_by_mistake(tmp_path: Path) -> None:
+    with pytest.raises(trafficgen.GenerationError, match="cbr answers a path"):
+        trafficgen.generate("cbr", tmp_path / "a.pcap")

@@ -1,0 +1,90 @@
+"""`trafficgen reproduce`: rows, exit codes, and the keys that scripts rely on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from trafficgen.api import reproducing
+from trafficgen.reproduction import Finding
+
+Command = Callable[..., Any]
+
+KEYS = {
+    *("id", "quantity", "unit", "published", "accept", "simulated", "ok", "role", "runs", "low", "high", "entry"),
+    "entry_digest",
+}
+
+
+def _finding(name: str, **parts: Any) -> Finding:
+    given = {"quantity": f"quantity of {name}", "unit": "kbps", "published": 5.0, "low": 1.0, "high": 9.0}
+    return Finding(**{"id": name, "role": "predicted", "entry": "cbr", "key": "value", **given, **parts})
+
+
+@dataclass(frozen=True)
+class _Constant:
+    name: str = "constant"
+    parts: int = 1
+    findings: tuple[Finding, ...] = (
+        _finding("AAA-B1"),
+        _finding("AAA-B10", published="about five", low=None, role="input"),
+        _finding("AAA-M1", high=4.0, gap="nobody knows the queue"),
+        _finding("AAA-M2", key="never"),
+    )
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        return {"value": 5.0}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        return {"value": parts[0]["value"], "never": math.nan}
+
+
+@pytest.fixture(autouse=True)
+def _experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproducing, "experiments", lambda: (_Constant(),))
+
+
+def test_json_has_the_published_keys(command: Command) -> None:
+    result = command("reproduce", "AAA-B", "--json", "--workers", "1", "--runs", "3", "--seed", "7")
+    assert (result.code, result.err) == (0, "")
+    found = result.json
+    assert (found["seed"], found["runs"]) == (7, 3)
+    first, second = found["findings"]
+    assert set(first) == set(second) == KEYS
+    assert (first["id"], first["accept"], first["ok"], first["runs"]) == ("AAA-B1", [1.0, 9.0], True, 3)
+    assert second["accept"] == [None, 9.0]
+    assert first["entry_digest"].startswith("sha256:")
+
+
+def test_a_miss_exits_with_1_and_says_why(command: Command) -> None:
+    result = command("reproduce", "AAA-M1", "--workers", "1", "-q")
+    assert result.code == 1
+    assert "MISS" in result.out
+    assert result.err == "missed: AAA-M1 quantity of AAA-M1: 5, accepted 1 .. 4: nobody knows the queue\n"
+
+
+def test_what_cannot_be_measured_is_null_and_a_miss(command: Command) -> None:
+    result = command("reproduce", "AAA-M2", "--workers", "1", "--json")
+    assert result.code == 1
+    (row,) = result.json["findings"]
+    assert (row["simulated"], row["low"], row["ok"], row["runs"]) == (None, None, False, 0)
+
+
+def test_the_table_ends_with_digests_and_a_summary(command: Command) -> None:
+    lines = command("reproduce", "--workers", "1").out.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["AAA-B1", "AAA-B10", "AAA-M1", "AAA-M2"]
+    assert lines[-2].startswith("cbr  sha256:")
+    assert lines[-1] == (
+        "1 of 3 predicted quantities within range (33%), 1 of 1 inputs; 2 of 4 findings in all they say; "
+        "mean of 5 runs, seed 0"
+    )
+
+
+def test_an_unknown_id_is_one_line(command: Command) -> None:
+    result = command("reproduce", "XYZ-1", "--workers", "1")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "trafficgen: there is no finding 'XYZ-1'; ids begin with AAA\n"

@@ -1,0 +1,57 @@
+"""Competing flows as users name them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from trafficgen.errors import SimulationError
+from trafficgen.simulation import Competitor, Source, participants
+
+
+def _model(name: str, options: Mapping[str, str]) -> Source:
+    return Source(name, "some_kind", dict(options))
+
+
+def test_times_kinds_and_names_are_understood() -> None:
+    texts = ["tcp@-10s", "tcp:reno@-10s..60s", "cbr:200kbps", "ping", "cbr:1Mbps(packet_bytes=500)@3..4.5"]
+    found = participants(map(Competitor.parse, texts), _model)
+    assert [one.name for one in found] == ["tcp-1", "tcp-2", "cbr-1", "ping-1", "cbr-2"]
+    assert [(one.start_s, one.stop_s) for one in found] == [(-10, None), (-10, 60), (0, None), (0, None), (3, 4.5)]
+    controls = [one.source.parameters["tcp"] for one in found[:2]]
+    assert controls == [{"congestion_control": "cubic"}, {"congestion_control": "reno"}]
+    assert found[4].source.parameters == {"rate_bps": 1e6, "packet_bytes": 500, "duration_s": None}
+
+
+def test_models_come_with_options_that_may_be_lists() -> None:
+    competitor = Competitor.parse("some_model(clip=12,rates=[1,2],name=a b)@5s")
+    assert competitor.options == {"clip": "12", "rates": "[1,2]", "name": "a b"}
+    (one,) = participants([competitor], _model)
+    assert (one.name, one.source.kind, one.start_s) == ("some_model-1", "some_kind", 5.0)
+
+
+def test_a_model_file_may_have_a_folder() -> None:
+    assert Competitor.parse("../models/a.json@-1s").what == "../models/a.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "not understood"),
+        ("@5s", "not understood"),
+        ("tcp@soon", "'soon' is no time"),
+        ("tcp@5s..2s", "correct the times"),
+        ("tcp:vegas", "cubic or reno"),
+        ("cbr", "cbr:200kbps"),
+        ("cbr:200", "cbr:200kbps"),
+        ("cbr:0kbps", "cbr:200kbps"),
+        ("m(a)", "no key=value"),
+        ("m(a=1,a=2)", "twice"),
+    ],
+)
+def test_the_rest_is_refused_in_one_line(text: str, part: str) -> None:
+    with pytest.raises(SimulationError) as refused:
+        participants([Competitor.parse(text)], _model)
+    assert part in str(refused.value)
+    assert "\n" not in str(refused.value)

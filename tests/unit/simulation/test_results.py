@@ -1,0 +1,130 @@
+"""Results: nothing is lost between what was sent, what arrived and what was dropped, and rates are what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from trafficgen.simulation import (
+    Competitor,
+    Participant,
+    Path,
+    SimulationResult,
+    Source,
+    participants,
+    run_path,
+)
+
+
+def _cbr(rate_bps: float, *, duration_s: float = 10.0, packet_bytes: int = 1000) -> Source:
+    parameters = {"rate_bps": rate_bps, "packet_bytes": packet_bytes, "duration_s": duration_s}
+    return Source("cbr", "cbr", parameters)
+
+
+def _no_model(name: str, options: object) -> Source:
+    raise AssertionError((name, options))
+
+
+def _simulated(path: str, *compete: str, source: Source | None = None, seed: int = 1) -> SimulationResult:
+    session = Participant("media", source or _cbr(4e5), is_session=True)
+    competitors = participants([Competitor.parse(text) for text in compete], _no_model)
+    return SimulationResult(run_path(Path.parse(path), [session], competitors, seed=seed), {"seed": seed})
+
+
+def _columns(result: SimulationResult) -> dict[str, np.ndarray]:
+    return {name: np.asarray(values) for name, values in result.run.columns.items()}
+
+
+CONGESTED = "rate=500kbps,delay=30ms,queue=15p,loss=2%,loss_burst=2,access=2Mbps,reverse_loss=1%"
+FLOWS = ("tcp@-2s", "tcp:reno@1s..6s", "cbr:100kbps@-1s", "ping")
+
+
+def test_every_packet_that_was_sent_arrived_or_was_dropped() -> None:
+    result = _simulated(CONGESTED, *FLOWS)
+    columns = _columns(result)
+    arrived, dropped = columns["arrived"], columns["drop"] > 0
+    assert result.run.outcome.under_way == 0
+    np.testing.assert_array_equal(arrived, ~dropped)
+    assert dropped.any()
+    for flow in range(len(result.run.flows)):
+        of_flow = columns["flow"] == flow
+        size_bytes = columns["ip_bytes"]
+        kept = size_bytes[of_flow & arrived].sum() + size_bytes[of_flow & dropped].sum()
+        assert kept == size_bytes[of_flow].sum() > 0
+
+
+def test_links_pass_on_or_drop_what_they_get() -> None:
+    result = _simulated(CONGESTED, *FLOWS)
+    columns = _columns(result)
+    for number, link in enumerate(result.links):
+        dropped = (columns["drop"] > 0) & (columns["drop_link"] == number)
+        assert link["packets_in"] == link["packets_out"] + dropped.sum()
+        assert link["bytes_in"] == link["bytes_out"] + columns["ip_bytes"][dropped].sum()
+        assert link["dropped_random"] + link["dropped_queue"] == dropped.sum()
+
+
+def test_the_same_seed_gives_the_same_packets_and_another_seed_others() -> None:
+    first, second, other = (_simulated(CONGESTED, *FLOWS, seed=seed).packets() for seed in (1, 1, 2))
+    assert first.packets.equals(second.packets)
+    assert not first.packets.equals(other.packets)
+
+
+def test_a_competitor_more_leaves_the_random_numbers_of_the_path_and_the_session_alone() -> None:
+    alone = _simulated("loss=5%,delay=10ms")
+    beside = _simulated("loss=5%,delay=10ms", "cbr:1kbps@9s")
+    lost = [_columns(result)["drop"][_columns(result)["flow"] == 0][:900] for result in (alone, beside)]
+    np.testing.assert_array_equal(*lost)
+
+
+def test_rates_are_those_of_an_idle_path() -> None:
+    result = _simulated("rate=10Mbps,delay=20ms")
+    (media,) = result.flows
+    # n packets have n - 1 gaps.
+    assert media.measure.rate_kbps == pytest.approx(400 * 500 / 499, rel=1e-6)
+    assert media.measure.loss == 0
+    assert media.delay_s.max == pytest.approx(0.02 + 8000 / 10e6, abs=1e-9)
+    series = result.series
+    np.testing.assert_allclose(series["media_offered_kbps"], 400, atol=16.1)
+    assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (0.0, 0.0)
+
+
+def test_competitors_do_not_set_time_zero() -> None:
+    result = _simulated("rate=1Mbps,delay=20ms,loss=100%,loss_start=0", "cbr:100kbps@-4s")
+    assert result.run.time_zero_ns == 0
+    assert result.series["start_s"] == -4.0
+    columns = _columns(result)
+    before = columns["time_ns"] < 0
+    assert columns["arrived"][before].all()
+    assert not columns["arrived"][~before].any()
+
+
+def test_a_session_of_which_nothing_arrives_has_no_rates() -> None:
+    result = _simulated("rate=1Mbps,loss=1")
+    found = json.loads(json.dumps(result.to_dict(), default=str).replace("NaN", "null"))
+    assert found["flows"][0]["mean_kbps"] is None
+    assert found["flows"][0]["loss"] == 1.0
+    assert found["series"]["media_kbps"] == []
+
+
+def test_loss_of_a_ping_is_that_of_both_ways() -> None:
+    result = _simulated("loss=50%,delay=5ms", "ping(interval_s=0.01)", source=_cbr(1e5, duration_s=20))
+    ping = result.flows[-1]
+    assert ping.unanswered == pytest.approx(0.5, abs=4 * (0.25 / 2000) ** 0.5)
+    assert ping.round_trip_s is not None
+    assert ping.round_trip_s.mean == pytest.approx(0.01, abs=1e-6)
+
+
+def test_packets_have_addresses_of_their_own_for_each_participant() -> None:
+    table = _simulated("rate=1Mbps,delay=10ms", "tcp@-1s", "cbr:50kbps").packets()
+    pairs: Sequence[tuple[str, str]] = list(
+        zip(table.flows.column("server").to_pylist(), table.flows.column("client").to_pylist(), strict=True)
+    )
+    assert len(set(pairs)) == 3
+    assert int(table.time_ns[0]) == 0
+    assert bool(np.all(table.frame_bytes == table.ip_bytes + 14))
+    np.testing.assert_array_equal(
+        table.flows.column("packets_to_client").to_numpy(), np.bincount(table.flow[table.to_client], minlength=3)
+    )
