@@ -18,7 +18,8 @@ The tree::
     └── ExportError                  a target that cannot express the traffic
     TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
-    └── CalibrationWarning
+    ├── CalibrationWarning
+    └── SimulationWarning
 
 A wrong argument to a function is a plain ``ValueError``.
 """
@@ -128,3 +129,7 @@ class CaptureWarning(TrafficgenWarning):
 
 class CalibrationWarning(TrafficgenWarning):
     """An estimate that should be looked at before it is used."""
+
+
+class SimulationWarning(TrafficgenWarning):
+    """A simulation that rests on an assumption which should be known before it is used."""

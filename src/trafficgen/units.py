@@ -122,3 +122,8 @@ def _scaled(text: str, units: dict[str, int]) -> float | None:
 def s_from_ms(time_ms: float) -> float:
     """Return seconds from milliseconds."""
     return time_ms / 1000
+
+
+def ms_from_s(time_s: float) -> float:
+    """Return seconds as milliseconds, in which papers print delays."""
+    return time_s * 1000

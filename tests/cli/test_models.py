@@ -54,6 +54,7 @@ def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> N
     assert "cbr" in result.err
 
 
-def test_a_published_model_is_not_played_open_loop_by_mistake(tmp_path: Path) -> None:
-    with pytest.raises(trafficgen.GenerationError, match="cbr answers a path"):
-        trafficgen.generate("cbr", tmp_path / "a.pcap")
+def test_a_published_model_without_a_path_plays_as_nothing_in_its_way(tmp_path: Path) -> None:
+    table = trafficgen.generate("cbr", tmp_path / "a.pcap", settings={"rate_kbps": "340", "duration_s": "10"})
+    assert table.ip_bytes.sum() * 8 / 10 == pytest.approx(340e3, rel=0.01)
+    assert table.known("arrival_ns").all()

@@ -132,7 +132,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command: Command, model_file
 def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: Path) -> None:
     code = "from trafficgen.cli.app import main; main()"
     arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000"]
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+    quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True, env=quiet)
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.csv.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)

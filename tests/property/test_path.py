@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trafficgen.simulation import Path, PathLink, Queue
@@ -32,6 +32,7 @@ def _links(draw: st.DrawFn) -> PathLink:
     return PathLink.model_validate(fields)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(link=_links(), access_bps=st.none() | _RATES_BPS)
 def test_parse_undoes_text(link: PathLink, access_bps: float | None) -> None:
     path = Path(links=(link,), access_bps=access_bps)

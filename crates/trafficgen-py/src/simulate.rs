@@ -1,25 +1,69 @@
 //! `simulate`: a scenario as JSON to what happened.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::series::{binned, totals, By, Selection};
-use trafficgen_core::des::{simulate as run, Outcome, Scenario, SessionEvent};
+use trafficgen_core::des::{simulate_while as run, Outcome, Phase, Scenario, SessionEvent};
+use trafficgen_core::source::{Schedule, ScheduledPacket};
 
 mod trafficgen_errors {
     pyo3::import_exception!(trafficgen.errors, SimulationError);
 }
 use trafficgen_errors::SimulationError;
 
-/// Run a scenario; errors name the link or agent.
+/// A schedule as Python has it: times in ns, payload in bytes, phases, RTP timestamps, ends of frames; equal shapes (n,).
+type ScheduleArrays<'py> = (
+    PyReadonlyArray1<'py, i64>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, u8>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, bool>,
+);
+
+fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
+    let (times, payload) = (arrays.0.as_slice()?, arrays.1.as_slice()?);
+    let (phases, timestamps, ends) = (arrays.2.as_slice()?, arrays.3.as_slice()?, arrays.4.as_slice()?);
+    let lengths = [payload.len(), phases.len(), timestamps.len(), ends.len()];
+    if lengths.iter().any(|length| *length != times.len()) {
+        return Err(PyValueError::new_err("arrays of a schedule differ in length"));
+    }
+    let packets = times.iter().enumerate().map(|(place, time)| {
+        let phase = Phase::ALL.get(usize::from(phases[place])).copied();
+        Ok(ScheduledPacket {
+            time: *time,
+            payload_bytes: payload[place],
+            phase: phase.ok_or_else(|| PyValueError::new_err(format!("there is no phase {}", phases[place])))?,
+            rtp_timestamp: timestamps[place],
+            ends_frame: ends[place],
+        })
+    });
+    Ok(Arc::new(Schedule { packets: packets.collect::<PyResult<_>>()? }))
+}
+
+/// Run a scenario, with what streams of fitted models want to send; errors name the link or agent.
 #[pyfunction]
-pub fn simulate(py: Python<'_>, scenario: &str) -> PyResult<SimulationOutcome> {
+#[pyo3(signature = (scenario, schedules=Vec::new()))]
+pub fn simulate(py: Python<'_>, scenario: &str, schedules: Vec<ScheduleArrays<'_>>) -> PyResult<SimulationOutcome> {
+    let schedules = schedules.iter().map(schedule_of).collect::<PyResult<Vec<_>>>()?;
+    let mut signal = None;
     let outcome = py
-        .detach(|| Scenario::from_json(scenario).and_then(|scenario| run(&scenario)))
+        .detach(|| {
+            let scenario = Scenario::from_json(scenario)?;
+            run(&Scenario { schedules, ..scenario }, &mut || goes_on(&mut signal))
+        })
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
-    Ok(SimulationOutcome { outcome })
+    signal.map_or(Ok(SimulationOutcome { outcome }), Err)
+}
+
+/// Whether no signal has come that ends the program, such as an interrupt; keeps the exception of one that has.
+fn goes_on(signal: &mut Option<PyErr>) -> bool {
+    *signal = Python::attach(|py| py.check_signals()).err();
+    signal.is_none()
 }
 
 /// What a simulation brought; times in ns from the scenario's zero.

@@ -100,7 +100,18 @@ class CaptureWriter:
     ) -> None: ...
     def finish(self) -> dict[str, int]: ...
 
-def simulate(scenario: str) -> SimulationOutcome: ...
+def simulate(
+    scenario: str,
+    schedules: list[
+        tuple[
+            npt.NDArray[np.int64],
+            npt.NDArray[np.uint32],
+            npt.NDArray[np.uint8],
+            npt.NDArray[np.uint32],
+            npt.NDArray[np.bool_],
+        ]
+    ] = ...,
+) -> SimulationOutcome: ...
 
 @final
 class SimulationOutcome:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 
 from pydantic import JsonValue
 
+from trafficgen.api.fitted_sources import fitted_sources
 from trafficgen.api.writing import target_of, write_to
 from trafficgen.catalogue import entry_digest, load_model, parameters_for_engine, with_settings
 from trafficgen.errors import GenerationError, SettingError
@@ -73,8 +75,8 @@ def simulate(
         OutputFileError: If ``out`` cannot be written.
     """
     target = None if out is None else target_of(out)
-    source = source_of(model, settings or {})
-    run, notes = run_sessions([source], path=path, compete=compete, seed=seed, duration_s=duration_s)
+    sources = sources_of(model, settings or {}, duration_s=duration_s, seed=seed)
+    run, notes = run_sessions(sources, path=path, compete=compete, seed=seed, duration_s=duration_s)
     result = SimulationResult(run, notes)
     if target is not None and out is not None:
         write_to(result.packets(), target, FilePath(out), at=at, snaplen_bytes=None)
@@ -113,7 +115,10 @@ def run_sessions(
     ]
     asked = [compete] if isinstance(compete, str) else list(compete)
     competitors = [one if isinstance(one, Competitor) else Competitor.parse(one) for one in asked]
-    others = participants(competitors, source_of)
+    numbers = itertools.count(len(sources))  # a fitted model draws as a session of its own
+    others = participants(
+        competitors, lambda name, options: sources_of(name, options, first_session=next(numbers), seed=seed)[0]
+    )
     shared = read_path(path)
     run = run_path(shared, sessions, others, seed=seed)
     notes: dict[str, object] = {
@@ -153,7 +158,7 @@ def generate_over_path(
         raise GenerationError("competing flows need a path to compete on; add --path")
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     run, notes = run_sessions(
-        [source_of(model, settings)] * sessions,
+        sources_of(model, settings, sessions=sessions, duration_s=duration_s, seed=seed),
         path=UNLIMITED_PATH if path is None else path,
         compete=compete,
         seed=seed,
@@ -163,20 +168,33 @@ def generate_over_path(
     return packet_table(run, origin_ns=origin_ns, notes=notes)
 
 
-def source_of(model: ModelLike, settings: Mapping[str, JsonValue]) -> Source:
-    """Return a model as the engine plays it.
+def sources_of(
+    model: ModelLike,
+    settings: Mapping[str, JsonValue],
+    *,
+    sessions: int = 1,
+    first_session: int = 0,
+    duration_s: float | None = None,
+    seed: int = 0,
+) -> list[Source]:
+    """Return sessions of a model as the engine plays them.
 
     Raises:
         ModelFileError: If the model cannot be read.
         SettingError: If a setting does not fit it.
+        GenerationError: If a fitted model cannot be played as asked.
     """
     found = load_model(model) if isinstance(model, str | FilePath) else model
     if isinstance(found, Model):
-        raise SettingError(f"{found.name} is a fitted model")
-    return Source(
+        if settings:
+            raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
+        numbers = range(first_session, first_session + sessions)
+        return list(fitted_sources(found, sessions=numbers, count=sessions, duration_s=duration_s, seed=seed))
+    source = Source(
         name=found.name,
         kind=found.mechanism.kind,
         parameters=parameters_for_engine(with_settings(found, settings)),
         settings=dict(settings),
         digest=entry_digest(found),
     )
+    return [source] * sessions

@@ -57,25 +57,21 @@ def settings_of(given: list[str] | None) -> dict[str, str]:
 def watched(work: Callable[[], T], *, messages: Messages, what: str) -> T:
     """Return what some work returns, and say that it goes on when it takes more than two seconds.
 
-    It runs in a thread of its own, so that an interrupt need not wait for the engine.
+    The work stays in this thread, where interrupts arrive: what it writes is then cleaned up.
     """
     progress = ReadingProgress(messages)
-    results: list[T] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
+    done = threading.Event()
     began_s = time.monotonic()
-    thread.start()
-    while thread.is_alive():
-        thread.join(_EVERY_S)
-        progress.show(f"{what}: {time.monotonic() - began_s:.0f} s so far")
-    progress.close()
-    if failures:
-        raise failures[0]
-    return results[0]
+
+    def watch() -> None:
+        while not done.wait(_EVERY_S):
+            progress.show(f"{what}: {time.monotonic() - began_s:.0f} s so far")
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        return work()
+    finally:
+        done.set()
+        watcher.join()
+        progress.close()

@@ -63,7 +63,7 @@ def generate_sessions(
         raise ValueError(f"the seed must not be negative and workers must be at least 1; got {seed} and {workers}")
     if arrival_rate_per_s is not None and not (arrival_rate_per_s > 0 and math.isfinite(arrival_rate_per_s)):
         raise ValueError(f"arrival_rate_per_s must be positive and finite, got {arrival_rate_per_s}")
-    timelines = _timelines(model, sessions=sessions, duration_s=duration_s, seed=seed)
+    timelines = session_timelines(model, sessions=sessions, duration_s=duration_s, seed=seed)
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
@@ -79,7 +79,7 @@ def generate_sessions(
     )
 
 
-def _timelines(model: Model, *, sessions: int, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
+def session_timelines(model: Model, *, sessions: int, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
     """Return what gives the times and laws of each session: drawn for each where the model has a population.
 
     Raises:

@@ -15,11 +15,12 @@ from trafficgen.models.schema import ModelRoot, PublishedProvenance
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers' options.
 UNITS = frozenset(
     (
-        *("s", "ms", "us", "ns", "per_s", "hz"),
+        *("s", "ms", "us", "ns", "hz"),
         *("bytes", "bits", "bps", "kbps", "mbps"),
         *("packets", "frames", "levels", "groups", "bins", "windows", "reports", "requests", "sessions", "streams"),
         *("connections", "clips", "segments", "runs", "steps", "tries", "count", "index", "seed"),
-        *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor", "sigma", "exponent", "percent"),
+        *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor"),
+        *("sigma", "exponent", "percent", "weight", "correlation"),
     )
 )
 
@@ -159,8 +160,7 @@ class PublishedModel(ModelRoot):
 
 def has_unit(name: str) -> bool:
     """Return whether a parameter's name says what its number counts."""
-    words = name.split("_")
-    return words[-1] in UNITS or "_".join(words[-2:]) in UNITS
+    return name.rpartition("_")[2] in UNITS
 
 
 def shown(value: JsonValue) -> str:

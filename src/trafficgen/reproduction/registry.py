@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from trafficgen.reproduction import latecki
 from trafficgen.reproduction.base import Experiment
 
 #: What each paper's module calls ``EXPERIMENTS``, in the order of printing.
-_PAPERS: tuple[tuple[Experiment, ...], ...] = ()
+_PAPERS: tuple[tuple[Experiment, ...], ...] = (latecki.EXPERIMENTS,)
 
 
 def experiments() -> tuple[Experiment, ...]:

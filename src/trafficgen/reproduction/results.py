@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from trafficgen.reproduction.base import Finding
 
@@ -46,7 +46,7 @@ class FindingResult:
         values = self.measured
         if len(values) < 2 or math.isnan(self.simulated):
             return math.nan, math.nan
-        half = stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
+        half = stdtrit(len(values) - 1, (1 + _LEVEL) / 2) * np.std(values, ddof=1) / math.sqrt(len(values))
         return self.simulated - float(half), self.simulated + float(half)
 
     @property

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from typing import Any
@@ -103,9 +104,11 @@ def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, di
         return
     # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
-        for done in as_completed([pool.submit(_measure, piece) for piece in pieces]):
+        with _interrupts_held_back():
+            futures = [pool.submit(_measure, piece) for piece in pieces]
+        for done in as_completed(futures):
             yield done.result()
     except BaseException as error:
         # Nobody wants the rest: what runs is ended, or the program would wait for it.
@@ -121,9 +124,17 @@ def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, di
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _leave_interrupts() -> None:
-    """Leave it to the process that started the workers to be interrupted."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Have an interrupt wait for the end of the block; processes started in it never see one.
+
+    It is for this process to be interrupted and to end them; from their first moment on they would print tracebacks.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from trafficgen.simulation.competitors import Competitor, options_from_text, participants
 from trafficgen.simulation.engine import run_scenario
+from trafficgen.simulation.fitted import response_parameters, tcp_parameters
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.path import Path, PathLink, Queue, read_path
 from trafficgen.simulation.results import FlowResult, SimulationResult
@@ -23,6 +24,8 @@ __all__ = [
     "packet_table",
     "participants",
     "read_path",
+    "response_parameters",
     "run_path",
     "run_scenario",
+    "tcp_parameters",
 ]

@@ -19,4 +19,4 @@ def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule
     Raises:
         SimulationError: If a link, a route or a parameter is not valid; the message names it.
     """
-    return simulate(json.dumps(scenario, allow_nan=False))
+    return simulate(json.dumps(scenario, allow_nan=False), [schedule.arrays() for schedule in schedules])

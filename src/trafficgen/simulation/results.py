@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class SimulationResult:
         return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))
 
     @cached_property
-    def links(self) -> list[dict[str, object]]:
+    def links(self) -> list[dict[str, Any]]:
         """Counters of the links with their names; bytes are IP bytes."""
         configs = self.run.scenario.config["links"]
         assert isinstance(configs, list)
@@ -167,7 +167,7 @@ class SimulationResult:
         return found
 
     @cached_property
-    def series(self) -> dict[str, object]:
+    def series(self) -> dict[str, Any]:
         """Series of 0.5 s, aligned to the first media packet, from the earliest flow on; arrays of equal shape."""
         run, bins = self.run, self._bins
         samples = run.agents[_SESSION]["samples"]

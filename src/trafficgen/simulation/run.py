@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,11 +12,13 @@ import numpy.typing as npt
 
 from trafficgen._core import SimulationOutcome
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
+from trafficgen.errors import SimulationWarning
 from trafficgen.simulation.engine import run_scenario
 from trafficgen.simulation.path import Path
-from trafficgen.simulation.scenario import Scenario, build_scenario
+from trafficgen.simulation.scenario import LONGEST_SESSION_S, Scenario, build_scenario
 from trafficgen.simulation.sources import Participant
 from trafficgen.tables import MEDIA
+from trafficgen.units import s_from_ns
 
 #: What counts as media: the rest is control and bulk.
 MEDIA_FLOWS = ("audio", "video", "mixed")
@@ -79,8 +82,18 @@ def run_path(
         SimulationError: If a part of it cannot be simulated; the message names it.
         InputFileError: If a trace of the path cannot be used.
         ValueError: If the seed is negative or there is no session.
+
+    Warns:
+        SimulationWarning: If a session did not end by itself.
     """
     if seed < 0 or not sessions:
         raise ValueError(f"the seed must not be negative and there must be a session; got {seed}, {len(sessions)}")
     scenario = build_scenario(path, sessions, competitors, seed=seed)
-    return Run(scenario, run_scenario(scenario.config, schedules=scenario.schedules), seed)
+    outcome = run_scenario(scenario.config, schedules=scenario.schedules)
+    if s_from_ns(outcome.end_ns) >= scenario.end_s:
+        warnings.warn(
+            f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it a duration",
+            SimulationWarning,
+            stacklevel=2,
+        )
+    return Run(scenario, outcome, seed)

@@ -26,6 +26,7 @@ class Scenario:
         participants: Who takes part, in the engine's order.
         path: The path.
         path_rate_bps: Mean capacity of its narrowest link towards the client, bit/s; None: no limit.
+        end_s: When it is cut off at the latest, s.
     """
 
     config: dict[str, object]
@@ -33,6 +34,7 @@ class Scenario:
     participants: tuple[Participant, ...]
     path: Path
     path_rate_bps: float | None
+    end_s: float
 
 
 def build_scenario(
@@ -79,7 +81,7 @@ def build_scenario(
         "run_on_s": RUN_ON_S,
         "end_s": end_s,
     }
-    return Scenario(config, tuple(schedules), tuple(taking_part), path, links.rate_bps)
+    return Scenario(config, tuple(schedules), tuple(taking_part), path, links.rate_bps, end_s)
 
 
 def _check_names(taking_part: Sequence[Participant]) -> None:

@@ -29,6 +29,18 @@ class Schedule:
     rtp_timestamp: npt.NDArray[np.uint32]
     ends_frame: npt.NDArray[np.bool_]
 
+    def arrays(
+        self,
+    ) -> tuple[IntArray, npt.NDArray[np.uint32], npt.NDArray[np.uint8], npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+        """Return the columns in the order in which the engine takes them, each in one piece of memory."""
+        return (
+            np.ascontiguousarray(self.time_ns, dtype=np.int64),
+            np.ascontiguousarray(self.payload_bytes, dtype=np.uint32),
+            np.ascontiguousarray(self.phase, dtype=np.uint8),
+            np.ascontiguousarray(self.rtp_timestamp, dtype=np.uint32),
+            np.ascontiguousarray(self.ends_frame, dtype=np.bool_),
+        )
+
 
 @dataclass(frozen=True)
 class Source:

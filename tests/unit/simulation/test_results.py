@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
 
+from trafficgen.errors import SimulationWarning
 from trafficgen.simulation import (
     Competitor,
     Participant,
@@ -61,8 +63,8 @@ def test_links_pass_on_or_drop_what_they_get() -> None:
     columns = _columns(result)
     for number, link in enumerate(result.links):
         dropped = (columns["drop"] > 0) & (columns["drop_link"] == number)
-        assert link["packets_in"] == link["packets_out"] + dropped.sum()
-        assert link["bytes_in"] == link["bytes_out"] + columns["ip_bytes"][dropped].sum()
+        assert link["packets_in"] == link["packets_out"] + int(dropped.sum())
+        assert link["bytes_in"] == link["bytes_out"] + int(columns["ip_bytes"][dropped].sum())
         assert link["dropped_random"] + link["dropped_queue"] == dropped.sum()
 
 
@@ -87,8 +89,23 @@ def test_rates_are_those_of_an_idle_path() -> None:
     assert media.measure.loss == 0
     assert media.delay_s.max == pytest.approx(0.02 + 8000 / 10e6, abs=1e-9)
     series = result.series
-    np.testing.assert_allclose(series["media_offered_kbps"], 400, atol=16.1)
+    np.testing.assert_allclose(np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1)
     assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (0.0, 0.0)
+
+
+def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:
+    endless = Source("cbr", "cbr", {"rate_bps": 10.0, "packet_bytes": 100, "duration_s": None})
+    with pytest.warns(SimulationWarning, match="not ended after 6 h"):
+        result = _simulated("delay=1ms", source=endless)
+    assert result.end_s == pytest.approx(6 * 3600, abs=80)
+
+
+def test_a_mahimahi_trace_lets_a_full_packet_through_at_each_of_its_milliseconds(tmp_path: FilePath) -> None:
+    (tmp_path / "trace").write_text("1\n")
+    result = _simulated(f"trace={tmp_path}/trace,queue=10p", source=_cbr(2e7, duration_s=5.0, packet_bytes=1500))
+    arrived_ns = _columns(result)["arrival_ns"][_columns(result)["arrived"]]
+    assert set(np.diff(arrived_ns).tolist()) == {1_000_000}
+    assert result.run.scenario.path_rate_bps == 1504 * 8 * 1000
 
 
 def test_competitors_do_not_set_time_zero() -> None:

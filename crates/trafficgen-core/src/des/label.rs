@@ -27,6 +27,21 @@ pub enum Media {
     Unknown,
 }
 
+impl Phase {
+    /// All of them, in their order.
+    pub const ALL: [Self; 9] = [
+        Self::Silence,
+        Self::Probe,
+        Self::Buffering,
+        Self::Playout,
+        Self::Rebuffering,
+        Self::Thinned,
+        Self::AudioOnly,
+        Self::Signalling,
+        Self::End,
+    ];
+}
+
 impl Media {
     /// Whether packets of such a flow to the client count as media packets.
     pub fn is_media(self) -> bool {

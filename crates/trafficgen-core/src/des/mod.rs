@@ -26,5 +26,5 @@ pub use label::{Label, Media, Phase, Rtp};
 pub use link::{Drop, LinkCounters};
 pub use scenario::{AgentConfig, Scenario};
 pub use session_log::{SessionEvent, SessionLog};
-pub use simulation::{simulate, Outcome};
+pub use simulation::{simulate, simulate_while, Outcome};
 pub use time::{ns, seconds, Time};

@@ -1,8 +1,11 @@
 //! What is asked of a simulation: links, agents with their parameters, and when it ends.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::link::LinkConfig;
+use crate::source::Schedule;
 
 /// A flow or session that takes part.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -42,6 +45,9 @@ pub struct Scenario {
     pub run_on_s: f64,
     /// It ends here at the latest, s from the simulation's zero.
     pub end_s: f64,
+    /// What streams of fitted models want to send; they are too long for JSON, and parameters refer to their numbers.
+    #[serde(skip)]
+    pub schedules: Vec<Arc<Schedule>>,
 }
 
 /// Why a scenario cannot be run.

@@ -17,6 +17,9 @@ use crate::transport::TcpStatistics;
 /// Players are asked for their state this often.
 pub const SAMPLE_NS: Time = 500_000_000;
 
+/// A few hundredths of a second: often enough for a person who wants it to stop.
+const EVENTS_BETWEEN_QUESTIONS: u64 = 1 << 18;
+
 /// Random streams of links are numbered from here, those of agents from 0.
 const LINK_STREAMS: u64 = 1 << 32;
 
@@ -60,8 +63,16 @@ struct Simulation {
 /// # Errors
 /// If a link, a route or a parameter is not valid.
 pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
+    simulate_while(scenario, &mut || true)
+}
+
+/// Run a scenario; `goes_on` is asked now and then, and ends it early by false.
+///
+/// # Errors
+/// If a link, a route or a parameter is not valid.
+pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut() -> bool) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
-    simulation.run();
+    simulation.run(goes_on);
     let end = simulation.world.now;
     simulation.drain();
     Ok(simulation.outcome(scenario, end))
@@ -79,7 +90,8 @@ impl Simulation {
         let mut agents = Vec::new();
         let mut states = Vec::new();
         for (number, config) in scenario.agents.iter().enumerate() {
-            let agent = crate::source::build(&config.kind, &config.parameters).map_err(|why| config.error(why))?;
+            let agent = crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
+            let agent = agent.map_err(|why| config.error(why))?;
             agents.push(agent);
             let routes = [config.forward.clone(), config.reverse.clone()];
             states.push(AgentState::new(stream(scenario.seed, number as u64), config.awaited, routes));
@@ -98,12 +110,17 @@ impl Simulation {
         Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, goes_on: &mut dyn FnMut() -> bool) {
+        let mut handled: u64 = 0;
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
             if at > ends.min(self.end) {
                 self.world.events.push(at, event);
                 self.world.now = ends.min(self.end);
+                break;
+            }
+            handled += 1;
+            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on() {
                 break;
             }
             self.world.now = at;

@@ -4,13 +4,30 @@
 
 mod bulk_tcp;
 mod cbr;
+mod chunked;
+mod fitted;
 mod parameters;
 mod ping;
 mod poisson;
+mod twostream;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use self::fitted::{Schedule, ScheduledPacket};
 use crate::des::Agent;
+
+/// Make a source of this kind, which may play schedules that came beside the scenario.
+///
+/// # Errors
+/// If there is no such kind, or its parameters are not what it takes.
+pub fn build_with(kind: &str, parameters: &Value, schedules: &[Arc<Schedule>]) -> Result<Box<dyn Agent>, String> {
+    match kind {
+        "fitted" => Ok(Box::new(fitted::Fitted::new(parameters::read(parameters)?, schedules)?)),
+        _ => build(kind, parameters),
+    }
+}
 
 /// Make a source of this kind.
 ///
@@ -20,8 +37,10 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
     match kind {
         "bulk_tcp" => Ok(Box::new(bulk_tcp::BulkTcp::new(parameters::read(parameters)?)?)),
         "cbr" => Ok(Box::new(cbr::Cbr::new(parameters::read(parameters)?)?)),
+        "chunked" => Ok(Box::new(chunked::Chunked::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }

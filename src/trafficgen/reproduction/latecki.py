@@ -1,0 +1,107 @@
+"""The experiments of Latecki, Jin and Mulik: video beside audio on 100 kbps, with and without control (LJM).
+
+Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbps that counts Ethernet headers, 41 ms one way, a
+queue of 50 packets. Statements about the mechanism have thresholds of their own, given with each finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import JsonValue
+
+from trafficgen.calibration.delay_trends import delay_trends
+from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
+from trafficgen.reproduction import latecki_findings
+from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.latecki_findings import ENTRY
+from trafficgen.reproduction.latecki_measures import whole_run
+from trafficgen.reproduction.latecki_verdicts import share_of_verdicts_confirmed
+from trafficgen.simulation import run_scenario
+
+#: The tight link; nothing else is on it.
+_LINK: dict[str, Any] = {
+    "capacity": {"constant": {"rate_bps": 100_000.0}},
+    "delay_s": 0.041,
+    "queue": {"packets": 50},
+    "overhead_bytes": 14,
+}
+_END_S = 240.0
+
+
+def scenario(options: Mapping[str, JsonValue], *, seed: int) -> dict[str, Any]:
+    """Return the paper's set-up as the engine reads it.
+
+    Args:
+        options: Options of the entry, such as ``{"traffic_transport": "tcp", "control": "off"}``.
+        seed: Seed of the simulation.
+    """
+    agent = {
+        "name": "media",
+        "kind": "twostream",
+        "parameters": parameters_for_engine(with_settings(load_entry(ENTRY), options)),
+        "awaited": True,
+        "forward": [0],
+        "reverse": [1],
+    }
+    links = [{"name": "forward", **_LINK}, {"name": "reverse", **_LINK}]
+    return {"seed": seed, "links": links, "agents": [agent], "run_on_s": 2.0, "end_s": _END_S}
+
+
+@dataclass(frozen=True)
+class TwoStreamRun:
+    """200 s of both streams in one of the set-ups of the paper."""
+
+    name: str
+    traffic_transport: Literal["udp", "tcp"]
+    control: Literal["on", "off"]
+    video_kbps: float
+    findings: tuple[Finding, ...]
+    parts: int = 1
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Simulate the session and return all of its measures; see :mod:`trafficgen.reproduction.latecki_measures`."""
+        del part
+        options: dict[str, JsonValue] = {
+            "traffic_transport": self.traffic_transport,
+            "control": self.control,
+            "video_kbps": self.video_kbps,
+        }
+        outcome = run_scenario(scenario(options, seed=seed))
+        return {**whole_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the measures of the one piece."""
+        return dict(parts[0])
+
+
+@dataclass(frozen=True)
+class IndependentDelays:
+    """Both trend tests on delays without any trend: what LJM-D1 expects of them."""
+
+    name: str
+    findings: tuple[Finding, ...]
+    parts: int = 1
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Return the mean of both tests over 200 windows of 64 independent delays that share no packet."""
+        del part
+        delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
+        trends = delay_trends(delay_s, scales_packets=(64,), step_packets=64)
+        return {"pct": float(trends.pct.mean()), "pdt": float(trends.pdt.mean())}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the measures of the one piece."""
+        return dict(parts[0])
+
+
+EXPERIMENTS = (
+    TwoStreamRun("LJM TCP without control", "tcp", "off", 100.0, latecki_findings.TCP_WITHOUT_CONTROL),
+    TwoStreamRun("LJM TCP with control", "tcp", "on", 100.0, latecki_findings.TCP_WITH_CONTROL),
+    TwoStreamRun("LJM UDP without control", "udp", "off", 120.0, latecki_findings.UDP_WITHOUT_CONTROL),
+    TwoStreamRun("LJM UDP with control", "udp", "on", 100.0, latecki_findings.UDP_WITH_CONTROL),
+    IndependentDelays("LJM independent delays", latecki_findings.INDEPENDENT_DELAYS),
+)

@@ -1,0 +1,221 @@
+"""What one run of the two streams shows: delays, losses, rates and pauses, as Latecki, Jin and Mulik measured them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trafficgen._core import SimulationOutcome
+from trafficgen.calibration.delay_trends import DECREASING, INCREASING, classify, delay_trends
+from trafficgen.units import BoolArray, FloatArray, ms_from_s, s_from_ns
+
+#: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.
+VIDEO_START_S, VIDEO_END_S = 40.0, 160.0
+#: From here on losses count as those of the rate that was found (LJM-E8), s after the video's start.
+FOUND_AFTER_S = 25.0
+#: Converged: from then on within so much of the last value (LJM-E6).
+_CONVERGED_KBPS = 1.0
+#: The queue's build-up in figure 1: looked at for so long, and then its stable part, s after the video's start.
+_TRANSITION_S, _STABLE_FROM_S, _STABLE_TO_S = 5.0, 10.0, 40.0
+#: Rates that are the same but for rounding.
+_SAME_KBPS = 0.01
+_AUDIO_FLOW, _VIDEO_FLOW = 0, 2
+
+
+@dataclass(frozen=True)
+class AudioPackets:
+    """The audio packets of a run in the order of their sending.
+
+    Attributes:
+        sent_s: When each was sent, s from the first, shape (n,).
+        delay_s: One-way delays, s, NaN where it was lost, shape (n,).
+    """
+
+    sent_s: FloatArray
+    delay_s: FloatArray
+
+    def between(self, start_s: float, end_s: float) -> FloatArray:
+        """Return the delays of packets that were sent in an interval, s, NaN where lost."""
+        return self.delay_s[(self.sent_s >= start_s) & (self.sent_s < end_s)]
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """What the source wrote down: moments as (time in s, kind, value)."""
+
+    events: tuple[tuple[float, str, float], ...]
+    frames_sent: int
+    frames_dropped: int
+
+    def of(self, *kinds: str) -> list[tuple[float, str, float]]:
+        """Return the moments of some kinds in order."""
+        return [event for event in self.events if event[1] in kinds]
+
+    def last(self, kind: str) -> float:
+        """Return the last value of a kind; NaN where there is none."""
+        found = self.of(kind)
+        return found[-1][2] if found else float("nan")
+
+
+def audio_packets(outcome: SimulationOutcome) -> AudioPackets:
+    """Return the audio packets of a run."""
+    columns = outcome.columns()
+    audio: BoolArray = columns["flow"] == _AUDIO_FLOW
+    sent = np.asarray(columns["time_ns"][audio], dtype=np.int64)
+    arrived = np.asarray(columns["arrival_ns"][audio], dtype=np.int64)
+    delay_s = s_from_ns(arrived - sent)
+    return AudioPackets(s_from_ns(sent - sent[0]), np.where(columns["arrived"][audio], delay_s, np.nan))
+
+
+def run_log(outcome: SimulationOutcome) -> RunLog:
+    """Return the log of the two-stream session, the only agent of a run."""
+    agent = outcome.agents()[0]
+    events = tuple(
+        (s_from_ns(time_ns), kind, float("nan") if value is None else float(value))
+        for time_ns, (kind, value, _) in agent["events"]
+    )
+    return RunLog(events, int(agent["frames_sent"]), int(agent["frames_dropped_at_sender"]))
+
+
+def audio_measures(audio: AudioPackets) -> dict[str, float]:
+    """Return delay before and with video (ms), loss with video (share), loss later, and how audio was sent (LJM-C3)."""
+    alone, beside = audio.between(0.0, VIDEO_START_S), audio.between(VIDEO_START_S, VIDEO_END_S)
+    found = audio.between(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
+    base_s = float(np.nanmean(alone))
+    return {
+        "audio_packets_before_video": float(alone.size),
+        "base_delay_ms": ms_from_s(base_s),
+        "delay_rise_ms": ms_from_s(float(np.nanmean(beside) - base_s)),
+        "audio_loss": float(np.mean(np.isnan(beside))),
+        "audio_lost_after_25_s": float(np.count_nonzero(np.isnan(found))),
+        "audio_packets": float(audio.sent_s.size),
+        "longest_audio_gap_ms": ms_from_s(float(np.diff(audio.sent_s).max())),
+    }
+
+
+def video_losses(outcome: SimulationOutcome) -> dict[str, float]:
+    """Return how many video packets the path dropped once the rate had been found (LJM-E8)."""
+    columns = outcome.columns()
+    arrived = np.asarray(columns["arrived"], dtype=np.bool_)
+    sent_s = s_from_ns(np.asarray(columns["time_ns"], dtype=np.int64))
+    late = (columns["flow"] == _VIDEO_FLOW) & columns["to_client"] & (sent_s >= VIDEO_START_S + FOUND_AFTER_S)
+    return {"video_lost_after_25_s": float(np.count_nonzero(late & ~arrived))}
+
+
+def frame_measures(log: RunLog) -> dict[str, float]:
+    """Return frame delays (ms) and the share of frames dropped at the sender."""
+    frames = log.frames_sent + log.frames_dropped
+    mean_s, least_s = log.last("frame_delay_last_rate_mean_s"), log.last("frame_delay_last_rate_min_s")
+    return {
+        "frames": float(frames),
+        "frame_delay_ms": ms_from_s(log.last("frame_delay_mean_s")),
+        "frame_delay_above_least_ms": ms_from_s(mean_s - least_s),
+        "frames_dropped": log.frames_dropped / frames,
+    }
+
+
+def search_measures(log: RunLog) -> dict[str, float]:
+    """Return the rate that was found, when, and how it was searched (LJM-C1, LJM-E6)."""
+    rates = [(time_s - VIDEO_START_S, value / 1e3) for time_s, _, value in log.of("encoding")]
+    held = log.of("held_at_kbps")
+    if not held:
+        return dict.fromkeys(("converged_s", "found_kbps", "halvings", "rates_tried", "held_share"), float("nan"))
+    last_kbps = rates[-1][1]
+    away = [number for number, (_, kbps) in enumerate(rates) if abs(kbps - last_kbps) > _CONVERGED_KBPS]
+    converged_s = rates[away[-1] + 1 if away else 0][0]
+    changes_s = [held[0][0], *(time_s for time_s, _, _ in log.of("encoding") if time_s > held[0][0]), VIDEO_END_S]
+    return {
+        "converged_s": converged_s,
+        "found_kbps": last_kbps,
+        "halvings": _share_of_halvings(log),
+        "rates_tried": float(sum(time_s + VIDEO_START_S <= held[0][0] for time_s, _ in rates)),
+        "held_share": float(np.diff(changes_s).max() / (VIDEO_END_S - held[0][0])),
+    }
+
+
+def _share_of_halvings(log: RunLog) -> float:
+    """Return the share of upward and downward steps of the first search that go to the middle of its bounds."""
+    first = log.of("encoding")[0][2] / 1e3
+    low, high, rate = 0.0, 2.0 * first, first
+    right: list[bool] = []
+    for _, kind, value in log.of("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "held_at_kbps"):
+        if kind == "held_at_kbps":
+            break
+        if kind == "paused_at_kbps":
+            high = rate
+            continue
+        low = rate if kind == "raised_to_kbps" else low
+        rate = value
+        right.append(min(abs(value - (low + high) / 2), abs(value - low)) < _SAME_KBPS)
+    return float(np.mean(right)) if right else float("nan")
+
+
+def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
+    """Return pauses, what was dropped outside them, and how full the queue is when they end (LJM-C2, LJM-E5)."""
+    paused_s = [time_s for time_s, _, _ in log.of("paused_at_kbps")]
+    resumed_s = [time_s for time_s, _, _ in log.of("resumed_at_kbps")]
+    held_s = [time_s for time_s, _, _ in log.of("held_at_kbps")]
+    base_s = float(np.nanmean(audio.between(0.0, VIDEO_START_S)))
+    at_end = [audio.between(time_s - 0.2, time_s) - base_s for time_s in resumed_s]
+    later = sum(time_s > held_s[0] for time_s in paused_s) if held_s else len(paused_s)
+    return {
+        "pauses": float(len(paused_s)),
+        "pauses_after_search": float(later),
+        "queue_after_pause_ms": ms_from_s(float(np.nanmean(np.concatenate(at_end)))) if at_end else float("nan"),
+    }
+
+
+def congestion_measures(audio: AudioPackets) -> dict[str, float]:
+    """Return how audio delays climb and then stay when the video overfills the link (LJM-E7, figure 1)."""
+    start_s = VIDEO_START_S
+    base_s = float(np.nanmean(audio.between(0.0, start_s)))
+    climb = audio.between(start_s, start_s + _TRANSITION_S)
+    stable = audio.between(start_s + _STABLE_FROM_S, start_s + _STABLE_TO_S)
+    return {
+        "rise_in_5_s_ms": ms_from_s(float(np.nanmax(climb) - base_s)),
+        "stable_spread": float(np.nanstd(stable) / np.nanmean(stable)),
+    }
+
+
+def trend_measures(audio: AudioPackets) -> dict[str, float]:
+    """Return what the trend tests say about a run without control (LJM-D2 to LJM-D4, figures 2 and 4)."""
+    came = ~np.isnan(audio.delay_s)
+    sent_s = audio.sent_s[came]
+    trends = delay_trends(audio.delay_s[came])
+    at_s = sent_s[trends.last_packet]
+    short, _, long = classify(trends.pct, trends.pdt)
+    beside = (at_s >= VIDEO_START_S) & (at_s < VIDEO_END_S)
+    congested = (at_s >= VIDEO_START_S + _STABLE_FROM_S) & (at_s < VIDEO_END_S)
+    return {
+        "seen_rising_s": _first(at_s[short == INCREASING], VIDEO_START_S),
+        "seen_falling_s": _first(at_s[short == DECREASING], VIDEO_END_S),
+        "rising_while_congested": float(np.mean(short[congested] == INCREASING)),
+        "long_less_short": _share_of_trends(long[beside]) - _share_of_trends(short[beside]),
+    }
+
+
+def _share_of_trends(said: FloatArray) -> float:
+    """Return the share of positions at which a scale says increasing or decreasing; shape (k,)."""
+    return float(np.mean(np.abs(said) == INCREASING))
+
+
+def _first(times_s: FloatArray, start_s: float) -> float:
+    """Return the first of some times after a moment, counted from it, s; NaN where there is none."""
+    later = times_s[times_s >= start_s]
+    return float(later[0] - start_s) if later.size else float("nan")
+
+
+def whole_run(outcome: SimulationOutcome) -> dict[str, Any]:
+    """Return every measure of a run."""
+    audio, log = audio_packets(outcome), run_log(outcome)
+    return {
+        **audio_measures(audio),
+        **video_losses(outcome),
+        **frame_measures(log),
+        **search_measures(log),
+        **pause_measures(log, audio),
+        **congestion_measures(audio),
+        **trend_measures(audio),
+    }

@@ -1,0 +1,117 @@
+"""How a fitted model answers the path in a simulation: the engine's curve from the response that calibration found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from trafficgen.errors import SimulationWarning
+from trafficgen.models import (
+    CongestionResponse,
+    Model,
+    PooledResponse,
+    ResponsePoint,
+    Transport,
+    smallest_header_bytes,
+)
+
+#: Kinds that change what is sent; the others play their schedule whatever the path does.
+ACTING = ("thinning", "level_switching", "rate_following")
+#: What calibration calls congested, see :mod:`trafficgen.calibration.response`.
+_CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
+#: A source's rate is a mean of what the curve says for the last reports. With half the weight on the newest one it has
+#: gone seven eighths of the way after three intervals, over which calibration looks for an answer.
+NEWEST_WEIGHT = 0.5
+_LEAST_RATE = 0.01
+#: Levels closer than this are one.
+_SAME_LEVEL = 0.05
+_TIMESTAMP_OPTION_BYTES = 12
+_TCP_HEADER_BYTES = 20
+
+_Points = list[tuple[float, float]]
+
+
+def response_parameters(model: Model) -> dict[str, object] | None:
+    """Return the engine's response of a model; None where it plays its schedule whatever the path does.
+
+    The answer from several captures counts before that from one. Rates are relative to the calmest state. A curve
+    against throughput or the link's rate is looked up by the rate that arrives while there is loss or queueing.
+
+    Warns:
+        SimulationWarning: If the response is unknown or has neither curve nor effect, and is taken for none.
+    """
+    if all(stream.transport.protocol == "tcp" for stream in model.streams):
+        return None  # TCP answers by itself
+    found = model.same_source or model.response
+    if found is None or found.kind not in ACTING:
+        if found is None or found.kind == "unknown":
+            _warn(model, "its answer to congestion is not known")
+        return None
+    curves = _pooled_curves(found) if isinstance(found, PooledResponse) else _single_curves(found)
+    if not curves:
+        _warn(model, f"it is {found.kind} by an amount that is not known")
+        return None
+    return {
+        "kind": found.kind,
+        "report_interval_s": found.interval_s,
+        "newest_weight": NEWEST_WEIGHT,
+        "levels": _levels(curves) if found.kind == "level_switching" else [],
+        "curves": curves,
+    }
+
+
+def tcp_parameters(transport: Transport) -> dict[str, object]:
+    """Return TCP settings that give segments the headers of the model."""
+    options = transport.header_bytes - smallest_header_bytes("tcp", ip_version=transport.ip_version)
+    return {"timestamps": options >= _TIMESTAMP_OPTION_BYTES}
+
+
+def _warn(model: Model, why: str) -> None:
+    warnings.warn(f"{model.name}: {why}; it sends as if the path were calm", SimulationWarning, stacklevel=3)
+
+
+def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
+    conditions = {"link_rate_bps": "throughput_bps"}
+    curves = []
+    for curve in response.curves:
+        calm = max(point.relative_rate.value for point in curve.points)
+        points = [(point.condition, point.relative_rate.value / calm) for point in curve.points if calm > 0]
+        curves.append(_curve(conditions.get(curve.condition, curve.condition), points, in_steps=False))
+    return [curve for curve in curves if curve["points"]]
+
+
+def _single_curves(response: CongestionResponse) -> list[dict[str, object]]:
+    if response.curve:
+        by_delay = any("delay" in point.state for point in response.curve)
+        condition = "queueing_delay_s" if by_delay else "loss_rate"
+        return [_curve(condition, _steps(response.curve), in_steps=True)]
+    if response.effect is None:
+        return []
+    rate = response.effect.value
+    return [
+        _curve("loss_rate", [(0.0, 1.0), (_CONGESTED_LOSS, rate)], in_steps=True),
+        _curve("queueing_delay_s", [(0.0, 1.0), (_CONGESTED_DELAY_S, rate)], in_steps=True),
+    ]
+
+
+def _steps(points: Iterable[ResponsePoint]) -> _Points:
+    """Return where each state begins, and the rate in it relative to the calmest state."""
+    ordered = sorted(points, key=lambda point: point.low)
+    calm = ordered[0].relative_rate.value
+    return [(point.low, point.relative_rate.value / calm) for point in ordered] if calm > 0 else []
+
+
+def _curve(condition: str, points: _Points, *, in_steps: bool) -> dict[str, object]:
+    """Return a curve with rates from 1 down: a source never sends more than its schedule."""
+    held = {at: min(1.0, max(_LEAST_RATE, rate)) for at, rate in points}
+    return {"condition": condition, "points": sorted(held.items()), "in_steps": in_steps}
+
+
+def _levels(curves: list[dict[str, object]]) -> list[float]:
+    """Return the relative rates of the levels, descending from 1: those at which a curve stands."""
+    rates: list[float] = [1.0]
+    found = {rate for curve in curves for _, rate in curve["points"]}  # type: ignore[attr-defined]
+    for rate in sorted(found, reverse=True):
+        if rate < rates[-1] - _SAME_LEVEL:
+            rates.append(rate)
+    return rates

@@ -1,0 +1,101 @@
+"""`simulate` and `generate --path` from the command line: what they write, and how they refuse."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trafficgen.errors import SimulationWarning
+
+Command = Callable[..., Any]
+
+PATH = "rate=300kbps,delay=45ms,queue=10p"
+SHORT = ["--set", "duration_s=5"]
+
+
+def test_all_flows_are_written_as_the_sender_or_as_the_receiver_sees_them(command: Command, tmp_path: Path) -> None:
+    options = ["--path", PATH, "--compete", "cbr:50kbps@-1s", "--compete", "ping", *SHORT]
+    for view in ("sender", "receiver"):
+        assert command("generate", "cbr", "-o", f"{view}.pcap", "--at", view, *options).code == 0
+    sent, received = (command("inspect", f"{view}.pcap", "--json").json for view in ("sender", "receiver"))
+    assert [len(found["flows"]) for found in (sent, received)] == [3, 3]
+    assert received["packets"] < sent["packets"]
+    video = next(flow for flow in received["flows"] if flow["rtp"] and flow["start_s"] > 0.5)
+    assert video["rtp"]["lost"] > 0
+
+
+def test_simulate_writes_the_packets_that_generate_writes(command: Command, tmp_path: Path) -> None:
+    options = ["--path", PATH, "--seed", "4", *SHORT]
+    assert command("simulate", "cbr", "-o", "a.pcap", *options).code == 0
+    assert command("generate", "cbr", "-o", "b.pcap", *options).code == 0
+    assert (tmp_path / "a.pcap").read_bytes() == (tmp_path / "b.pcap").read_bytes()
+
+
+def test_sessions_share_the_path_and_have_addresses_of_their_own(command: Command) -> None:
+    options = ["--sessions", "3", "--arrival-rate", "1", "--path", "rate=2Mbps,delay=5ms", *SHORT]
+    assert command("generate", "cbr", "-o", "three.parquet", *options).code == 0
+    flows = command("inspect", "three.parquet", "--json").json["flows"]
+    assert len({(flow["server"], flow["client"]) for flow in flows}) == 3
+    assert len({flow["start_s"] for flow in flows}) == 3
+
+
+def test_without_a_path_a_catalogue_entry_meets_no_limit(command: Command) -> None:
+    assert command("generate", "cbr", "-o", "a.pcap", *SHORT, "--set", "rate_kbps=2000").code == 0
+    (flow,) = command("inspect", "a.pcap", "--json").json["flows"]
+    assert (flow["packets"], flow["rtp"]["lost"]) == (1250, 0)
+
+
+def test_a_fitted_model_plays_over_a_path(command: Command, rtp_model_file: Path) -> None:
+    options = ["--path", "rate=500kbps,delay=10ms,queue=5p"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SimulationWarning)
+        result = command("generate", str(rtp_model_file), "-o", "a.pcap", "--at", "receiver", *options)
+    assert result.code == 0
+    assert result.err.startswith("warning: by_hand: its answer to congestion is not known")
+    assert command("inspect", "a.pcap", "--json").json["flows"][0]["rtp"]["lost"] > 0
+
+
+def test_the_summary_for_people_names_every_flow(command: Command) -> None:
+    result = command("simulate", "cbr", "--path", PATH, "--compete", "tcp:reno", *SHORT)
+    assert result.code == 0
+    for part in ("playout", "media", "tcp-1"):
+        assert part in result.out
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--path", "rate=725"], ["rate=725", "725kbps"]),
+        (["--path", "nowhere.yaml"], ["nowhere.yaml", "neither a file nor a list"]),
+        (["--path", "trace=nowhere.txt"], ["nowhere.txt", "mahimahi"]),
+        (["--path", "delay=5ms", "--compete", "tcp"], ["rate="]),
+        (["--path", PATH, "--compete", "tcp:vegas"], ["cubic or reno"]),
+        (["--path", PATH, "--compete", "nobody"], ["nobody", "cbr"]),
+        (["--path", PATH, "--compete", "tcp(mss_bytes=3)"], ["tcp-1", "mss_bytes"]),
+        (["--path", PATH, "--set", "speed=3"], ["speed", "rate_kbps"]),
+        (["--path", PATH, "--set", "speed"], ["KEY=VALUE"]),
+        (["--path", PATH, "-o", "a.doc"], [".pcap"]),
+        (["--path", "loss=99%,loss_burst=1"], ["bottleneck", "0.99"]),
+        ([], ["--path"]),
+    ],
+)
+def test_refusals_are_one_line_that_says_what_to_do(
+    command: Command, tmp_path: Path, options: list[str], parts: list[str]
+) -> None:
+    result = command("simulate", "cbr", *options)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    for part in parts:
+        assert part in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_flows_compete_on_a_path_only(command: Command, model_file: Path) -> None:
+    for model in ("cbr", str(model_file)):
+        result = command("generate", model, "-o", "a.pcap", "--compete", "ping")
+        assert result.code == 2
+        assert "--path" in result.err
