@@ -227,3 +227,23 @@ def thinned_kbps() -> Range:
 def audio_on_the_wire_kbps(*, audio_kbps: float, payload_bytes: float, header_bytes: int = 40) -> float:
     """Return audio with IP, UDP and RTP headers (20 + 8 + 12)."""
     return audio_kbps * (1 + header_bytes / payload_bytes)
+
+
+# Added after the entry had been opened; nothing above was changed for it.
+
+
+def share_of_capacity_that_accelerates() -> Range:
+    """Return the share of the capacity up to which a clip is accelerated.
+
+    340 is and 548 is not at 725 kbps (NIC-B2).
+    """
+    return Range(340 / 725, 548 / 725 - 1e-9)
+
+
+def least_loss_of_340_buffering(*, offered_kbps: float) -> float:
+    """Return the least mean loss while 340 buffers at 725 kbps: at most 620 kbps arrive (NIC-B1) of what is offered.
+
+    `multiple_of_340` reads "2 to 4 times" as the offered load, which counts resends; the rate of first sendings may
+    be lower by the resends of this loss.
+    """
+    return 1 - 620 / offered_kbps
