@@ -134,7 +134,7 @@ def _seconds(text: str, time: str) -> float:
 
 
 def _tcp(competitor: Competitor, measured_beside: Mapping[str, object]) -> Source:
-    """Return a bulk flow: of the kind beside which a source was measured, unless another congestion control is asked."""
+    """Return a bulk flow: that beside which a source was measured, unless another congestion control is asked for."""
     usual = str(measured_beside.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
     if control not in CONGESTION_CONTROLS:
