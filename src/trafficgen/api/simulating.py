@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from trafficgen.api.fitted_sources import fitted_sources
 from trafficgen.api.writing import target_of, write_to
-from trafficgen.catalogue import entry_digest, load_model, parameters_for_engine, with_settings
+from trafficgen.catalogue import entry_digest, load_model, measured_beside, parameters_for_engine, with_settings
 from trafficgen.errors import GenerationError, SettingError
 from trafficgen.export import View
 from trafficgen.generation import session_starts
@@ -117,7 +117,9 @@ def run_sessions(
     competitors = [one if isinstance(one, Competitor) else Competitor.parse(one) for one in asked]
     numbers = itertools.count(len(sources))  # a fitted model draws as a session of its own
     others = participants(
-        competitors, lambda name, options: sources_of(name, options, first_session=next(numbers), seed=seed)[0]
+        competitors,
+        lambda name, options: sources_of(name, options, first_session=next(numbers), seed=seed)[0],
+        measured_beside=sources[0].competing_tcp,
     )
     shared = read_path(path)
     run = run_path(shared, sessions, others, seed=seed)
@@ -196,5 +198,6 @@ def sources_of(
         parameters=parameters_for_engine(with_settings(found, settings)),
         settings=dict(settings),
         digest=entry_digest(found),
+        competing_tcp=measured_beside(found),
     )
     return [source] * sessions

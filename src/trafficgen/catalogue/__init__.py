@@ -1,6 +1,14 @@
 """The catalogue: sources that papers measured, as data files, and how their options are set."""
 
 from trafficgen.catalogue.registry import entry_digest, entry_names, load_entry, load_model
-from trafficgen.catalogue.settings import parameters_for_engine, with_settings
+from trafficgen.catalogue.settings import measured_beside, parameters_for_engine, with_settings
 
-__all__ = ["entry_digest", "entry_names", "load_entry", "load_model", "parameters_for_engine", "with_settings"]
+__all__ = [
+    "entry_digest",
+    "entry_names",
+    "load_entry",
+    "load_model",
+    "measured_beside",
+    "parameters_for_engine",
+    "with_settings",
+]

@@ -52,6 +52,19 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
     return values
 
 
+def measured_beside(model: PublishedModel) -> dict[str, JsonValue] | None:
+    """Return the TCP settings of the bulk flows beside which a source was measured, None where it names none.
+
+    Raises:
+        SettingError: If they are no table.
+    """
+    if model.competing_tcp is None:
+        return None
+    if not isinstance(model.competing_tcp.value, dict):
+        raise SettingError(f"{model.name}: competing_tcp must be a table, not {shown(model.competing_tcp.value)}")
+    return dict(model.competing_tcp.value)
+
+
 def _in_unit_of(target: str, name: str, value: JsonValue) -> JsonValue:
     if name.endswith("_kbps") and target.endswith("_bps"):
         if isinstance(value, list):

@@ -145,6 +145,11 @@ class PublishedModel(ModelRoot):
         default=None, description="Transport of the media; null where an option or a parameter says it."
     )
     options: dict[str, Option] = Field(default_factory=dict, description="What may be varied.")
+    competing_tcp: Parameter | None = Field(
+        default=None,
+        description="TCP of the bulk flows beside which it was measured: what `--compete tcp` and `tcp:reno` stand for"
+        " beside this source; null for that of today.",
+    )
     mechanism: Mechanism = Field(description="How the source behaves.")
 
     @model_validator(mode="after")

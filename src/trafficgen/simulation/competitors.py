@@ -12,7 +12,9 @@ from trafficgen.errors import SimulationError
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.units import bytes_from_text, number_and_unit, rate_from_text, s_from_text
 
-#: Today's default of Linux (RFC 9438); the published set-ups name reno themselves.
+#: Programs do not start on the nanosecond; without this, runs with other seeds would be one and the same.
+TCP_START_SPREAD_S = 0.05
+#: Today's default of Linux (RFC 9438); published sources bring the TCP beside which they were measured.
 DEFAULT_CONGESTION_CONTROL = "cubic"
 CONGESTION_CONTROLS = ("cubic", "reno")
 DEFAULT_CBR_PACKET_BYTES = 1000
@@ -53,17 +55,23 @@ class Competitor:
         if found is None or not found["what"].strip():
             raise SimulationError(f"compete={text}: not understood; {_EXAMPLES}")
         what, colon, argument = found["what"].strip().partition(":")
-        if what not in _BUILT_IN:
+        if what not in ("tcp", *_BUILT_IN):
             what, argument = what + colon + argument, ""
         start_s, stop_s = _times(text, found["times"])
         return cls(what, argument, options_from_text(found["options"] or "", place=f"compete={text}"), start_s, stop_s)
 
-    def source(self, model_source: ModelSource) -> Source:
+    def source(self, model_source: ModelSource, *, measured_beside: Mapping[str, object] | None = None) -> Source:
         """Return what the engine runs.
+
+        Args:
+            model_source: Makes the source of a model.
+            measured_beside: TCP beside which the session's source was measured; None for that of today.
 
         Raises:
             SimulationError: If an argument or an option makes no sense.
         """
+        if self.what == "tcp":
+            return _tcp(self, measured_beside or {})
         built_in = _BUILT_IN.get(self.what)
         if built_in is None:
             return model_source(self.what, self.options)
@@ -87,12 +95,17 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
     return options
 
 
-def participants(competitors: Iterable[Competitor], model_source: ModelSource) -> list[Participant]:
+def participants(
+    competitors: Iterable[Competitor],
+    model_source: ModelSource,
+    *,
+    measured_beside: Mapping[str, object] | None = None,
+) -> list[Participant]:
     """Return competitors as they take part, numbered by what they are: tcp-1, tcp-2, cbr-1, ..."""
     seen: Counter[str] = Counter()
     made = []
     for competitor in competitors:
-        source = competitor.source(model_source)
+        source = competitor.source(model_source, measured_beside=measured_beside)
         seen[source.name] += 1
         name = f"{source.name}-{seen[source.name]}"
         made.append(Participant(name, source, start_s=competitor.start_s, stop_s=competitor.stop_s))
@@ -120,14 +133,18 @@ def _seconds(text: str, time: str) -> float:
     return time_s
 
 
-def _tcp(competitor: Competitor) -> Source:
-    control = competitor.argument or DEFAULT_CONGESTION_CONTROL
+def _tcp(competitor: Competitor, measured_beside: Mapping[str, object]) -> Source:
+    """Return a bulk flow: that beside which a source was measured, unless another congestion control is asked for."""
+    usual = str(measured_beside.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
+    control = competitor.argument or usual
     if control not in CONGESTION_CONTROLS:
         known = " or ".join(CONGESTION_CONTROLS)
         raise SimulationError(f"compete=tcp:{control}: there is no such congestion control; use {known}")
     settings: dict[str, object] = {name: _value(text) for name, text in competitor.options.items()}
     parameters: dict[str, object] = {"bytes": settings.pop("bytes")} if "bytes" in settings else {}
-    parameters["tcp"] = {"congestion_control": control, **settings}
+    base = measured_beside if control == usual else {}
+    parameters["tcp"] = {**base, "congestion_control": control, **settings}
+    parameters["start_spread_s"] = TCP_START_SPREAD_S
     return Source("tcp", "bulk_tcp", parameters, settings={"congestion_control": control, **competitor.options})
 
 
@@ -160,4 +177,4 @@ def _value(text: str) -> object:
         return text
 
 
-_BUILT_IN: dict[str, Callable[[Competitor], Source]] = {"tcp": _tcp, "cbr": _cbr, "ping": _ping}
+_BUILT_IN: dict[str, Callable[[Competitor], Source]] = {"cbr": _cbr, "ping": _ping}

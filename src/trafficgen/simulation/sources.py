@@ -53,6 +53,7 @@ class Source:
         settings: Options that were set, for the record.
         digest: Digest of the model's file; None where there is none.
         schedules: What the streams of a fitted model want to send; the parameters say where each belongs.
+        competing_tcp: TCP of the bulk flows beside which it was measured; None for that of today.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Source:
     settings: Mapping[str, object] = field(default_factory=dict)
     digest: str | None = None
     schedules: tuple[Schedule, ...] = ()
+    competing_tcp: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 //! A bulk TCP flow: a server that always has data, or a given number of bytes.
 
-use crate::des::{Agent, ConnectionId, End, FlowSpec, Io, Media, SessionEvent};
+use rand::RngExt;
+
+use crate::des::{ns, Agent, ConnectionId, End, FlowSpec, Io, Media, SessionEvent};
 use crate::transport::TcpConfig;
 
 #[derive(Clone, Debug, Default, serde::Deserialize)]
@@ -9,37 +11,46 @@ pub struct Parameters {
     pub tcp: TcpConfig,
     /// Bytes to send; none: until it is stopped.
     pub bytes: Option<u64>,
+    /// It starts up to this much late, evenly spread: programs do not start on the nanosecond.
+    pub start_spread_s: f64,
 }
 
 #[derive(Debug)]
 pub struct BulkTcp {
     tcp: TcpConfig,
     bytes_left: Option<u64>,
-    connection: ConnectionId,
+    start_spread_s: f64,
+    connection: Option<ConnectionId>,
 }
+
+const OPEN: u32 = 0;
 
 impl BulkTcp {
     pub fn new(parameters: Parameters) -> Result<Self, String> {
         parameters.tcp.validate()?;
-        Ok(Self { tcp: parameters.tcp, bytes_left: parameters.bytes, connection: 0 })
+        let Parameters { tcp, bytes, start_spread_s } = parameters;
+        if !(0.0..=60.0).contains(&start_spread_s) {
+            return Err(format!("start_spread_s must be from 0 to 60, not {start_spread_s}"));
+        }
+        Ok(Self { tcp, bytes_left: bytes, start_spread_s, connection: None })
     }
 
-    fn fill(&mut self, io: &mut Io) {
+    fn fill(&mut self, io: &mut Io, connection: ConnectionId) {
         match self.bytes_left.as_mut() {
             None => {
-                io.write_bulk(self.connection, End::Server, u64::MAX / 4);
+                io.write_bulk(connection, End::Server, u64::MAX / 4);
             }
             Some(left) => {
-                *left -= io.write_bulk(self.connection, End::Server, *left);
+                *left -= io.write_bulk(connection, End::Server, *left);
                 if *left == 0 {
-                    self.end(io);
+                    io.close(connection, End::Server);
+                    Self::end(io);
                 }
             }
         }
     }
 
-    fn end(&mut self, io: &mut Io) {
-        io.close(self.connection, End::Server);
+    fn end(io: &mut Io) {
         io.log(SessionEvent::End);
         io.finish();
     }
@@ -47,25 +58,32 @@ impl BulkTcp {
 
 impl Agent for BulkTcp {
     fn start(&mut self, io: &mut Io) {
-        let spec = FlowSpec::new("bulk", Media::Bulk, 5001, 40_001);
-        self.connection = io.open_tcp(spec, &self.tcp, &self.tcp);
+        let late: f64 = if self.start_spread_s > 0.0 { io.rng().random::<f64>() * self.start_spread_s } else { 0.0 };
+        io.set_timer_in(OPEN, ns(late));
     }
 
-    fn on_connected(&mut self, io: &mut Io, _connection: ConnectionId, at: End) {
+    fn on_timer(&mut self, io: &mut Io, _timer: u32) {
+        let spec = FlowSpec::new("bulk", Media::Bulk, 5001, 40_001);
+        self.connection = Some(io.open_tcp(spec, &self.tcp, &self.tcp));
+    }
+
+    fn on_connected(&mut self, io: &mut Io, connection: ConnectionId, at: End) {
         if at == End::Server {
-            self.fill(io);
+            self.fill(io, connection);
         }
     }
 
-    fn on_writable(&mut self, io: &mut Io, _connection: ConnectionId, at: End) {
+    fn on_writable(&mut self, io: &mut Io, connection: ConnectionId, at: End) {
         if at == End::Server {
-            self.fill(io);
+            self.fill(io, connection);
         }
     }
 
     fn on_stop(&mut self, io: &mut Io) {
-        io.abort(self.connection);
-        io.log(SessionEvent::End);
-        io.finish();
+        io.clear_timer(OPEN);
+        if let Some(connection) = self.connection {
+            io.abort(connection);
+        }
+        Self::end(io);
     }
 }

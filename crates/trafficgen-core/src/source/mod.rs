@@ -10,6 +10,7 @@ mod parameters;
 mod ping;
 mod poisson;
 mod twostream;
+mod wmedia9;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
         "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
+        "wmedia9" => Ok(Box::new(wmedia9::Wmedia9::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
     }
 }

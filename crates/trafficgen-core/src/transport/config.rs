@@ -36,6 +36,8 @@ pub struct TcpConfig {
     pub initial_ssthresh_bytes: Option<u64>,
     pub send_buffer_bytes: u64,
     pub receive_buffer_bytes: u64,
+    /// One second before the first sample (RFC 6298); 3 s in stacks before 2011 (RFC 2988).
+    pub initial_rto_ns: Time,
     /// 200 ms as Linux; RFC 6298 recommends one second.
     pub minimum_rto_ns: Time,
     /// Linux adds at least the minimum to the smoothed round-trip time; RFC 6298 (false) only keeps the sum above it.
@@ -68,6 +70,7 @@ impl Default for TcpConfig {
             initial_ssthresh_bytes: None,
             send_buffer_bytes: 4 << 20,
             receive_buffer_bytes: 6 << 20,
+            initial_rto_ns: 1_000_000_000,
             minimum_rto_ns: 200_000_000,
             minimum_rto_above_srtt: true,
             nagle: false,
@@ -102,6 +105,10 @@ impl TcpConfig {
             (
                 !(1..=500_000_000).contains(&self.delayed_ack_timeout_ns),
                 "delayed_ack_timeout_ns must be positive and at most 500 ms (RFC 9293)",
+            ),
+            (
+                !(1..=60_000_000_000).contains(&self.initial_rto_ns),
+                "initial_rto_ns must be positive and at most 60 s (RFC 6298)",
             ),
             (
                 !(1..=60_000_000_000).contains(&self.minimum_rto_ns),

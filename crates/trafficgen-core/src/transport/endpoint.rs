@@ -5,7 +5,6 @@ use super::receiver::{Receiver, NEVER};
 use super::sender::Sender;
 use super::{flag, SackBlocks, Segment, TcpConfig, TcpStatistics, Time, Timestamps};
 
-const FIRST_SYN_TIMEOUT_NS: Time = 1_000_000_000;
 /// SYNs that are repeated before a connection is given up; tcp_syn_retries of Linux.
 const SYN_REPETITIONS: u32 = 6;
 const TIMESTAMPS_BYTES: u32 = 12;
@@ -34,6 +33,8 @@ pub struct Endpoint {
     wants_sack: bool,
     /// Offered before the handshake, agreed after it.
     timestamps: bool,
+    /// Of the first SYN; it doubles.
+    syn_timeout_ns: Time,
     syn_timer: Time,
     syn_repetitions: u32,
     syn_sent: Time,
@@ -52,6 +53,7 @@ impl Endpoint {
             statistics: TcpStatistics::default(),
             wants_sack: config.sack,
             timestamps: config.timestamps,
+            syn_timeout_ns: config.initial_rto_ns,
             syn_timer: NEVER,
             syn_repetitions: 0,
             syn_sent: 0,
@@ -160,7 +162,7 @@ impl Endpoint {
         if self.syn_timer == NEVER {
             self.syn_sent = now;
         }
-        self.syn_timer = now + (FIRST_SYN_TIMEOUT_NS << self.syn_repetitions);
+        self.syn_timer = now + (self.syn_timeout_ns << self.syn_repetitions);
         out.push(segment);
     }
 

@@ -2,7 +2,6 @@
 
 use super::{TcpConfig, Time};
 
-const INITIAL_RTO_NS: Time = 1_000_000_000;
 const MAXIMUM_RTO_NS: Time = 60_000_000_000;
 
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ impl RetransmissionTimeout {
             variation_ns: 0,
             minimum_ns: config.minimum_rto_ns,
             minimum_above_smoothed: config.minimum_rto_above_srtt,
-            base_ns: INITIAL_RTO_NS.max(config.minimum_rto_ns),
+            base_ns: config.initial_rto_ns.max(config.minimum_rto_ns),
             backoffs: 0,
         }
     }

@@ -1,0 +1,116 @@
+"""The testbed of the thesis (NIC-S1): a drop-tail router, a clip, and a bulk TCP flow that starts 10 s before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import JsonValue
+
+from trafficgen.catalogue import load_entry, measured_beside, parameters_for_engine, with_settings
+from trafficgen.randomness import random_stream
+from trafficgen.reproduction.nichols.session import Session
+from trafficgen.simulation import run_scenario
+from trafficgen.units import bps_from_kbps
+
+ENTRY = "wmedia9_nichols2004"
+#: Clip rates (NIC-S2), kbps.
+RATES_KBPS = (28, 43, 58, 109, 148, 282, 340, 548, 764, 1128)
+CAPACITIES_KBPS = (250, 725, 1500)
+#: Runs a point (NIC-S1).
+RUNS = 3
+LATENCY_S = 0.045
+QUEUE_PACKETS = 80
+_TCP_LEAD_S = 10.0
+# Scripts start both programs by hand of a shell: the head start differs by tenths of a second from run to run.
+_TCP_LEAD_SPREAD_S = 0.5
+_LONGEST_S = 300.0
+_RETURN_LINK = 1
+
+
+def _tcp() -> dict[str, JsonValue]:
+    return measured_beside(load_entry(ENTRY)) or {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One point of a figure: path, clip and competitor.
+
+    Attributes:
+        capacity_kbps: Capacity of the router towards the client.
+        clip: Options of the entry, such as ``{"encoding_rate_kbps": 340}``.
+        latency_s: One way, in each direction.
+        queue_packets: Length of the router's queue.
+        hold_in_flight: Whether delayed packets fill the queue too, as in the thesis' emulator (NIC-R1).
+        loss: Share of packets that the router drops at random.
+        loss_start_s: When it begins to, after the first media packet; None: from the beginning.
+        loss_stop_s: When it stops, after the first media packet; None: never.
+        tcp: Settings of the competing flow's TCP; None: no competitor.
+    """
+
+    capacity_kbps: float
+    clip: Mapping[str, JsonValue] = field(default_factory=dict)
+    latency_s: float = LATENCY_S
+    queue_packets: int = QUEUE_PACKETS
+    hold_in_flight: bool = False
+    loss: float = 0.0
+    loss_start_s: float | None = None
+    loss_stop_s: float | None = None
+    tcp: Mapping[str, JsonValue] | None = field(default_factory=_tcp)
+
+    def with_clip(self, **options: JsonValue) -> Setting:
+        """Return the same point with another clip."""
+        return replace(self, clip=options)
+
+    def links(self) -> list[dict[str, Any]]:
+        """Return the links as the engine takes them: towards the client, and back without a limit."""
+        loss = None
+        if self.loss > 0:
+            loss = {
+                "rate": self.loss,
+                "mean_burst_packets": 1.0,
+                "start_s": self.loss_start_s,
+                "stop_s": self.loss_stop_s,
+            }
+        forward = {
+            "name": "router",
+            "capacity": {"constant": {"rate_bps": bps_from_kbps(self.capacity_kbps)}},
+            "delay_s": self.latency_s,
+            "queue": {"packets": self.queue_packets},
+            "hold_in_flight": self.hold_in_flight,
+            "loss": loss,
+        }
+        return [forward, {"name": "back", "capacity": None, "delay_s": self.latency_s}]
+
+
+def competitor(tcp: Mapping[str, JsonValue], *, start_s: float) -> dict[str, Any]:
+    """Return a bulk TCP flow as the engine takes it."""
+    parameters = {"tcp": dict(tcp)}
+    routes = {"forward": [0], "reverse": [_RETURN_LINK]}
+    return {"name": "tcp", "kind": "bulk_tcp", "parameters": parameters, "start_s": start_s, **routes}
+
+
+def play(setting: Setting, *, seed: int, run: int = 0) -> Session:
+    """Simulate one run of a point.
+
+    Args:
+        setting: The point.
+        seed: Seed of the point.
+        run: Number of the run.
+    """
+    stream = random_stream(seed, session=run, purpose="nichols")
+    entry = with_settings(load_entry(ENTRY), setting.clip)
+    parameters = parameters_for_engine(entry)
+    media = {"name": "media", "kind": entry.mechanism.kind, "parameters": parameters, "awaited": True}
+    agents: list[dict[str, Any]] = [{**media, "start_s": 0.0, "forward": [0], "reverse": [_RETURN_LINK]}]
+    if setting.tcp is not None:
+        lead_s = _TCP_LEAD_S + stream.uniform(-_TCP_LEAD_SPREAD_S, _TCP_LEAD_SPREAD_S)
+        agents.append(competitor(setting.tcp, start_s=-lead_s))
+    scenario = {"seed": int(stream.integers(1 << 53)), "links": setting.links(), "agents": agents, "end_s": _LONGEST_S}
+    return Session(run_scenario(scenario))
+
+
+def play_all(setting: Setting, *, seed: int, runs: int = RUNS) -> list[Session]:
+    """Simulate all runs of a point."""
+    return [play(setting, seed=seed, run=run) for run in range(runs)]
