@@ -72,7 +72,8 @@ class Competitor:
         """
         if self.what == "tcp":
             return _tcp(self, measured_beside or {})
-        built_in = _BUILT_IN.get(self.what)
+        # Without a rate behind a colon it is the catalogue's entry of that name, with its options.
+        built_in = None if self.what == "cbr" and not self.argument else _BUILT_IN.get(self.what)
         if built_in is None:
             return model_source(self.what, self.options)
         return built_in(self)
@@ -149,8 +150,6 @@ def _tcp(competitor: Competitor, measured_beside: Mapping[str, object]) -> Sourc
 
 
 def _cbr(competitor: Competitor) -> Source:
-    if not competitor.argument:
-        raise SimulationError("compete=cbr: it needs a rate; write for example cbr:200kbps")
     rate_bps = rate_from_text(competitor.argument)
     if rate_bps is None or rate_bps <= 0:
         raise SimulationError(f"compete=cbr:{competitor.argument}: that is no rate; write for example cbr:200kbps")
