@@ -9,6 +9,7 @@ mod fitted;
 mod parameters;
 mod ping;
 mod poisson;
+mod realvideo10;
 mod twostream;
 mod wmedia9;
 
@@ -41,6 +42,7 @@ pub fn build(kind: &str, parameters: &Value) -> Result<Box<dyn Agent>, String> {
         "chunked" => Ok(Box::new(chunked::Chunked::new(parameters::read(parameters)?)?)),
         "ping" => Ok(Box::new(ping::Ping::new(parameters::read(parameters)?)?)),
         "poisson" => Ok(Box::new(poisson::Poisson::new(parameters::read(parameters)?)?)),
+        "realvideo10" => realvideo10::build(parameters::read(parameters)?),
         "twostream" => Ok(Box::new(twostream::TwoStream::new(parameters::read(parameters)?)?)),
         "wmedia9" => Ok(Box::new(wmedia9::Wmedia9::new(parameters::read(parameters)?)?)),
         _ => Err(format!("there is no source of kind {kind:?}")),
