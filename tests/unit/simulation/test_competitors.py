@@ -31,6 +31,11 @@ def test_models_come_with_options_that_may_be_lists() -> None:
     assert (one.name, one.source.kind, one.start_s) == ("some_model-1", "some_kind", 5.0)
 
 
+def test_cbr_without_a_rate_is_the_model_of_that_name() -> None:
+    (one,) = participants([Competitor.parse("cbr(rate_kbps=300)@5s")], _model)
+    assert (one.source.kind, one.start_s) == ("some_kind", 5.0)
+
+
 def test_a_model_file_may_have_a_folder() -> None:
     assert Competitor.parse("../models/a.json@-1s").what == "../models/a.json"
 
@@ -43,7 +48,6 @@ def test_a_model_file_may_have_a_folder() -> None:
         ("tcp@soon", "'soon' is no time"),
         ("tcp@5s..2s", "correct the times"),
         ("tcp:vegas", "cubic or reno"),
-        ("cbr", "cbr:200kbps"),
         ("cbr:200", "cbr:200kbps"),
         ("cbr:0kbps", "cbr:200kbps"),
         ("m(a)", "no key=value"),
