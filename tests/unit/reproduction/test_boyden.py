@@ -27,7 +27,7 @@ def test_findings_that_do_not_hang_on_chance_hold_in_one_run(experiment: Experim
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [101, 202, 303])
+@pytest.mark.parametrize("seed", [7001, 7002, 7003])
 def test_nearly_every_finding_holds_for_seeds_that_nobody_chose(seed: int) -> None:
     chosen = [(experiment, experiment.findings) for experiment in EXPERIMENTS]
     found = run_experiments(chosen, runs=5, seed=seed, workers=1).summary()

@@ -137,6 +137,7 @@ def _near_capacity_rows() -> tuple[Finding, ...]:
                 "packets",
                 "steady loss",
                 accept=(0.1, None),
+                gap=_GAP_LOSS,
             ),
             row(
                 "BMW-B2",
@@ -145,6 +146,7 @@ def _near_capacity_rows() -> tuple[Finding, ...]:
                 "packets",
                 "steady loss",
                 accept=(0.1, None),
+                gap=_GAP_LOSS,
             ),
         ]
     for clip in (768, 1500):
