@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
-use trafficgen_core::des::series::{binned, totals, By, Selection};
+use trafficgen_core::des::series::{arrived_sizes, binned, totals, By, Selection};
 use trafficgen_core::des::{simulate_while as run, Outcome, Phase, Scenario, SessionEvent};
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
@@ -216,6 +216,18 @@ impl SimulationOutcome {
         let selection = Selection::new(&flows, to_client, media_only);
         let (bytes, packets) = binned(&self.outcome.rows, &selection, self::by(by)?, origin_ns, interval_ns, bins);
         Ok((bytes.into_pyarray(py), packets.into_pyarray(py)))
+    }
+
+    /// Packets that arrived by IP total length, of shape (largest + 1,): entry n counts those of n bytes.
+    #[pyo3(signature = (flows, *, to_client=true, media_only=false))]
+    fn arrived_sizes<'py>(
+        &self,
+        py: Python<'py>,
+        flows: Vec<u32>,
+        to_client: bool,
+        media_only: bool,
+    ) -> Bound<'py, PyArray1<u64>> {
+        arrived_sizes(&self.outcome.rows, &Selection::new(&flows, to_client, media_only)).into_pyarray(py)
     }
 
     /// Sums over some flows from `start_ns` to `end_ns`.

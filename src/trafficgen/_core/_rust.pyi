@@ -139,6 +139,9 @@ class SimulationOutcome:
         to_client: bool = True,
         media_only: bool = False,
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]: ...
+    def arrived_sizes(
+        self, flows: list[int], *, to_client: bool = True, media_only: bool = False
+    ) -> npt.NDArray[np.uint64]: ...
     def totals(
         self,
         flows: list[int],

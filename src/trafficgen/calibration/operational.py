@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.player_log import PlayerLog
 from trafficgen.calibration.tcp_models import tcp_friendly_kbps
-from trafficgen.flows import SessionView, mean_rate_kbps, sliding_mean_rates_kbps
+from trafficgen.flows import MEASURE_BIN_S, SHORTEST_PLAYOUT_S, DataRates, SessionView, data_rates, rate_series
 from trafficgen.units import ns_from_s, s_from_ns
-
-#: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
-_WINDOW_S, _STEP_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S, _SHORTEST_S = 10.0, 0.5, 80.0, 100.0, 110.0
 
 
 @dataclass(frozen=True)
@@ -58,10 +53,10 @@ def operational_measures(
         log: Its player log, aligned.
     """
     absent: dict[str, str] = {}
-    largest, steady = _data_rates_kbps(view, phases)
-    if largest is None:
+    rates = _data_rates(view, phases)
+    if rates is None:
         absent["buffering_data_rate_kbps"] = absent["steady_playout_rate_kbps"] = (
-            f"the media are shorter than {_SHORTEST_S:g} s"
+            f"the media are shorter than {SHORTEST_PLAYOUT_S:g} s"
         )
     play_s = _play_s(view)
     period_s, until = _buffering_period(phases, play_s=play_s, log=log)
@@ -73,9 +68,9 @@ def operational_measures(
     if delay_s is None:
         absent["playback_delay_s"] = "the player log has no start of the playback" if log else "needs a player log"
     return Measures(
-        buffering_data_rate_kbps=largest,
-        steady_playout_rate_kbps=steady,
-        ratio=largest / steady if largest is not None and steady else None,
+        buffering_data_rate_kbps=rates.buffering_kbps if rates else None,
+        steady_playout_rate_kbps=rates.steady_kbps if rates else None,
+        ratio=rates.ratio if rates else None,
         tcp_friendly_kbps=tcp_friendly_kbps(rtt_s=rtt_s, loss_rate=loss.rate if loss else None),
         play_s=play_s,
         buffering_period_s=period_s,
@@ -85,16 +80,15 @@ def operational_measures(
     )
 
 
-def _data_rates_kbps(view: SessionView, phases: Phases) -> tuple[float | None, float | None]:
+def _data_rates(view: SessionView, phases: Phases) -> DataRates | None:
     """Return the two rates of CCZ-B1; None for media shorter than 110 s."""
-    if phases.end_s < _SHORTEST_S:
-        return None, None
-    time_ns, size_bytes, zero_ns = view.media_time_ns, view.media_ip_bytes, view.first_media_ns
-    starts_s = np.arange(0, _BUFFERING_UNTIL_S - _WINDOW_S + _STEP_S / 2, _STEP_S)
-    starts_ns = zero_ns + np.array([ns_from_s(start_s) for start_s in starts_s], dtype=np.int64)
-    largest = float(sliding_mean_rates_kbps(time_ns, size_bytes, starts_ns=starts_ns, window_s=_WINDOW_S).max())
-    steady = mean_rate_kbps(time_ns, size_bytes, start_ns=zero_ns + ns_from_s(_STEADY_FROM_S), end_ns=int(time_ns[-1]))
-    return largest, steady
+    if phases.end_s < SHORTEST_PLAYOUT_S:
+        return None
+    time_ns, bin_ns = view.media_time_ns, ns_from_s(MEASURE_BIN_S)
+    span_ns = int(time_ns[-1]) - view.first_media_ns
+    end_ns = view.first_media_ns + (span_ns // bin_ns + 1) * bin_ns  # the last bin holds the last packet
+    series = rate_series(time_ns, view.media_ip_bytes, bin_s=MEASURE_BIN_S, start_ns=view.first_media_ns, end_ns=end_ns)
+    return data_rates(series.size_bytes, span_s=s_from_ns(span_ns))
 
 
 def _play_s(view: SessionView) -> float | None:

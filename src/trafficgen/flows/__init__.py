@@ -9,6 +9,20 @@ from trafficgen.flows.bursts import (
 )
 from trafficgen.flows.inspection import Inspection, inspect_table
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
+from trafficgen.flows.measures import (
+    MEASURE_BIN_S,
+    SHORTEST_PLAYOUT_S,
+    DataRates,
+    Delivery,
+    adaptation_time_s,
+    data_rates,
+    delivery,
+    normalised_differences,
+    scale_changes,
+    spread,
+    successive_ratios,
+    time_to_share_of_peak_s,
+)
 from trafficgen.flows.media import media_packets
 from trafficgen.flows.rates import RateSeries, mean_rate_kbps, rate_series, sliding_mean_rates_kbps
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
@@ -18,15 +32,22 @@ from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
 __all__ = [
+    "MEASURE_BIN_S",
+    "SHORTEST_PLAYOUT_S",
     "Bursts",
+    "DataRates",
+    "Delivery",
     "Inspection",
     "RateSeries",
     "RtpLoss",
     "Session",
     "SessionView",
+    "adaptation_time_s",
     "all_sessions",
     "choose_session",
     "clock_tick_ns",
+    "data_rates",
+    "delivery",
     "extend_sequence",
     "find_burst_threshold_s",
     "gamma_to_exponential",
@@ -40,11 +61,16 @@ __all__ = [
     "list_sessions",
     "mean_rate_kbps",
     "media_packets",
+    "normalised_differences",
     "rate_series",
     "resegment",
     "rtp_loss",
+    "scale_changes",
     "segment_bursts",
     "sliding_mean_rates_kbps",
+    "spread",
     "spread_over_tick",
+    "successive_ratios",
+    "time_to_share_of_peak_s",
     "turned_round",
 ]

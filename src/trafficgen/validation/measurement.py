@@ -15,10 +15,11 @@ from trafficgen.flows import (
     gaps_within_flows_s,
     rate_series,
     segment_bursts,
+    successive_ratios,
 )
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, ns_from_s, s_from_ns
-from trafficgen.validation.time_scales import MOST_BINS, autocorrelation, span_s, successive_ratios
+from trafficgen.validation.time_scales import MOST_BINS, autocorrelation, span_s
 
 #: Bins of the rate series that are compared, s, by their name in the output.
 RATE_BINS_S = {"0.1": 0.1, "0.5": 0.5, "1": 1.0, "10": 10.0}

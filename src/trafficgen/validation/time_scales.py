@@ -1,4 +1,4 @@
-"""How the rate moves over time: smoothness, autocorrelation, and variance against the time scale."""
+"""How the rate moves over time: autocorrelation, and variance against the time scale."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ MOST_BINS = 8_640_000
 #: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_975 = 1.96
 _NORMAL_LARGEST_OF_20 = 3.02
-
-
-def successive_ratios(rates: FloatArray) -> FloatArray:
-    """Return the ratio of each rate to the one before; pairs with an empty bin are left out.
-
-    Args:
-        rates: Rates in successive bins, shape (n,).
-
-    Source: smoothness as in CCZ-V1, there with bins of 0.5 s.
-    """
-    both = (rates[:-1] > 0) & (rates[1:] > 0)
-    return np.asarray(rates[1:][both] / rates[:-1][both])
 
 
 def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Rates over time: smoothness, autocorrelation, variance against the time scale."""
+"""Rates over time: autocorrelation, variance against the time scale."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from trafficgen.validation.time_scales import (
     autocorrelation_noise,
     largest_log10_ratio,
     rate_variances,
-    successive_ratios,
     variance_time_bins_s,
     variance_time_noise,
 )
-
-
-def test_smoothness_leaves_out_pairs_with_an_empty_bin() -> None:
-    ratios = successive_ratios(np.array([100.0, 50.0, 0.0, 80.0, 80.0]))
-    assert ratios.tolist() == [0.5, 1.0]
 
 
 def test_autocorrelation_of_an_alternating_series() -> None:

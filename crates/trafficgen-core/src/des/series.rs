@@ -71,6 +71,19 @@ pub fn binned(
     (bytes, packets)
 }
 
+/// Packets that arrived by their IP total length: entry n counts those of n bytes.
+pub fn arrived_sizes(rows: &[Row], selection: &Selection) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for row in rows.iter().filter(|row| row.arrival_ns != LOST && selection.takes(row)) {
+        let size = row.ip_bytes as usize;
+        if counts.len() <= size {
+            counts.resize(size + 1, 0);
+        }
+        counts[size] += 1;
+    }
+    counts
+}
+
 /// Sums over the packets that were sent in an interval; delays over those of them that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
@@ -113,4 +126,31 @@ pub fn totals(rows: &[Row], selection: &Selection, start: Time, end: Time) -> To
         }
     }
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::des::label::Label;
+    use crate::des::record::Record;
+    use crate::des::End;
+
+    #[test]
+    fn sizes_count_what_arrived_at_the_client() {
+        let mut record = Record::default();
+        for (flow, from, bytes, arrives) in [
+            (0, End::Server, 3, true),
+            (0, End::Server, 3, true),
+            (0, End::Server, 5, false),
+            (0, End::Client, 2, true),
+            (1, End::Server, 4, true),
+        ] {
+            let row = record.sent(0, flow, from, (bytes, 1), Label::of(Phase::Playout), None);
+            if arrives {
+                record.arrived(row, 7);
+            }
+        }
+        assert_eq!(arrived_sizes(&record.rows, &Selection::new(&[0], true, false)), [0, 0, 0, 2]);
+        assert!(arrived_sizes(&record.rows, &Selection::new(&[2], true, false)).is_empty());
+    }
 }

@@ -1,0 +1,165 @@
+"""Measures of the papers on plain series and packets: the same for captures and for simulations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
+
+#: Bins that the measures of CCZ02 are made of, s.
+MEASURE_BIN_S = 0.5
+#: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
+_WINDOW_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S = 10.0, 80.0, 100.0
+#: A playout has both rates when it lasts this long, s.
+SHORTEST_PLAYOUT_S = 110.0
+
+
+@dataclass(frozen=True)
+class DataRates:
+    """The two rates of CCZ-B1, kbit/s of IP bytes.
+
+    Attributes:
+        buffering_kbps: Buffering data rate: largest mean over 10 s within the first 80 s.
+        steady_kbps: Steady playout rate: mean from 100 s to the end.
+    """
+
+    buffering_kbps: float
+    steady_kbps: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Buffering over steady rate; None where nothing comes after 100 s."""
+        return self.buffering_kbps / self.steady_kbps if self.steady_kbps > 0 else None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What was offered to a path in an interval, and what came out.
+
+    Attributes:
+        offered_kbps: Rate of the IP bytes sent in the interval.
+        achieved_kbps: Rate of those of them that arrived.
+        loss: Share of the packets sent in the interval that did not arrive; NaN where none was sent.
+    """
+
+    offered_kbps: float
+    achieved_kbps: float
+    loss: float
+
+
+def data_rates(size_bytes: FloatArray | IntArray, *, span_s: float) -> DataRates | None:
+    """Return buffering data rate and steady playout rate (CCZ-B1); None for a playout shorter than 110 s.
+
+    Args:
+        size_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet on, the last partial bin
+            included, shape (n,).
+        span_s: First to last media packet, s.
+    """
+    if span_s < SHORTEST_PLAYOUT_S:
+        return None
+    total = np.concatenate(([0.0], np.cumsum(size_bytes, dtype=np.float64)))
+    window, early = round(_WINDOW_S / MEASURE_BIN_S), round(_BUFFERING_UNTIL_S / MEASURE_BIN_S)
+    in_windows = total[window : early + 1] - total[: early + 1 - window]
+    late_bytes = float(total[-1] - total[round(_STEADY_FROM_S / MEASURE_BIN_S)])
+    return DataRates(
+        buffering_kbps=kbps_from_bytes(float(in_windows.max()), _WINDOW_S),
+        steady_kbps=kbps_from_bytes(late_bytes, span_s - _STEADY_FROM_S),
+    )
+
+
+def successive_ratios(rates: FloatArray | IntArray) -> FloatArray:
+    """Return the ratio of each rate to the one before; pairs with an empty bin are left out.
+
+    Args:
+        rates: Rates, or bytes, in successive bins, shape (n,).
+
+    Source: smoothness as in CCZ-V1, there with bins of 0.5 s.
+    """
+    rates = np.asarray(rates, dtype=np.float64)
+    both = (rates[:-1] > 0) & (rates[1:] > 0)
+    return np.asarray(rates[1:][both] / rates[:-1][both])
+
+
+def spread(ratios: FloatArray) -> float:
+    """Return the 90% over the 10% quantile, 1 where all ratios are the same (CCZ-V1); NaN without any."""
+    if ratios.size == 0:
+        return math.nan
+    low, high = np.quantile(ratios, [0.1, 0.9])
+    return float(high / low)
+
+
+def normalised_differences(tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottleneck_kbps: float) -> FloatArray:
+    """Return (TCP rate - UDP rate) / bottleneck of pairs, 0 for equal shares, -1 where UDP has all (CCZ-H1).
+
+    Args:
+        tcp_kbps: Mean rate of each TCP stream, shape (n,).
+        udp_kbps: Mean rate of the UDP stream beside it, shape (n,).
+        bottleneck_kbps: Rate of the bottleneck, > 0.
+    """
+    return np.asarray((tcp_kbps - udp_kbps) / bottleneck_kbps, dtype=np.float64)
+
+
+def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float = 0.9) -> float:
+    """Return when the rate first reaches a share of its largest value, s from the first bin (CCZ-B4); NaN if empty.
+
+    Args:
+        size_bytes: Bytes in bins of :data:`MEASURE_BIN_S`, shape (n,).
+        share: Share of the largest bin, 0 to 1.
+    """
+    if size_bytes.size == 0 or not size_bytes.max() > 0:
+        return math.nan
+    return float(np.argmax(size_bytes >= share * size_bytes.max())) * MEASURE_BIN_S
+
+
+def scale_changes(rates_bps: FloatArray) -> int:
+    """Return how often the encoded rate changes (CCZ-M1).
+
+    Args:
+        rates_bps: Encoded rate of each piece of a playout in order, shape (n,).
+    """
+    return int(np.count_nonzero(np.diff(rates_bps)))
+
+
+def adaptation_time_s(time_s: FloatArray, rates_bps: FloatArray, *, limit_bps: float) -> float:
+    """Return when the encoded rate first falls to the limit or below, s (CCZ-M2).
+
+    Args:
+        time_s: Since when each rate holds, s from the first media packet, ascending, shape (n,).
+        rates_bps: Encoded rates, shape (n,).
+        limit_bps: Rate of the path.
+
+    Returns:
+        0 where the first rate is below already, infinity where none ever is.
+    """
+    below = np.flatnonzero(np.asarray(rates_bps) <= limit_bps)
+    if below.size == 0:
+        return math.inf
+    return 0.0 if below[0] == 0 else max(0.0, float(time_s[below[0]]))
+
+
+def delivery(sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start_ns: int, end_ns: int) -> Delivery:
+    """Return offered and achieved rate and the loss of the packets sent in ``[start_ns, end_ns)`` (NIC-P2, NIC-P3).
+
+    Args:
+        sent_ns: When each packet was sent, resendings included, ns, shape (n,).
+        ip_bytes: Their IP total lengths, shape (n,).
+        arrived: Whether each arrived, shape (n,).
+        start_ns: Start of the interval.
+        end_ns: End of the interval, after its start.
+
+    Raises:
+        ValueError: If the interval is empty.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"an interval must end after its start, got {start_ns} to {end_ns} ns")
+    inside = (sent_ns >= start_ns) & (sent_ns < end_ns)
+    came = inside & arrived
+    sent, length_s = int(np.count_nonzero(inside)), s_from_ns(end_ns - start_ns)
+    return Delivery(
+        offered_kbps=kbps_from_bytes(float(ip_bytes[inside].sum()), length_s),
+        achieved_kbps=kbps_from_bytes(float(ip_bytes[came].sum()), length_s),
+        loss=1 - int(np.count_nonzero(came)) / sent if sent else math.nan,
+    )

@@ -1,0 +1,63 @@
+"""The playlist of RealPlayer clips has the shares that CCZ02 and CCZ03 tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.catalogue import PlaylistClip, playlist_clip, playlist_clips
+
+
+def _share(holds: list[bool]) -> float:
+    return sum(holds) / len(holds)
+
+
+def test_79_clips_are_numbered_from_1() -> None:
+    assert [clip.number for clip in playlist_clips()] == list(range(1, 80))
+
+
+def test_lengths_have_median_and_ends_of_the_paper() -> None:
+    lengths_s = np.array([clip.length_s for clip in playlist_clips()])
+    assert (lengths_s.min(), np.median(lengths_s), lengths_s.max()) == (20, 180, 1800)
+
+
+def test_ladders_have_the_shares_of_the_paper() -> None:
+    ladders = [clip.ladder_kbps for clip in playlist_clips()]
+    single = [ladder for ladder in ladders if len(ladder) == 1]
+    middle = [ladder for ladder in ladders if 3 <= len(ladder) <= 5]
+    assert all(list(ladder) == sorted(set(ladder)) for ladder in ladders)
+    assert 0.30 <= len(single) / len(ladders) <= 0.40
+    assert 0.30 <= _share([ladder[0] > 150 for ladder in single]) <= 0.50
+    assert _share([ladder[0] >= 50 for ladder in middle]) > 0.5
+    assert _share([len(ladder) > 4 for ladder in ladders]) < 0.5
+
+
+def test_70_percent_of_the_servers_answer_pings() -> None:
+    assert sum(clip.answers_ping for clip in playlist_clips()) == round(0.7 * 79)
+
+
+def test_a_third_of_the_clips_with_levels_on_both_sides_of_35_kbps_preselects() -> None:
+    mixed = [clip for clip in playlist_clips() if clip.ladder_kbps[0] < 35 < clip.ladder_kbps[-1]]
+    others = [clip for clip in playlist_clips() if clip not in mixed]
+    assert sum(clip.preselect for clip in mixed) == round(len(mixed) / 3)
+    assert not any(clip.preselect for clip in others)
+
+
+def test_rtt_and_loss_have_nothing_to_do_with_the_ladder() -> None:
+    def top(clip: PlaylistClip) -> float:
+        return clip.ladder_kbps[-1]
+
+    tops = [top(clip) for clip in playlist_clips()]
+    # Twice the standard error of a correlation of 79 independent pairs.
+    for values in ([clip.base_rtt_s for clip in playlist_clips()], [clip.path_loss for clip in playlist_clips()]):
+        assert abs(np.corrcoef(tops, values)[0, 1]) < 2 / np.sqrt(79)
+
+
+def test_sample_clips_are_those_of_the_media_scaling_figure() -> None:
+    assert (len(playlist_clip(65).ladder_kbps), playlist_clip(65).length_s) == (7, 180)
+    assert (len(playlist_clip(78).ladder_kbps), playlist_clip(78).tcp_response) == (7, "jump")
+
+
+def test_a_clip_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="one of the 79"):
+        playlist_clip(80)
