@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from trafficgen.reproduction import boyden, latecki, nichols
+from trafficgen.reproduction import boyden, chung, latecki, nichols
 from trafficgen.reproduction.base import Experiment
 
 #: What each paper's module calls ``EXPERIMENTS``, in the order of printing.
-_PAPERS: tuple[tuple[Experiment, ...], ...] = (boyden.EXPERIMENTS, nichols.EXPERIMENTS, latecki.EXPERIMENTS)
+_PAPERS: tuple[tuple[Experiment, ...], ...] = (
+    chung.EXPERIMENTS,
+    boyden.EXPERIMENTS,
+    nichols.EXPERIMENTS,
+    latecki.EXPERIMENTS,
+)
 
 
 def experiments() -> tuple[Experiment, ...]:

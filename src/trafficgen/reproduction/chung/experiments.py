@@ -1,0 +1,220 @@
+"""The set-ups of CCZ02 as experiments: head to head, alone at 35 kbit/s, unconstrained, and on a link that clears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.chung import (
+    bandwidth,
+    buffering,
+    correlations,
+    friendliness,
+    scaling,
+    smoothness,
+    switching,
+    traffic,
+)
+from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool, tcp_kbps, udp_kbps
+from trafficgen.reproduction.chung.playlist import Clip, Transport, playlist
+from trafficgen.reproduction.chung.playout import Outcome, Playout, Series
+from trafficgen.reproduction.chung.rows import number
+from trafficgen.reproduction.chung.setups import PING, Bottleneck, scenario, token_bucket
+from trafficgen.simulation import run_scenario
+from trafficgen.units import bps_from_kbps
+
+_TRANSPORTS: tuple[Transport, Transport] = ("udp", "tcp")
+#: Runs of the playlist at each rate (CCZ-S1).
+_PLAYLIST_RUNS = 2
+
+
+@dataclass(frozen=True)
+class HeadToHead:
+    """CCZ-S1: a UDP and a TCP player side by side behind the token bucket; a part is one run at one rate.
+
+    Attributes:
+        clips: Numbers of the clips that are played; empty: all.
+    """
+
+    clips: tuple[int, ...] = ()
+    name: str = "chung/head-to-head"
+    parts: int = len(RATES_KBPS) * _PLAYLIST_RUNS
+    findings: tuple[Finding, ...] = field(
+        default=(
+            *traffic.FINDINGS,
+            *buffering.HEAD_TO_HEAD,
+            *bandwidth.FINDINGS,
+            *correlations.FINDINGS,
+            *friendliness.FINDINGS,
+            *switching.HEAD_TO_HEAD,
+            *smoothness.FINDINGS,
+        ),
+        repr=False,
+    )
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Play the playlist once at one rate."""
+        rate_kbps = RATES_KBPS[part // _PLAYLIST_RUNS]
+        played = list(_play_pairs(_chosen(self.clips), rate_kbps, token_bucket(rate_kbps), seed=seed))
+        return {
+            "rate_kbps": rate_kbps,
+            "pairs": [pair for pair, _ in played],
+            "pool": _pooled([pool for _, pool in played]),
+        }
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the values of all findings from both runs at all rates."""
+        of_rate = {rate: [part for part in parts if part["rate_kbps"] == rate] for rate in RATES_KBPS}
+        pairs = {rate: [pair for part in some for pair in part["pairs"]] for rate, some in of_rate.items()}
+        pools = {rate: _pooled([part["pool"] for part in some]) for rate, some in of_rate.items()}
+        return {
+            **traffic.quantities(pairs, pools),
+            **buffering.head_to_head(pairs),
+            **bandwidth.quantities(pairs),
+            **correlations.quantities(pairs),
+            **friendliness.quantities(pairs),
+            **switching.head_to_head(pairs),
+            **smoothness.quantities(pools),
+        }
+
+
+@dataclass(frozen=True)
+class Alone:
+    """CCZ-S2: one stream alone behind a token bucket of 35 kbit/s; part 0 is UDP, part 1 TCP.
+
+    Attributes:
+        clips: Numbers of the clips that are played; empty: all. Clips 65 and 78 must be among them.
+    """
+
+    clips: tuple[int, ...] = ()
+    name: str = "chung/alone"
+    parts: int = 2
+    findings: tuple[Finding, ...] = field(default=scaling.FINDINGS, repr=False)
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Play the playlist once over one transport."""
+        link = token_bucket(scaling.LIMIT_KBPS, queue_bytes=5_000).link()
+        return {"playouts": list(_play_alone(_chosen(self.clips), _TRANSPORTS[part], link, seed=seed))}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the values of the findings of media scaling."""
+        return scaling.quantities(parts[0]["playouts"], parts[1]["playouts"])
+
+
+#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. Their queues, which nobody told, hold
+#: 100 packets of full size and half a second.
+_ACCESSES = {"lan": Bottleneck(15_000, queue_bytes=150_000), "dsl": Bottleneck(700, queue_bytes=43_750)}
+_UNCONSTRAINED_FINDINGS: tuple[Finding, ...] = (
+    number(
+        "CCZ-S3",
+        "s3_lan",
+        "distance of UDP's and TCP's rates over clips on the LAN (KS)",
+        "",
+        "like 600 kbps",
+        (None, 0.15),
+    ),
+    number(
+        "CCZ-S3",
+        "s3_dsl",
+        "distance of UDP's and TCP's rates over clips on DSL (KS)",
+        "",
+        "like 600 kbps",
+        (None, 0.15),
+    ),
+    *buffering.UNCONSTRAINED,
+)
+
+
+@dataclass(frozen=True)
+class Unconstrained:
+    """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1); one run of the playlist each.
+
+    Attributes:
+        clips: Numbers of the clips that are played; empty: all.
+    """
+
+    clips: tuple[int, ...] = ()
+    name: str = "chung/unconstrained"
+    parts: int = len(_ACCESSES)
+    findings: tuple[Finding, ...] = field(default=_UNCONSTRAINED_FINDINGS, repr=False)
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Play the playlist once over one access."""
+        access = list(_ACCESSES.values())[part]
+        return {
+            "pairs": [pair for pair, _ in _play_pairs(_chosen(self.clips), round(access.rate_kbps), access, seed=seed)]
+        }
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the values of the findings without a bottleneck."""
+        values = buffering.unconstrained(parts[0]["pairs"])
+        for name, part in zip(_ACCESSES, parts, strict=True):
+            udp, tcp = udp_kbps(part["pairs"]), tcp_kbps(part["pairs"])
+            values[f"s3_{name}"] = float(stats.ks_2samp(udp, tcp).statistic)
+        return values
+
+
+@dataclass(frozen=True)
+class Clearing:
+    """CCZ-M5 made measurable: streams alone on 600 kbit/s that are 75 for two minutes, longer than buffers last."""
+
+    from_s: float = 60.0
+    until_s: float = 180.0
+    length_s: float = 420.0
+    clips: int = 12
+    name: str = "chung/clearing"
+    parts: int = 2
+    findings: tuple[Finding, ...] = field(default=switching.CLEARING, repr=False)
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Play the clips over one transport."""
+        return {"playouts": list(_play_alone(self._clips(), _TRANSPORTS[part], self._link(), seed=seed))}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the shares of streams that went down and up again."""
+        udp, tcp = (part["playouts"] for part in parts)
+        return switching.clearing(udp, tcp, from_s=self.from_s, until_s=self.until_s)
+
+    def _clips(self) -> list[Clip]:
+        """Return the first clips that have levels on both sides of 75 kbit/s, all of one length."""
+        scalable = [clip for clip in playlist() if clip.ladder_kbps[0] < 75 and clip.ladder_kbps[-1] > 80]
+        return [replace(clip, length_s=self.length_s) for clip in scalable[: self.clips]]
+
+    def _link(self) -> dict[str, object]:
+        rates_bps = [bps_from_kbps(rate_kbps) for rate_kbps in (600, 75, 600)]
+        capacity = {"steps": {"times_s": [0.0, self.from_s, self.until_s], "rates_bps": rates_bps, "period_s": None}}
+        return {"name": "bottleneck", "capacity": capacity, "queue": {"bytes": 10_000}}
+
+
+def _chosen(numbers: Sequence[int]) -> list[Clip]:
+    return [clip for clip in playlist() if not numbers or clip.number in numbers]
+
+
+def _play_pairs(
+    clips: Sequence[Clip], rate_kbps: int, bottleneck: Bottleneck, *, seed: int
+) -> Iterator[tuple[Pair, Pool]]:
+    for clip in clips:
+        outcome = Outcome(run_scenario(scenario(clip, _TRANSPORTS, bottleneck.link(), seed=seed)))
+        (udp, of_udp), (tcp, of_tcp) = (outcome.playout(clip, transport) for transport in _TRANSPORTS)
+        yield Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)), Pool(of_udp, of_tcp)
+
+
+def _play_alone(
+    clips: Sequence[Clip], transport: Transport, bottleneck: dict[str, object], *, seed: int
+) -> Iterator[Playout]:
+    for clip in clips:
+        outcome = Outcome(run_scenario(scenario(clip, (transport,), bottleneck, seed=seed)))
+        yield outcome.playout(clip, transport)[0]
+
+
+def _pooled(pools: Sequence[Pool]) -> Pool:
+    return Pool(_joined([pool.udp for pool in pools]), _joined([pool.tcp for pool in pools]))
+
+
+def _joined(series: Sequence[Series]) -> Series:
+    return Series(np.concatenate([one.ratios for one in series]), np.sum([one.sizes for one in series], axis=0))

@@ -1,0 +1,265 @@
+"""What is kept of a simulated playout: rates, phases, stalls, encodings, and the pings beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from trafficgen._core import SimulationOutcome
+from trafficgen.flows import (
+    MEASURE_BIN_S,
+    DataRates,
+    adaptation_time_s,
+    data_rates,
+    scale_changes,
+    successive_ratios,
+    time_to_share_of_peak_s,
+)
+from trafficgen.reproduction.chung.playlist import Clip, Transport
+from trafficgen.tables import MEDIA
+from trafficgen.units import FloatArray, IntArray, bps_from_kbps, kbps_from_bytes, ns_from_s, s_from_ns
+
+_MEDIA_CODES = tuple(MEDIA.index(name) for name in ("audio", "video", "mixed"))
+_BIN_NS = ns_from_s(MEASURE_BIN_S)
+#: Code of the buffering phase in the log, in the order of the packet table's dictionary.
+_BUFFERING = 2
+_LARGEST_IP_BYTES = 1500
+#: A player whose end comes so long after its last media packet has left without them (CCZ-S1: after a minute).
+_LEAVES_AFTER_S = 50.0
+
+
+@dataclass(frozen=True)
+class Playout:
+    """One stream of a run; times in s from its first media packet at the player.
+
+    Attributes:
+        clip: The clip.
+        transport: Transport of the media.
+        mean_kbps: IP bytes of its media over its playout: from the run's first media packet until the player has played
+            the clip or left. Servers send ahead, but the end-hosts hear from them to the end.
+        span_s: First to last media packet.
+        packets: Media packets that came.
+        ip_bytes: Their IP total lengths, summed.
+        rates: Rates of CCZ-B1; None for a playout shorter than 110 s.
+        rise_s: When the rate in 0.5 s first reached 90% of its largest.
+        accelerated_s: How long the server sent at the higher rate; NaN where it did not end.
+        stalls_s: How long playback halted, each time.
+        has_left: Whether the player left for want of media.
+        encoding_time_s: Since when the player has got each encoding, the first one included.
+        encoding_kbps: Their media payload rates.
+        server_time_s: Since when the server has written each encoding, likewise; empty where it does not tell.
+        server_kbps: Their rates.
+    """
+
+    clip: Clip
+    transport: Transport
+    mean_kbps: float
+    span_s: float
+    packets: int
+    ip_bytes: int
+    rates: DataRates | None
+    rise_s: float
+    accelerated_s: float
+    stalls_s: tuple[float, ...]
+    has_left: bool
+    encoding_time_s: tuple[float, ...]
+    encoding_kbps: tuple[float, ...]
+    server_time_s: tuple[float, ...] = ()
+    server_kbps: tuple[float, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        """Buffering over steady rate (CCZ-B1), NaN where there is none."""
+        found = self.rates.ratio if self.rates else None
+        return math.nan if found is None else found
+
+    @property
+    def changes(self) -> int:
+        """Number of scale changes (CCZ-M1)."""
+        return scale_changes(np.array(self.encoding_kbps))
+
+    @property
+    def ups_s(self) -> FloatArray:
+        """Times of changes to a higher level, shape (n,)."""
+        return self._steps(1)
+
+    @property
+    def downs_s(self) -> FloatArray:
+        """Times of changes to a lower level, shape (n,)."""
+        return self._steps(-1)
+
+    def adapted_s(self, limit_kbps: float) -> float:
+        """Return when the encoded rate first is at or below a limit; 0 at once, infinity never (CCZ-M2)."""
+        rates_bps = np.array([bps_from_kbps(rate) for rate in self.encoding_kbps])
+        return adaptation_time_s(np.array(self.encoding_time_s), rates_bps, limit_bps=bps_from_kbps(limit_kbps))
+
+    def _steps(self, sign: int) -> FloatArray:
+        steps = np.flatnonzero(sign * np.diff(self.encoding_kbps) > 0)
+        return np.asarray(np.array(self.encoding_time_s)[steps + 1], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What is pooled over playouts: ratios of successive rates, and packet sizes.
+
+    Attributes:
+        ratios: Ratios of successive 0.5 s rates (CCZ-V1), shape (n,).
+        sizes: Packets by IP total length, shape (1501,).
+    """
+
+    ratios: FloatArray
+    sizes: IntArray
+
+
+@dataclass(frozen=True)
+class Pings:
+    """Pings of a run, from its start to the last media packet (CCZ-S4); NaN where the server answers none.
+
+    Attributes:
+        rtt_s: Mean round-trip time.
+        loss: Share that was not answered.
+    """
+
+    rtt_s: float = math.nan
+    loss: float = math.nan
+
+
+class Outcome:
+    """A simulated run as the measures read it."""
+
+    def __init__(self, outcome: SimulationOutcome) -> None:
+        """Take the engine's outcome."""
+        self._outcome = outcome
+        self._flows = outcome.flows()
+        self._agents = outcome.agents()
+        self._number = {agent["name"]: number for number, agent in enumerate(self._agents)}
+
+    def playout(self, clip: Clip, transport: Transport) -> tuple[Playout, Series]:
+        """Return what came of the player of a transport."""
+        flows = self._media_flows(transport)
+        totals = self._outcome.totals(flows, media_only=True)
+        first_ns, last_ns = totals["first_arrived_ns"], totals["last_arrived_ns"]
+        if first_ns is None or last_ns is None:
+            first_ns = last_ns = self._outcome.end_ns
+        binned, _ = self._outcome.binned(
+            flows,
+            by="arrived",
+            origin_ns=first_ns,
+            interval_ns=_BIN_NS,
+            bins=(last_ns - first_ns) // _BIN_NS + 1,
+            media_only=True,
+        )
+        size_bytes, span_s = binned.astype(np.int64), s_from_ns(last_ns - first_ns)
+        encodings = list(self._events(transport, "encoding", first_ns))
+        written = list(self._events(transport, "server_level_bps", first_ns))
+        playout = Playout(
+            clip=clip,
+            transport=transport,
+            mean_kbps=self._mean_kbps(clip, transport, totals["arrived_bytes"], last_ns),
+            span_s=span_s,
+            packets=totals["arrived_packets"],
+            ip_bytes=totals["arrived_bytes"],
+            rates=data_rates(size_bytes, span_s=span_s),
+            rise_s=time_to_share_of_peak_s(size_bytes[:-1]),  # the last bin is cut off by the end
+            accelerated_s=self._accelerated_s(transport),
+            stalls_s=self._stalls_s(transport),
+            has_left=self._left_ns(transport, last_ns) is not None,
+            encoding_time_s=tuple(time_s for time_s, _ in encodings),
+            encoding_kbps=tuple(rate_bps / 1000 for _, rate_bps in encodings),
+            server_time_s=tuple(time_s for time_s, _ in written),
+            server_kbps=tuple(rate_bps / 1000 for _, rate_bps in written),
+        )
+        return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
+
+    def pings(self, agent: str) -> Pings:
+        """Return round-trip time and loss of the pings that were sent until the last media packet came."""
+        number = self._number.get(agent)
+        if number is None:
+            return Pings()
+        last_ns = max(self._media_times_ns(1), default=self._outcome.end_ns)
+        flows = [flow for flow, entry in enumerate(self._flows) if entry["agent"] == number]
+        sent = self._outcome.totals(flows, end_ns=last_ns, to_client=False)["sent_packets"]
+        answers = [
+            (time_ns, value)
+            for time_ns, (kind, value, _) in self._agents[number]["events"]
+            if kind == "rtt_s" and value
+        ]
+        rtts_s = [rtt_s for time_ns, rtt_s in answers if time_ns - ns_from_s(rtt_s) < last_ns]
+        if not sent or not rtts_s:
+            return Pings()
+        return Pings(rtt_s=float(np.mean(rtts_s)), loss=max(0.0, 1 - len(rtts_s) / sent))
+
+    def _media_flows(self, agent: str) -> list[int]:
+        number = self._number[agent]
+        return [
+            flow
+            for flow, entry in enumerate(self._flows)
+            if entry["agent"] == number and entry["media"] in _MEDIA_CODES
+        ]
+
+    def _media_times_ns(self, end: int) -> Iterator[int]:
+        """Yield when the first (0) or last (1) media packet of each player came."""
+        for agent in self._number:
+            totals = self._outcome.totals(self._media_flows(agent), media_only=True)
+            time_ns = (totals["first_arrived_ns"], totals["last_arrived_ns"])[end]
+            if time_ns is not None:
+                yield time_ns
+
+    def _mean_kbps(self, clip: Clip, agent: str, arrived_bytes: int, last_ns: int) -> float:
+        first_ns = min(self._media_times_ns(0), default=last_ns)
+        end_ns = self._playout_end_ns(clip, agent, last_ns)
+        return kbps_from_bytes(arrived_bytes, s_from_ns(end_ns - first_ns)) if end_ns > first_ns else 0.0
+
+    def _playout_end_ns(self, clip: Clip, agent: str, last_ns: int) -> int:
+        """Return when the clip had been played to its end, or the player had left for want of media."""
+        left_ns = self._left_ns(agent, last_ns)
+        if left_ns is not None:
+            return left_ns
+        starts_ns = self._times_ns(agent, "playback_start")
+        if not starts_ns:
+            return last_ns
+        return max(last_ns, starts_ns[0] + ns_from_s(clip.length_s + sum(self._stalls_s(agent))))
+
+    def _left_ns(self, agent: str, last_ns: int) -> int | None:
+        """Return when the player left for want of media, None where it did not."""
+        ends_ns = self._times_ns(agent, "end")
+        return ends_ns[-1] if ends_ns and ends_ns[-1] - last_ns > ns_from_s(_LEAVES_AFTER_S) else None
+
+    def _times_ns(self, agent: str, wanted: str) -> list[int]:
+        return [time_ns for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"] if kind == wanted]
+
+    def _sizes(self, flows: list[int]) -> IntArray:
+        counts = self._outcome.arrived_sizes(flows, media_only=True)
+        sizes = np.zeros(max(_LARGEST_IP_BYTES + 1, counts.size), dtype=np.int64)
+        sizes[: counts.size] = counts
+        return sizes
+
+    def _events(self, agent: str, wanted: str, zero_ns: int) -> Iterator[tuple[float, float]]:
+        for time_ns, (kind, value, _) in self._agents[self._number[agent]]["events"]:
+            if kind == wanted and value is not None:
+                yield s_from_ns(time_ns - zero_ns), value
+
+    def _accelerated_s(self, agent: str) -> float:
+        phases = [
+            (time_ns, code)
+            for time_ns, (kind, _, code) in self._agents[self._number[agent]]["events"]
+            if kind == "phase"
+        ]
+        for (start_ns, code), (end_ns, _) in pairwise(phases):
+            if code == _BUFFERING:
+                return s_from_ns(end_ns - start_ns)
+        return math.nan
+
+    def _stalls_s(self, agent: str) -> tuple[float, ...]:
+        stalls, start_ns = [], None
+        for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"]:
+            if kind == "stall_start":
+                start_ns = time_ns
+            elif kind == "stall_end" and start_ns is not None:
+                stalls.append(s_from_ns(time_ns - start_ns))
+                start_ns = None
+        return tuple(stalls)

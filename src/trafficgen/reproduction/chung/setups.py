@@ -1,0 +1,88 @@
+"""The test beds of CCZ02 as scenarios: a path to the server, the bottleneck, one or two players, pings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trafficgen.randomness import random_stream
+from trafficgen.reproduction.chung.playlist import Clip, Transport, source
+from trafficgen.units import bps_from_kbps
+
+PING = "ping"
+#: Both players are started by hand or script at the same time: each within so many s of the start of the run.
+_START_SPREAD_S = 0.5
+#: What is under way at the end of a playout arrives, answers to pings included, s.
+_RUN_ON_S = 3.0
+#: A run is given up after so many times the clip's length, and this long beyond it, s.
+_LONGEST_LENGTHS, _LONGEST_EXTRA_S = 4.0, 300.0
+_SEEDS = 1 << 53
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The narrowest link towards the players.
+
+    Attributes:
+        rate_kbps: Its rate.
+        queue_bytes: Its queue.
+        burst_bytes: Bucket of a token bucket filter; None: a plain link.
+    """
+
+    rate_kbps: float
+    queue_bytes: int
+    burst_bytes: int | None = None
+
+    def link(self) -> dict[str, object]:
+        """Return the link as the engine reads it."""
+        rate_bps = bps_from_kbps(self.rate_kbps)
+        capacity: dict[str, object] = {"constant": {"rate_bps": rate_bps}}
+        if self.burst_bytes is not None:
+            capacity = {"token_bucket": {"rate_bps": rate_bps, "burst_bytes": self.burst_bytes}}
+        return {"name": "bottleneck", "capacity": capacity, "queue": {"bytes": self.queue_bytes}}
+
+
+def token_bucket(rate_kbps: float, *, queue_bytes: int = 10_000) -> Bottleneck:
+    """Return the filter of CCZ-S1: bucket of 1600 bytes, queue of 10 kB unless said otherwise (CCZ-S2)."""
+    return Bottleneck(rate_kbps, queue_bytes, burst_bytes=1600)
+
+
+def scenario(
+    clip: Clip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
+) -> dict[str, object]:
+    """Return a run of one clip: its players by their transports, and pings of 64 bytes at 1 s (CCZ-S4).
+
+    The path before the bottleneck has half of the clip's round-trip time each way and its random loss towards the
+    player. Servers that answer no ping get none.
+
+    Args:
+        clip: The clip.
+        transports: Transport of each player; agents have their names.
+        bottleneck: The link, see :meth:`Bottleneck.link`.
+        seed: Seed of the playlist's run; every clip draws from a stream of its own.
+    """
+    stream = random_stream(seed, session=clip.number, purpose="chung/playout")
+    one_way_s = clip.base_rtt_s / 2
+    loss = {"rate": clip.path_loss, "mean_burst_packets": 1.0} if clip.path_loss > 0 else None
+    links = [
+        {"name": "path", "delay_s": one_way_s, "loss": loss},
+        bottleneck,
+        {"name": "return", "delay_s": one_way_s},
+    ]
+    route = {"forward": [0, 1], "reverse": [2]}
+    agents: list[dict[str, object]] = []
+    for transport in transports:
+        kind, parameters = source(clip, transport)
+        start_s = float(stream.uniform(0, _START_SPREAD_S)) if len(transports) > 1 else 0.0
+        agents.append(
+            {"name": transport, "kind": kind, "parameters": parameters, "start_s": start_s, "awaited": True, **route}
+        )
+    if clip.answers_ping:
+        agents.append({"name": PING, "kind": "ping", "parameters": {}, "start_s": 0.0, **route})
+    return {
+        "seed": int(stream.integers(_SEEDS)),
+        "links": links,
+        "agents": agents,
+        "run_on_s": _RUN_ON_S,
+        "end_s": _LONGEST_LENGTHS * clip.length_s + _LONGEST_EXTRA_S,
+    }
