@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from pydantic import JsonValue, TypeAdapter
+
 from trafficgen.catalogue.registry import load_entry
 
 #: Entry that has the playlist; the one over TCP extends it.
@@ -41,10 +43,11 @@ class PlaylistClip:
 @cache
 def playlist_clips() -> tuple[PlaylistClip, ...]:
     """Return the clips of the playlist in its order."""
-    rows = load_entry(PLAYLIST_ENTRY).mechanism.parameters["playlist"].value
-    if not isinstance(rows, list):
-        raise TypeError(f"the playlist of {PLAYLIST_ENTRY} is a list of tables, not {type(rows).__name__}")
-    return tuple(_clip(dict(row)) for row in rows if isinstance(row, dict))
+    rows = TypeAdapter(list[dict[str, JsonValue]]).validate_python(
+        load_entry(PLAYLIST_ENTRY).mechanism.parameters["playlist"].value
+    )
+    clip = TypeAdapter(PlaylistClip)
+    return tuple(clip.validate_python({"number": row.pop("clip"), **row}) for row in map(dict, rows))
 
 
 def playlist_clip(number: int) -> PlaylistClip:
@@ -57,11 +60,3 @@ def playlist_clip(number: int) -> PlaylistClip:
         if clip.number == number:
             return clip
     raise ValueError(f"clip must be one of the {len(playlist_clips())} of the playlist, not {number}")
-
-
-def _clip(row: dict[str, object]) -> PlaylistClip:
-    fields = {("number" if key == "clip" else key): value for key, value in row.items()}
-    ladder = fields["ladder_kbps"]
-    if not isinstance(ladder, list):
-        raise TypeError(f"ladder_kbps of clip {fields['number']} is a list, not {type(ladder).__name__}")
-    return PlaylistClip(**{**fields, "ladder_kbps": tuple(ladder)})  # type: ignore[arg-type]  # the entry is checked by tests
