@@ -133,7 +133,14 @@ def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: 
     code = "from trafficgen.cli.app import main; main()"
     arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000"]
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True, env=quiet)
+    # A shell's background job ignores interrupts, and so would the program that it starts.
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=quiet,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.csv.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)
