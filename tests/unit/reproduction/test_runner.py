@@ -109,6 +109,10 @@ if __name__ == "__main__":
 """
 
 
+def _heeds_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("moment", ["starting", "started"])
 def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(tmp_path: Path, moment: str) -> None:
     script = tmp_path / "slow.py"
@@ -117,7 +121,10 @@ def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(tm
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
     # A shell's background job ignores interrupts, and so would the program that it starts.
     with subprocess.Popen(  # type: ignore[call-overload]
-        command, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **pipes
+        command,
+        text=True,
+        preexec_fn=_heeds_interrupts,
+        **pipes,  # noqa: PLW1509 - no threads here
     ) as program:
         while program.stdout.readline() != f"{moment}\n":
             assert program.poll() is None
