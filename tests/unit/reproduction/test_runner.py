@@ -123,8 +123,8 @@ def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(tm
     with subprocess.Popen(  # type: ignore[call-overload]
         command,
         text=True,
-        preexec_fn=_heeds_interrupts,
-        **pipes,  # noqa: PLW1509 - no threads here
+        preexec_fn=_heeds_interrupts,  # noqa: PLW1509 - no threads here
+        **pipes,
     ) as program:
         while program.stdout.readline() != f"{moment}\n":
             assert program.poll() is None
