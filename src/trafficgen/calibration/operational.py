@@ -9,7 +9,16 @@ from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.player_log import PlayerLog
 from trafficgen.calibration.tcp_models import tcp_friendly_kbps
-from trafficgen.flows import MEASURE_BIN_S, SHORTEST_PLAYOUT_S, DataRates, SessionView, data_rates, rate_series
+from trafficgen.flows import (
+    BUFFERING_UNTIL_S,
+    MEASURE_BIN_S,
+    SHORTEST_PLAYOUT_S,
+    STEADY_FROM_S,
+    DataRates,
+    SessionView,
+    data_rates_of_parts,
+    rate_series,
+)
 from trafficgen.units import ns_from_s, s_from_ns
 
 
@@ -84,11 +93,13 @@ def _data_rates(view: SessionView, phases: Phases) -> DataRates | None:
     """Return the two rates of CCZ-B1; None for media shorter than 110 s."""
     if phases.end_s < SHORTEST_PLAYOUT_S:
         return None
-    time_ns, bin_ns = view.media_time_ns, ns_from_s(MEASURE_BIN_S)
-    span_ns = int(time_ns[-1]) - view.first_media_ns
-    end_ns = view.first_media_ns + (span_ns // bin_ns + 1) * bin_ns  # the last bin holds the last packet
-    series = rate_series(time_ns, view.media_ip_bytes, bin_s=MEASURE_BIN_S, start_ns=view.first_media_ns, end_ns=end_ns)
-    return data_rates(series.size_bytes, span_s=s_from_ns(span_ns))
+    time_ns, size_bytes, zero_ns = view.media_time_ns, view.media_ip_bytes, view.first_media_ns
+    early_end_ns = zero_ns + ns_from_s(BUFFERING_UNTIL_S)
+    # Bins of the start alone: a session may last for years.
+    early = rate_series(time_ns, size_bytes, bin_s=MEASURE_BIN_S, start_ns=zero_ns, end_ns=early_end_ns)
+    late_bytes = float(size_bytes[time_ns >= zero_ns + ns_from_s(STEADY_FROM_S)].sum())
+    span_s = s_from_ns(int(time_ns[-1]) - zero_ns)
+    return data_rates_of_parts(early.size_bytes, late_bytes=late_bytes, span_s=span_s)
 
 
 def _play_s(view: SessionView) -> float | None:

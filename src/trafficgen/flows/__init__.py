@@ -10,12 +10,15 @@ from trafficgen.flows.bursts import (
 from trafficgen.flows.inspection import Inspection, inspect_table
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.measures import (
+    BUFFERING_UNTIL_S,
     MEASURE_BIN_S,
     SHORTEST_PLAYOUT_S,
+    STEADY_FROM_S,
     DataRates,
     Delivery,
     adaptation_time_s,
     data_rates,
+    data_rates_of_parts,
     delivery,
     normalised_differences,
     scale_changes,
@@ -24,7 +27,7 @@ from trafficgen.flows.measures import (
     time_to_share_of_peak_s,
 )
 from trafficgen.flows.media import media_packets
-from trafficgen.flows.rates import RateSeries, mean_rate_kbps, rate_series, sliding_mean_rates_kbps
+from trafficgen.flows.rates import RateSeries, rate_series
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
 from trafficgen.flows.reversal import heaviest_upload, turned_round
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
@@ -32,8 +35,10 @@ from trafficgen.flows.sessions import Session, group_sessions, list_sessions
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
 __all__ = [
+    "BUFFERING_UNTIL_S",
     "MEASURE_BIN_S",
     "SHORTEST_PLAYOUT_S",
+    "STEADY_FROM_S",
     "Bursts",
     "DataRates",
     "Delivery",
@@ -47,6 +52,7 @@ __all__ = [
     "choose_session",
     "clock_tick_ns",
     "data_rates",
+    "data_rates_of_parts",
     "delivery",
     "extend_sequence",
     "find_burst_threshold_s",
@@ -59,7 +65,6 @@ __all__ = [
     "infer_mtu_bytes",
     "inspect_table",
     "list_sessions",
-    "mean_rate_kbps",
     "media_packets",
     "normalised_differences",
     "rate_series",
@@ -67,7 +72,6 @@ __all__ = [
     "rtp_loss",
     "scale_changes",
     "segment_bursts",
-    "sliding_mean_rates_kbps",
     "spread",
     "spread_over_tick",
     "successive_ratios",

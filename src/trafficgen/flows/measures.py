@@ -12,7 +12,7 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s
 #: Bins that the measures of CCZ02 are made of, s.
 MEASURE_BIN_S = 0.5
 #: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
-_WINDOW_S, _BUFFERING_UNTIL_S, _STEADY_FROM_S = 10.0, 80.0, 100.0
+_WINDOW_S, BUFFERING_UNTIL_S, STEADY_FROM_S = 10.0, 80.0, 100.0
 #: A playout has both rates when it lasts this long, s.
 SHORTEST_PLAYOUT_S = 110.0
 
@@ -58,15 +58,27 @@ def data_rates(size_bytes: FloatArray | IntArray, *, span_s: float) -> DataRates
             included, shape (n,).
         span_s: First to last media packet, s.
     """
+    late_bytes = float(np.sum(size_bytes[round(STEADY_FROM_S / MEASURE_BIN_S) :], dtype=np.float64))
+    return data_rates_of_parts(size_bytes, late_bytes=late_bytes, span_s=span_s)
+
+
+def data_rates_of_parts(early_bytes: FloatArray | IntArray, *, late_bytes: float, span_s: float) -> DataRates | None:
+    """Return the same from the two parts of a playout that count, however long it is (CCZ-B1).
+
+    Args:
+        early_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet to :data:`BUFFERING_UNTIL_S`
+            at least, shape (n,).
+        late_bytes: IP bytes from :data:`STEADY_FROM_S` to the last media packet, which counts.
+        span_s: First to last media packet, s.
+    """
     if span_s < SHORTEST_PLAYOUT_S:
         return None
-    total = np.concatenate(([0.0], np.cumsum(size_bytes, dtype=np.float64)))
-    window, early = round(_WINDOW_S / MEASURE_BIN_S), round(_BUFFERING_UNTIL_S / MEASURE_BIN_S)
-    in_windows = total[window : early + 1] - total[: early + 1 - window]
-    late_bytes = float(total[-1] - total[round(_STEADY_FROM_S / MEASURE_BIN_S)])
+    window, early = round(_WINDOW_S / MEASURE_BIN_S), round(BUFFERING_UNTIL_S / MEASURE_BIN_S)
+    total = np.concatenate(([0.0], np.cumsum(early_bytes[:early], dtype=np.float64)))
+    in_windows = total[window:] - total[:-window]
     return DataRates(
         buffering_kbps=kbps_from_bytes(float(in_windows.max()), _WINDOW_S),
-        steady_kbps=kbps_from_bytes(late_bytes, span_s - _STEADY_FROM_S),
+        steady_kbps=kbps_from_bytes(late_bytes, span_s - STEADY_FROM_S),
     )
 
 

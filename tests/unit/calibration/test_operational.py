@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -57,6 +58,15 @@ def test_measures_of_ccz_b1_worked_by_hand(make_table: TableMaker) -> None:
     assert measures.ratio == pytest.approx(4, rel=0.01)
     assert measures.tcp_friendly_kbps is None
     assert set(measures.absent) == {"buffering_period_s", "playback_delay_s"}
+
+
+def test_measures_of_a_session_that_lasts_for_years_need_no_bins_of_years(make_table: TableMaker) -> None:
+    tracemalloc.start()
+    measures = measures_of(make_table(np.array([0, 0.1, 1e8, 2e8, 2e8 + 0.1])), phases_to(2e8 + 0.1))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert measures.steady_playout_rate_kbps == pytest.approx(3 * 8 / 2e8)
+    assert peak_bytes < 10_000_000
 
 
 def test_measures_are_absent_with_a_reason_for_media_shorter_than_110_s(make_table: TableMaker) -> None:

@@ -10,6 +10,7 @@ import pytest
 from trafficgen.flows import (
     adaptation_time_s,
     data_rates,
+    data_rates_of_parts,
     delivery,
     normalised_differences,
     scale_changes,
@@ -57,6 +58,12 @@ def test_short_playouts_have_neither_rate_and_silent_ends_no_ratio() -> None:
     silent = data_rates(np.concatenate((np.full(40, KBPS_40), np.zeros(200))), span_s=120.0)
     assert silent is not None
     assert silent.ratio is None
+
+
+def test_the_two_parts_of_a_playout_give_what_the_whole_gives() -> None:
+    size_bytes = two_rates(fast_from=30, fast_bins=25, bins=301)
+    parts = data_rates_of_parts(size_bytes[:160], late_bytes=float(size_bytes[200:].sum()), span_s=150.1)
+    assert parts == data_rates(size_bytes, span_s=150.1)
 
 
 def test_smoothness_leaves_out_pairs_with_an_empty_bin() -> None:
