@@ -36,8 +36,9 @@ from trafficgen.errors import (
 if TYPE_CHECKING:
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
+    from trafficgen.api.exporting import export
     from trafficgen.api.fitting import Fit, fit
-    from trafficgen.api.playing import export, generate
+    from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
     from trafficgen.api.reproducing import reproduce
@@ -71,7 +72,7 @@ _HOMES = {
     "SimulationResult": "trafficgen.simulation",
     "compare": "trafficgen.api.comparing",
     "exceeded_limits": "trafficgen.validation",
-    "export": "trafficgen.api.playing",
+    "export": "trafficgen.api.exporting",
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",
