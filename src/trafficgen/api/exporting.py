@@ -10,6 +10,7 @@ from trafficgen.catalogue import entry_names, load_model
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export import (
     TARGETS,
+    FormatWriter,
     ProjectionReport,
     Settings,
     SettingValue,
@@ -104,4 +105,8 @@ def _schedule_writer(
     if at != "sender" and not target.takes_view:
         raise ExportError(f"{target.name} holds both views; leave --at out")
     seen = seen_by(packets, at)
-    return lambda folder: target.write(seen, folder, settings)
+    write = target.write
+    if isinstance(write, FormatWriter):
+        stem = "packets" if flow is None else f"flow{flow}"
+        return lambda folder: write(seen, folder, settings, stem=stem)
+    return lambda folder: write(seen, folder, settings)

@@ -8,13 +8,14 @@ from trafficgen.export.parquet import write_parquet
 from trafficgen.export.pcap import write_pcap, write_pcapng
 from trafficgen.export.readme import readme_of
 from trafficgen.export.settings import Setting, Settings, SettingValue
-from trafficgen.export.targets import TARGETS, write_as
+from trafficgen.export.targets import TARGETS, FormatWriter, write_as
 from trafficgen.export.view import seen_by
 
 __all__ = [
     "FILE_FORMATS",
     "TARGETS",
     "FileFormat",
+    "FormatWriter",
     "ProjectionReport",
     "Setting",
     "SettingValue",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +47,31 @@ def write_as(
     return file_format.write(table, path, **options)
 
 
-def _of_format(file_format: FileFormat) -> Target:
-    def write(table: PacketTable, folder: Path, settings: Settings) -> Written:
-        snaplen_bytes = settings.whole(_SNAPLEN.name) if file_format.takes_snaplen else None
-        report = write_as(file_format, table, folder / f"packets{file_format.suffix}", snaplen_bytes=snaplen_bytes)
-        return Written(report, file_format.use.format(file=report.files[0]))
+@dataclass(frozen=True)
+class FormatWriter:
+    """Writer of a schedule as one file of a format.
 
+    Attributes:
+        file_format: The format.
+    """
+
+    file_format: FileFormat
+
+    def __call__(self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets") -> Written:
+        """Write ``stem`` with the ending of the format into ``folder``."""
+        known = self.file_format
+        snaplen_bytes = settings.whole(_SNAPLEN.name) if known.takes_snaplen else None
+        report = write_as(known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes)
+        return Written(report, known.use.format(file=report.files[0]))
+
+
+def _of_format(file_format: FileFormat) -> Target:
     summary = (file_format.write.__doc__ or "").partition("\n")[0].removeprefix("Write ").rstrip(".")
     return Target(
         name=file_format.name,
         summary=summary,
         versions="any tool that reads the format",
-        write=write,
+        write=FormatWriter(file_format),
         settings=(_SNAPLEN,) if file_format.takes_snaplen else (),
         takes_view=file_format.takes_view,
     )
