@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
+from trafficgen.export import ditg, mgen
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
@@ -77,5 +78,20 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
+_MGEN = Target(
+    name="mgen",
+    summary="MGEN scripts, one a flow and one for the receiving end",
+    versions="MGEN 5.02b",
+    write=mgen.write_mgen,
+    settings=mgen.SETTINGS,
+)
+_DITG = Target(
+    name="ditg",
+    summary="D-ITG scripts with files of gaps and sizes, one a flow",
+    versions="D-ITG 2.8.1",
+    write=ditg.write_ditg,
+    settings=ditg.SCHEDULE_SETTINGS,
+)
+
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in map(_of_format, FILE_FORMATS.values())}
+TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _MGEN, _DITG)}
