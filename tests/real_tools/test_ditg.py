@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import kstest, weibull_min
 from tests.real_tools.loopback import Sent, captured, compared, need, running, sent_of
+from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
+from trafficgen.models import Law, RenewalProcess
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -52,3 +55,27 @@ def test_flows_start_one_after_the_other_as_they_did(table: PacketTable, tmp_pat
     first_gaps = [float((folder / f"flow{k}.idt").read_text().split()[0]) for k in (0, 1)]
     assert first_gaps[0] - first_gaps[1] == pytest.approx(1000 * wait_s, abs=1)
     assert sent.packets_ratio == 1
+
+
+def test_laws_are_drawn_as_the_export_says(tmp_path: Path) -> None:
+    need("ITGSend", "ITGRecv", "tcpdump")
+    gap = Law(unit="s", family="weibull_min", params={"c": 2.0, "loc": 0.0, "scale": 0.006}, observations=1)
+    size = Law(unit="bytes", family="weibull_min", params={"c": 1.5, "loc": 28.0, "scale": 200.0}, observations=1)
+    process = RenewalProcess(gap_s=gap, packet_bytes=size)
+    model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
+    folder = tmp_path / "out"
+    report = trafficgen.export(model, to="ditg", directory=folder, settings={"first_port": 10021})
+    assert max(report.distances.values()) < 0.03
+    with (
+        running(["ITGRecv"], cwd=folder, ready_s=0.5),
+        captured(folder / "sent.pcap", "udp dst port 10021"),
+    ):
+        subprocess.run(["sh", "run.sh"], cwd=folder, check=True, capture_output=True, timeout=60)
+    found = trafficgen.read_packets(folder / "sent.pcap")
+    payload_bytes = np.clip(found.payload_bytes.astype(np.float64), 16, None)
+    assert len(found) > 1000
+    # A 99.9% bound, and what rounding sizes and waking up late may add.
+    bound = 1.95 / np.sqrt(len(found)) + 0.03
+    assert kstest(payload_bytes, weibull_min(1.5, scale=200).cdf).statistic < bound
+    gap_s = np.diff(s_from_ns(found.time_ns))
+    assert kstest(gap_s, weibull_min(2.0, scale=0.006).cdf).statistic < bound + 0.05

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import ditg, mgen
+from trafficgen.export import ditg, ditg_model, mgen, mgen_model
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
@@ -83,14 +83,16 @@ _MGEN = Target(
     summary="MGEN scripts, one a flow and one for the receiving end",
     versions="MGEN 5.02b",
     write=mgen.write_mgen,
-    settings=mgen.SETTINGS,
+    write_model=mgen_model.write_mgen_model,
+    settings=(*mgen.SETTINGS, *mgen_model.MODEL_SETTINGS),
 )
 _DITG = Target(
     name="ditg",
     summary="D-ITG scripts with files of gaps and sizes, one a flow",
     versions="D-ITG 2.8.1",
     write=ditg.write_ditg,
-    settings=ditg.SCHEDULE_SETTINGS,
+    write_model=ditg_model.write_ditg_model,
+    settings=(*ditg.SCHEDULE_SETTINGS, *ditg_model.MODEL_SETTINGS),
 )
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
