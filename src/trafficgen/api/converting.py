@@ -18,6 +18,7 @@ from trafficgen.capture.traces import (
     SizeKind,
     SizeUnit,
     TraceOptions,
+    is_text,
     read_trace,
 )
 from trafficgen.errors import SettingError
@@ -144,6 +145,8 @@ def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrac
     table_file = Path(name).suffix.lower() in (PARQUET_ENDING, ".csv")
     if name != STANDARD_INPUT and is_trace(name) and not (table_file and holds_packet_table(name)):
         return read_trace(name)
+    if not table_file and is_text(name):
+        return read_trace(name)  # its error names the formats, that of a capture would not
     table = read_packets(name)
     return ReadTrace(table=table, format="packet-table" if table_file else "capture", records=len(table))
 

@@ -29,7 +29,8 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
 
     A file whose first line is one whole number is a delivery trace: at each of these milliseconds 1504 bytes may leave,
     and all repeats after the last. One that begins with a bracket is JSON (see ``json_traces``). Everything else is
-    CSV: a header with ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or ``rate_bps``, ``rate_kbps``, ``rate_Mbps``; the last rate stays unless ``period_s`` repeats all.
+    CSV: a header with ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or ``rate_bps``, ``rate_kbps``,
+    ``rate_Mbps``; the last rate stays unless ``period_s`` repeats all.
 
     Args:
         file: Name of the file.

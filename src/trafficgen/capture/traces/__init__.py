@@ -11,6 +11,7 @@ from trafficgen.capture.traces.base import (
 )
 from trafficgen.capture.traces.formats import FORMATS, OPTIONS, read_trace, recognised_format
 from trafficgen.capture.traces.packet_lists import PARQUET_ENDING, is_parquet_list
+from trafficgen.capture.traces.text import is_text
 
 __all__ = [
     "FORMATS",
@@ -24,6 +25,7 @@ __all__ = [
     "TraceFormat",
     "TraceOptions",
     "is_parquet_list",
+    "is_text",
     "read_trace",
     "recognised_format",
 ]

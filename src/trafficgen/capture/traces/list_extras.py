@@ -57,11 +57,11 @@ def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
 
 def _unsigned(texts: pa.Array, bits: int) -> tuple[IntArray, BoolArray]:
     """Return decimal or hexadecimal (0x...) numbers of some bits, and which could be read, shape (n,) each."""
-    encoded = texts.dictionary_encode()
-    if len(encoded.dictionary) * 10 > len(texts):  # many values: counters, which nobody prints in hexadecimal
+    if not pc.any(pc.match_substring_regex(texts, "^0[xX]")).as_py():
         found = pc.extract_regex(texts, r"^(?P<number>[0-9]{1,12})$")
-        values = integers(pc.fill_null(found.field("number"), str(1 << bits)))
+        values = integers(pc.fill_null(pc.struct_field(found, "number"), str(1 << bits)))
     else:
+        encoded = texts.dictionary_encode()
         numbers = [_number(text, 1 << bits) for text in encoded.dictionary.to_pylist()]
         values = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
     known = values < 1 << bits

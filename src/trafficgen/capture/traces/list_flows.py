@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.traces.base import Notes
+from trafficgen.capture.traces.packetising import numbered
 from trafficgen.capture.traces.tables import Ends, ip_version, made_ends
 from trafficgen.errors import PacketTableError
 from trafficgen.units import BoolArray, IntArray
@@ -39,13 +40,11 @@ class ListFlows:
         flow: Row of ``ends``, shape (n,).
         ends: Ends of each flow.
         to_client: Direction, shape (n,).
-        usable: Which rows have usable addresses and ports, shape (n,).
     """
 
     flow: IntArray
     ends: tuple[Ends, ...]
     to_client: BoolArray
-    usable: BoolArray
 
 
 def list_flows(name: str, texts: Texts, size_bytes: IntArray, notes: Notes) -> ListFlows:
@@ -71,7 +70,7 @@ def list_flows(name: str, texts: Texts, size_bytes: IntArray, notes: Notes) -> L
     if direction is None:
         notes.assumptions.append("the list has no addresses or directions: all packets go to the client")
         direction = np.ones(count, dtype=np.bool_)
-    return ListFlows(codes, tuple(ends), direction, np.ones(count, dtype=np.bool_))
+    return ListFlows(codes, tuple(ends), direction)
 
 
 def _of_addresses(
@@ -79,41 +78,44 @@ def _of_addresses(
 ) -> ListFlows:
     source, destination = texts["source"], texts["destination"]
     ports = [_ports(texts, "source_port", len(source)), _ports(texts, "destination_port", len(source))]
-    usable = np.asarray(ports[0] <= _HIGHEST_PORT) & (ports[1] <= _HIGHEST_PORT)
     codes, addresses = _encoded(pa.concat_arrays([source, destination]))
-    version = np.array([ip_version(address) or 0 for address in addresses], dtype=np.int64)
     from_code, to_code = codes[: len(source)], codes[len(source) :]
-    usable &= (version[from_code] == version[to_code]) & (version[from_code] > 0)
     # Both directions of a 5-tuple have one key: the lower end stands first.
     from_end, to_end = from_code * (1 << 17) + ports[0], to_code * (1 << 17) + ports[1]
     forward = from_end <= to_end
     low, high = np.where(forward, from_end, to_end), np.where(forward, to_end, from_end)
     protocol_codes, protocols = _encoded(protocol)
     flow_codes = _encoded(texts["flow"])[0] if "flow" in texts else np.zeros(len(low), dtype=np.int64)
-    _, first, inverse = np.unique(
-        np.stack([low, high, protocol_codes, flow_codes]), axis=1, return_index=True, return_inverse=True
-    )
-    inverse = inverse.reshape(-1)
-    order = np.argsort(first, kind="stable")
-    rank = np.argsort(order, kind="stable")
-    flow = rank[inverse].astype(np.int64)
-    ahead = np.bincount(flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(order))
+    flow, first = numbered(low, high, protocol_codes, flow_codes)
+    ahead = np.bincount(flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(first))
     if direction is None:
         low_serves = ahead > 0
         tied = ahead == 0
-        low_serves[tied] = forward[first[order]][tied]
+        low_serves[tied] = forward[first][tied]
         to_client = forward == low_serves[flow]
         notes.assumptions.append("the server of a flow is the end that sends more bytes")
     else:
         to_client = direction
-        low_serves = (forward == direction)[first[order]]
+        low_serves = (forward == direction)[first]
     ends = []
-    for row, serves in zip(first[order].tolist(), low_serves.tolist(), strict=True):
+    for row, serves in zip(first.tolist(), low_serves.tolist(), strict=True):
         pair = (int(low[row]), int(high[row])) if serves else (int(high[row]), int(low[row]))
         (server, server_port), (client, client_port) = (divmod(end, 1 << 17) for end in pair)
         kind = protocols[int(protocol_codes[row])]
         ends.append(Ends(kind, addresses[server], server_port, addresses[client], client_port))
-    return ListFlows(flow, tuple(ends), to_client, usable)
+    return ListFlows(flow, tuple(ends), to_client)
+
+
+def has_ends(texts: Texts, count: int) -> BoolArray:
+    """Return which rows have addresses of one IP version and ports in range, where the list has addresses at all."""
+    if "source" not in texts or "destination" not in texts:
+        return np.ones(count, dtype=np.bool_)
+    codes, addresses = _encoded(pa.concat_arrays([texts["source"], texts["destination"]]))
+    version = np.array([ip_version(address) or 0 for address in addresses], dtype=np.int64)[codes]
+    usable = (version[:count] == version[count:]) & (version[:count] > 0)
+    for role in ("source_port", "destination_port"):
+        usable &= _ports(texts, role, count) <= _HIGHEST_PORT
+    return np.asarray(usable, dtype=np.bool_)
 
 
 def _ports(texts: Texts, role: str, count: int) -> IntArray:
@@ -124,7 +126,7 @@ def _ports(texts: Texts, role: str, count: int) -> IntArray:
             continue
         given = np.asarray(pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
         found = pc.extract_regex(texts[name], r"^(?P<port>[0-9]{1,5})(?:\.0*)?$")
-        numbers = pc.cast(pc.fill_null(found.field("port"), str(_HIGHEST_PORT + 1)), pa.int64())
+        numbers = pc.cast(pc.fill_null(pc.struct_field(found, "port"), str(_HIGHEST_PORT + 1)), pa.int64())
         result[given] = np.minimum(numbers.to_numpy(zero_copy_only=False), _HIGHEST_PORT + 1)[given]
     return result
 

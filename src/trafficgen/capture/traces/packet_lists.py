@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,10 +25,10 @@ from trafficgen.capture.traces.base import (
 )
 from trafficgen.capture.traces.column_names import ListColumns, list_columns
 from trafficgen.capture.traces.list_extras import arrivals, rtp_columns
-from trafficgen.capture.traces.list_flows import Texts, list_flows
+from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
 from trafficgen.capture.traces.reading import Unread, read_result
 from trafficgen.capture.traces.tables import Columns, payload_of_ip
-from trafficgen.capture.traces.text import TextFile, scaled_decimals
+from trafficgen.capture.traces.text import IGNORED, TextFile, matches, scaled_decimals
 from trafficgen.errors import PacketTableError
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
 
@@ -38,6 +39,7 @@ _REMEDY = (
 )
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"
+_IGNORED_LINE = re.compile(IGNORED)
 _SECONDS_DIGITS = 9
 #: Times without a unit in their name: from this size on they can only be ns, us, ms since 1970.
 _EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))
@@ -81,12 +83,20 @@ def _rows(
 
     def met(row: csv.InvalidRow) -> str:
         left_out.append(row.number - 1)
-        bad[first - 1 + row.number - 1] = bool(row.text.strip())
+        bad[first - 1 + row.number - 1] |= not _IGNORED_LINE.match(row.text)
         return "skip"
 
+    # A quote that is never closed would swallow all lines behind it: such lines are left out alone.
+    texts = pa.array(lines, pa.string())
+    odd = np.asarray(pc.bit_wise_and(pc.count_substring(texts, '"'), 1).to_numpy(zero_copy_only=False)) == 1
+    if odd.any():
+        bad[first - 1 : first - 1 + len(lines)] = odd
+        lines = pc.if_else(pa.array(odd), "", texts).to_pylist()
     # Numbered columns: a name that stands twice is no reason to refuse a list.
     labels = [str(number) for number in range(len(names))]
     content = "\n".join(lines).encode(errors="replace")
+    if not content.strip():
+        raise PacketTableError(file=file.name, problem="has no rows under its header", remedy=_REMEDY)
     try:
         table = csv.read_csv(
             io.BytesIO(content),
@@ -102,7 +112,9 @@ def _rows(
         problem = f"cannot be read as a list ({str(error).splitlines()[0]})"
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY) from error
     numbers = np.arange(table.num_rows + len(left_out))
-    numbers = np.setdiff1d(numbers, np.array(left_out, dtype=np.int64)) + first
+    numbers = np.setdiff1d(numbers, np.array(left_out, dtype=np.int64))
+    filled = ~matches(pa.array(lines, pa.string()), IGNORED)[numbers]
+    table, numbers = table.filter(pa.array(filled)), numbers[filled] + first
     columns = {name: table.column(label) for label, name in zip(labels, names, strict=True)}
     return pa.table(columns), numbers, Unread(bad)
 
@@ -167,25 +179,23 @@ def _read(
         problem = f"line {row}: {shown!r} is no time and size, and none of the rows after it has them"
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY)
     unread.bad[numbers[~usable] - 1] = True
-    rows = pa.array(usable)
-    others = {role: texts[name].filter(rows) for role, name in wanted.others.items()}
-    columns, not_ip = _columns(
+    texts = _one_address({role: texts[name] for role, name in wanted.others.items()})
+    with_ends = has_ends(texts, len(usable)) & usable
+    if away := int((usable & ~with_ends).sum()):
+        if not with_ends.any():
+            problem = "no row has two IP addresses and ports from 0 to 65535"
+            raise PacketTableError(file=file.name, problem=problem, remedy="leave the columns of addresses out")
+        first = int(numbers[np.argmax(usable & ~with_ends)])
+        notes.doubts.append(f"{counted(away, 'row')} without IP addresses left out (the first is line {first})")
+    rows = pa.array(with_ends)
+    columns = _columns(
         file,
-        time_ns[usable],
-        {kind: values[usable] for kind, values in sizes.items()},
-        _one_address(others),
+        time_ns[with_ends],
+        {kind: values[with_ends] for kind, values in sizes.items()},
+        {role: values.filter(rows) for role, values in texts.items()},
         notes,
         arrival_name=wanted.others.get("arrival"),
     )
-    if not_ip.any():
-        if not_ip.all():
-            problem = "no row has two IP addresses and ports from 0 to 65535"
-            raise PacketTableError(file=file.name, problem=problem, remedy="leave the columns of addresses out")
-        which = int(numbers[usable][np.argmax(not_ip)])
-        notes.doubts.append(
-            f"{counted(int(not_ip.sum()), 'row')} without IP addresses left out (the first is line {which})"
-        )
-        columns = columns.take(~not_ip)
     if wanted.unused:
         notes.assumptions.append(f"columns that are not used: {', '.join(wanted.unused)}")
     return read_result(file, columns, format_name="packet-list", records=int(usable.sum()), unread=unread, notes=notes)
@@ -275,8 +285,8 @@ def _columns(
     notes: Notes,
     *,
     arrival_name: str | None,
-) -> tuple[Columns, BoolArray]:
-    """Return the packets, and which of them have no usable addresses, shape (n,)."""
+) -> Columns:
+    """Return the packets."""
     flows = list_flows(file.name, others, next(iter(sizes.values())), notes)
     header = np.array([ends.header_bytes for ends in flows.ends], dtype=np.int64)[flows.flow]
     if "ip" in sizes:
@@ -292,7 +302,7 @@ def _columns(
     if small:
         notes.doubts.append(f"{counted(small, 'packet')} shorter than its IP and transport headers; the payload is 0")
     arrival_ns, arrived = arrivals(others, name=arrival_name, notes=notes)
-    columns = Columns(
+    return Columns(
         time_ns=time_ns,
         ip_bytes=ip_bytes,
         payload_bytes=payload_bytes,
@@ -304,7 +314,6 @@ def _columns(
         arrived=arrived,
         optional=rtp_columns(others),
     )
-    return columns, ~flows.usable
 
 
 PACKET_LIST = TraceFormat(

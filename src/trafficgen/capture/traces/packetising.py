@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,9 +126,23 @@ def _rtp_columns(
     }
 
 
-def numbered(values: Sequence[int] | IntArray) -> tuple[IntArray, int]:
-    """Return numbers from 0 in order of first appearance for any ids, shape (n,), and how many there are."""
-    ids = np.asarray(values, dtype=np.int64)
-    unique, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first, kind="stable"), kind="stable")
-    return order[inverse].astype(np.int64), len(unique)
+def numbered(*ids: IntArray) -> tuple[IntArray, IntArray]:
+    """Return numbers from 0, in order of first appearance, for whole numbers from 0 on or combinations of such.
+
+    Args:
+        ids: Arrays of shape (n,); their combination in a row is what is numbered.
+
+    Returns:
+        The numbers, shape (n,), and the row at which each first appears, shape (how many there are,).
+    """
+    numbers = np.zeros(len(ids[0]), dtype=np.int64)
+    first = np.zeros(0, dtype=np.int64)
+    for values in ids:
+        # Both factors are below the number of rows, so that the product stays within 64 bits.
+        values_numbered = np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        key = numbers * (int(values_numbered.max(initial=0)) + 1) + values_numbered
+        _, found, inverse = np.unique(key, return_index=True, return_inverse=True)
+        order = np.argsort(found, kind="stable")
+        numbers = np.argsort(order, kind="stable")[inverse.reshape(-1)].astype(np.int64)
+        first = found[order].astype(np.int64)
+    return numbers, first

@@ -14,7 +14,7 @@ from trafficgen.capture.traces.text import IGNORED, Matches, TextFile, matches, 
 from trafficgen.units import BoolArray
 
 #: Share of the first lines that must look like a format.
-_ENOUGH = 0.8
+_ENOUGH = 0.6
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Unread:
 
 
 def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
-    """Return a test whether at least four fifths of some lines match a pattern."""
+    """Return a test whether at least three fifths of some lines match a pattern."""
     compiled = re.compile(pattern)
 
     def looks_like(lines: Sequence[str]) -> bool:

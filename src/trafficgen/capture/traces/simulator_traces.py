@@ -39,7 +39,7 @@ def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
     time_ns, _ = scaled_decimals(found.groups["time"], 6)
     is_b = matches(found.groups["type"], "B")
     if is_b.any():
-        notes.assumptions.append(f"{counted(int(is_b.sum()), 'B frame')} go with the frame before, as ns-3 sends them")
+        notes.assumptions.append(f"B frames ({int(is_b.sum()):,}) go with the frame before them, as ns-3 sends them")
     time_ns = _with_frame_before(time_ns, is_b)
     if steps := int((np.diff(time_ns) < 0).sum()):
         notes.doubts.append(

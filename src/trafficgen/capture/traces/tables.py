@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -108,24 +107,6 @@ class Columns:
     arrived: BoolArray | None = None
     optional: dict[str, pa.Array] | None = None
 
-    def take(self, rows: BoolArray) -> Columns:
-        """Return the packets where ``rows``, shape (n,), is true."""
-        parts: dict[str, Any] = {
-            name: None if (values := getattr(self, name)) is None else values[rows]
-            for name in (
-                "time_ns",
-                "ip_bytes",
-                "payload_bytes",
-                "flow",
-                "frame_bytes",
-                "to_client",
-                "arrival_ns",
-                "arrived",
-            )
-        }
-        optional = None if self.optional is None else {n: v.filter(pa.array(rows)) for n, v in self.optional.items()}
-        return replace(self, optional=optional, **parts)
-
 
 def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of_day: bool = False) -> PacketTable:
     """Return the packet table of a trace, in order of time.
@@ -137,6 +118,7 @@ def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of
         PacketTableError: If times lie further apart than the table can say.
     """
     name = file if isinstance(file, str) else file.name
+    used, flow = np.unique(columns.flow, return_inverse=True)
     origin_ns, shift_ns = _origin(columns.time_ns, of_day=of_day)
     time_ns = columns.time_ns - shift_ns
     if len(time_ns) and not 0 <= int(time_ns.max()) - int(time_ns.min()) < np.iinfo(np.int64).max // 4:
@@ -147,7 +129,7 @@ def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of
     to_client = np.ones(count, dtype=np.bool_) if columns.to_client is None else columns.to_client
     values: dict[str, pa.Array] = {
         "time_ns": pa.array(time_ns),
-        "flow": pa.array(columns.flow.astype(np.uint32)),
+        "flow": pa.array(flow.reshape(-1).astype(np.uint32)),
         "to_client": pa.array(to_client),
         "frame_bytes": pa.array(frame_bytes.astype(np.uint32)),
         "ip_bytes": pa.array(columns.ip_bytes.astype(np.uint32)),
@@ -161,7 +143,9 @@ def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in names])
     table = PacketTable(
         packets=pa.table([values[name] for name in names], schema=schema),
-        flows=pa.Table.from_pylist([_flow_row(number, ends) for number, ends in enumerate(columns.ends)], FLOW_SCHEMA),
+        flows=pa.Table.from_pylist(
+            [_flow_row(row, columns.ends[number]) for row, number in enumerate(used.tolist())], FLOW_SCHEMA
+        ),
         origin_ns=origin_ns,
         notes={"files": [name], "trace_format": format_name},
     ).sorted_by_time()

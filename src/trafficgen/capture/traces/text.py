@@ -89,6 +89,14 @@ def text_beginning(name: str) -> TextFile | None:
     return TextFile(name, beginning.text, more=len(content) == _SNIFFED_BYTES)
 
 
+def is_text(name: str) -> bool:
+    """Return whether a regular file begins as text does."""
+    if name == STANDARD_INPUT or not Path(name).is_file():
+        return False
+    beginning = text_beginning(name)
+    return beginning is not None and "\ufffd" not in beginning.text[:-1]
+
+
 def _content(name: str, most_bytes: int) -> bytes:
     try:
         if name == STANDARD_INPUT:
@@ -173,17 +181,17 @@ def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]
     (n,) and (n,). What is no number is 0.
     """
     found = pc.extract_regex(values, _DECIMAL)
-    whole, part = (pc.fill_null(found.field(name), "") for name in ("whole", "part"))
+    whole, part = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part"))
     known = _mask(
         pc.and_(pc.is_valid(found), pc.greater(pc.binary_length(pc.binary_join_element_wise(whole, part, "")), 0))
     )
-    exact = known & _mask(pc.equal(pc.fill_null(found.field("exponent"), ""), ""))
+    exact = known & _mask(pc.equal(pc.fill_null(pc.struct_field(found, "exponent"), ""), ""))
     approximate = _floats(values, known) * 10.0**digits
     known &= np.abs(approximate) < _LARGEST_EXACT
     exact &= known
     result = np.zeros(len(values), dtype=np.int64)
     rows = pa.array(exact)
-    whole, part, sign = whole.filter(rows), part.filter(rows), found.field("sign").filter(rows)
+    whole, part, sign = whole.filter(rows), part.filter(rows), pc.struct_field(found, "sign").filter(rows)
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(part, digits + 1, "0"), 0, digits + 1)
     scaled = integers(pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), ""))
     scaled += _mask(pc.greater_equal(pc.utf8_slice_codeunits(padded, digits, digits + 1), "5"))
@@ -210,7 +218,7 @@ def clock_ns(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
     Times of day go on over midnight: a step of more than half a day back is the next day. Shapes (n,) and (n,).
     """
     found = pc.extract_regex(values, _CLOCK)
-    parts = {name: pc.fill_null(found.field(name), "") for name in ("hours", "minutes", "seconds")}
+    parts = {name: pc.fill_null(pc.struct_field(found, name), "") for name in ("hours", "minutes", "seconds")}
     seconds_ns, known = scaled_decimals(parts["seconds"], 9)
     with_hours = _mask(pc.not_equal(parts["hours"], ""))
     minutes = sum(
