@@ -12,6 +12,8 @@ import typer
 
 import trafficgen
 from trafficgen import errors
+from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
+from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
 from trafficgen.cli.app import app
 from trafficgen.export import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
@@ -93,7 +95,7 @@ def _option_row(option: Any) -> tuple[str, ...]:
 def _default(option: Any) -> str:
     if option.required:
         return "required"
-    if option.is_flag:
+    if option.is_flag and option.default is not None:
         both = option.secondary_opts
         return f"`{(option.opts if option.default else both)[0]}`" if both else "off"
     return "" if option.default is None else f"`{option.default}`"
@@ -276,6 +278,21 @@ def targets_page() -> str:
     )
 
 
+def trace_formats_page() -> str:
+    """Return the page of formats of traces that are read."""
+    rows: Rows = [
+        (f"`{its.name}`", its.description, ", ".join(f"`{TRACE_OPTIONS[field]}`" for field in its.takes) or "none")
+        for its in TRACE_FORMATS.values()
+    ]
+    return page(
+        "Trace formats",
+        "`trafficgen convert TRACE -o OUT` reads these; `--from FORMAT` names one, otherwise the content tells. "
+        "`inspect`, `fit`, `compare` and `export` take a trace that is recognised and needs no options. "
+        "[How to bring other traces](../how-to/bring-other-traces.md) has examples.",
+        table(("format", "what is in the file", "options"), rows),
+    )
+
+
 def python_page() -> str:
     """Return the page of the public Python names."""
     sections = [part for name in trafficgen.__all__ if not name.startswith("__") for part in _python_parts(name)]
@@ -378,6 +395,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "catalogue.md": catalogue_page,
     "packet-table.md": packet_table_page,
     "export-targets.md": targets_page,
+    "trace-formats.md": trace_formats_page,
     "errors.md": errors_page,
     "python.md": python_page,
 }
