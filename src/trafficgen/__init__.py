@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
+    from trafficgen.api.exporting import export
     from trafficgen.api.fitting import Fit, fit
-    from trafficgen.api.playing import export, generate
+    from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
     from trafficgen.api.reproducing import reproduce
@@ -74,7 +75,7 @@ _HOMES = {
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
-    "export": "trafficgen.api.playing",
+    "export": "trafficgen.api.exporting",
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",

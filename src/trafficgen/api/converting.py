@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.api.reading import STANDARD_INPUT, is_trace, read_packets
-from trafficgen.api.writing import target_of, write_to
+from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.traces import (
     OPTIONS,
@@ -22,7 +22,7 @@ from trafficgen.capture.traces import (
     read_trace,
 )
 from trafficgen.errors import SettingError
-from trafficgen.export import ProjectionReport, View
+from trafficgen.export import ProjectionReport, View, write_as
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -117,14 +117,14 @@ def convert(
     Warns:
         CaptureWarning: For each doubt, such as lines that could not be read.
     """
-    target = None if out is None else target_of(out)
+    file_format = None if out is None else format_of(out)
     options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp)
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
     report = None
-    if target is not None and out is not None:
-        report = write_to(read.table, target, Path(out), at=at, snaplen_bytes=None)
+    if file_format is not None and out is not None:
+        report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
     return Conversion(
         file=name,
         format=read.format,

@@ -41,16 +41,18 @@ Settings = Annotated[
 
 
 def settings_of(given: list[str] | None) -> dict[str, str]:
-    """Return the settings of ``--set``; of a key that comes twice the last one counts.
+    """Return the settings of ``--set``.
 
     Raises:
-        typer.BadParameter: If one is no ``KEY=VALUE``.
+        typer.BadParameter: If one is no ``KEY=VALUE``, or a key comes twice.
     """
     settings = {}
     for text in given or []:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise typer.BadParameter(f"{text!r} is no KEY=VALUE", param_hint="--set")
+        if key in settings:
+            raise typer.BadParameter(f"{key} is set twice", param_hint="--set")
         settings[key] = value
     return settings
 
