@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trafficgen.capture.traces.base import Notes, counted
+from trafficgen.capture.traces.packetising import numbered
 from trafficgen.capture.traces.tables import FULL_IP_BYTES, Columns, Ends, ip_header_bytes, ip_version
 from trafficgen.units import BoolArray, IntArray, s_from_ns
-
-_HIGHEST_SEQUENCE_BITS = 33
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class LogRecords:
 
     Attributes:
         flow: Row of ``ends``.
-        sequence: Number of the packet in its flow, below 2^33.
+        sequence: Number of the packet in its flow, from 0 or 1 on.
         sent_ns: When it was sent, ns.
         size_bytes: Its transport payload, bytes.
         arrival_ns: When it arrived, ns; 0 where ``arrived`` is false.
@@ -49,7 +48,8 @@ def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
 
     What no line of the sender tells, because only the receiver's log is there, is counted by the gaps in the numbers.
     """
-    key = (records.flow << _HIGHEST_SEQUENCE_BITS) | records.sequence
+    run = _runs(records)
+    key, _ = numbered(run, records.sequence)
     late = np.where(records.arrived, records.arrival_ns, np.iinfo(np.int64).max)
     order = np.lexsort((late, key))
     keys, first, inverse = np.unique(key[order], return_index=True, return_inverse=True)
@@ -60,20 +60,34 @@ def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
     repeated = int(np.maximum(arrivals - 1, 0).sum() + np.maximum(sends - 1, 0).sum())
     if repeated:
         notes.doubts.append(f"{counted(repeated, 'line')} for a packet that had one already; the first counts")
-    result = records.take(order[first])
-    result = result.take(np.argsort(order[first], kind="stable"))
-    _tell_losses(result, with_sender=bool(sent.any()), notes=notes)
+    kept = np.sort(order[first])
+    result = records.take(kept)
+    _tell_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
     return result
 
 
-def _tell_losses(records: LogRecords, *, with_sender: bool, notes: Notes) -> None:
+def _runs(records: LogRecords) -> IntArray:
+    """Return the run of numbers that each line belongs to, shape (n,).
+
+    A flow that stops and starts again counts from the beginning: its number falls while the time of sending rises.
+    """
+    order = np.lexsort((records.sequence, records.sent_ns, records.flow))
+    flow, sequence = records.flow[order], records.sequence[order]
+    is_first = np.ones(len(records), dtype=np.bool_)
+    is_first[1:] = (flow[1:] != flow[:-1]) | (sequence[1:] < sequence[:-1])
+    run = np.zeros(len(records), dtype=np.int64)
+    run[order] = np.cumsum(is_first)
+    return run
+
+
+def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
     if with_sender:
         if records.arrived.any() and (lost := int((~records.arrived).sum())):
             notes.assumptions.append(f"{counted(lost, 'packet')} without a line of the receiver: lost")
         return
     missing = 0
-    for flow in np.unique(records.flow):
-        numbers = records.sequence[records.flow == flow]
+    for number in np.unique(run):
+        numbers = records.sequence[run == number]
         missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
     if missing:
         notes.doubts.append(

@@ -134,12 +134,13 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
                 raise PacketTableError(file=name, problem=problem, remedy=_REMEDY)
             table = parquet.read(columns=[column for column in names if column not in wanted.unused])
             texts = {column: _as_text(table.column(column)) for column in table.column_names}
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, KeyError, pa.ArrowException) as error:
         problem = f"cannot be read ({str(error).splitlines()[0]})"
         raise PacketTableError(file=name, problem=problem, remedy="give a Parquet file of packets") from error
     numbers = np.arange(1, table.num_rows + 1)
     unread = Unread(np.zeros(table.num_rows + 1, dtype=np.bool_))
-    return _read(TextFile(name, ""), pa.table(texts), wanted, options, numbers=numbers, unread=unread)
+    file = TextFile(name, "")
+    return _read(file, pa.table(texts), wanted, options, numbers=numbers, unread=unread, noun="row")
 
 
 def is_parquet_list(name: str) -> bool:
@@ -163,7 +164,14 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read(
-    file: TextFile, table: pa.Table, wanted: ListColumns, options: TraceOptions, *, numbers: IntArray, unread: Unread
+    file: TextFile,
+    table: pa.Table,
+    wanted: ListColumns,
+    options: TraceOptions,
+    *,
+    numbers: IntArray,
+    unread: Unread,
+    noun: str = "line",
 ) -> ReadTrace:
     notes = Notes()
     texts = {name: pc.utf8_trim_whitespace(table.column(name)).combine_chunks() for name in table.column_names}
@@ -176,7 +184,7 @@ def _read(
     if not usable.any():
         row = int(numbers[0])
         shown = ", ".join(texts[name][0].as_py()[:20] for name in (wanted.time, *_size_names(wanted)))
-        problem = f"line {row}: {shown!r} is no time and size, and none of the rows after it has them"
+        problem = f"{noun} {row}: {shown!r} is no time and size, and none of the rows after it has them"
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY)
     unread.bad[numbers[~usable] - 1] = True
     texts = _one_address({role: texts[name] for role, name in wanted.others.items()})
@@ -186,7 +194,7 @@ def _read(
             problem = "no row has two IP addresses and ports from 0 to 65535"
             raise PacketTableError(file=file.name, problem=problem, remedy="leave the columns of addresses out")
         first = int(numbers[np.argmax(usable & ~with_ends)])
-        notes.doubts.append(f"{counted(away, 'row')} without IP addresses left out (the first is line {first})")
+        notes.doubts.append(f"{counted(away, 'row')} without IP addresses left out (the first is {noun} {first})")
     rows = pa.array(with_ends)
     columns = _columns(
         file,
@@ -196,9 +204,14 @@ def _read(
         notes,
         arrival_name=wanted.others.get("arrival"),
     )
+    if steps := int((np.diff(columns.time_ns) < 0).sum()):
+        notes.doubts.append(f"the time goes back {counted(steps, 'time')}; packets were sorted")
     if wanted.unused:
         notes.assumptions.append(f"columns that are not used: {', '.join(wanted.unused)}")
-    return read_result(file, columns, format_name="packet-list", records=int(usable.sum()), unread=unread, notes=notes)
+    records = int(usable.sum())
+    return read_result(
+        file, columns, format_name=PACKET_LIST.name, records=records, unread=unread, notes=notes, noun=noun
+    )
 
 
 def _size_names(wanted: ListColumns) -> tuple[str, ...]:

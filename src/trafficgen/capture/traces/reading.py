@@ -91,11 +91,12 @@ def read_result(
     unread: Unread,
     notes: Notes,
     of_day: bool = False,
+    noun: str = "line",
 ) -> ReadTrace:
     """Return what was read from a trace's lines, with a doubt about the lines that could not be."""
     if unread.count:
-        lines = "1 line was" if unread.count == 1 else f"{unread.count:,} lines were"
-        notes.doubts.insert(0, f"{lines} not understood (the first is line {unread.first}); {records:,} were read")
+        lines = f"1 {noun} was" if unread.count == 1 else f"{unread.count:,} {noun}s were"
+        notes.doubts.insert(0, f"{lines} not understood (the first is {noun} {unread.first}); {records:,} were read")
     return ReadTrace(
         table=packet_table(file, columns, format_name=format_name, of_day=of_day),
         format=format_name,

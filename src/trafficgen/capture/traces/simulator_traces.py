@@ -18,6 +18,8 @@ _NETPERFMETER = rf"^\s*(?P<delay>{_DECIMAL})\s+(?P<size>[0-9]{{1,10}})(?:\s+(?P<
 _NETPERFMETER_SEEN = r"^\s*(?:[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?|0)\s+[0-9]{1,10}(?:\s+[0-9]{1,9})?\s*(?:#.*)?$"
 _VR_APP = rf"^\s*(?P<size>[0-9]{{1,10}})\s*,\s*(?P<gap>{_DECIMAL})\s*$"
 #: Times in a table stay well inside 64 bits: 73 years.
+#: So many delays that only grow are more likely times.
+_ENOUGH_TO_TELL = 3
 _LONGEST_NS = float(1 << 61)
 
 
@@ -78,7 +80,13 @@ def read_netperfmeter(file: TextFile, options: TraceOptions) -> ReadTrace:
     found, unread = understood(file, _NETPERFMETER, what=what, remedy=remedy)
     delay_ns, known = scaled_decimals(found.groups["delay"], 9)
     found = without(found, unread, ~known, file, what=what, remedy=remedy)
-    time_ns = _summed(file, np.concatenate([[0], delay_ns[known][1:]]))
+    delay_ns = delay_ns[known]
+    if len(delay_ns) >= _ENOUGH_TO_TELL and bool((np.diff(delay_ns) >= 0).all()) and delay_ns[-1] > delay_ns[1]:
+        notes.doubts.append(
+            "the first column only grows, as times do; it was read as the delay before each frame. If it is a time, make "
+            "it a CSV with the header time_s,ip_bytes"
+        )
+    time_ns = _summed(file, np.concatenate([[0], delay_ns[1:]]))
     stream, _ = numbered(found.integers("stream"))
     columns = packets_of(file.name, Frames(time_ns, found.integers("size"), stream), options, rtp=False, notes=notes)
     return read_result(file, columns, format_name="inet", records=len(found), unread=unread, notes=notes)

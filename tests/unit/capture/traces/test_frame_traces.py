@@ -131,6 +131,11 @@ def test_netperfmeter_delays_come_before_the_frame_and_streams_are_flows(tmp_pat
     assert (trace.records, trace.unread, trace.first_unread) == (4, 1, 3)
 
 
+def test_delays_that_only_grow_are_told_to_look_like_times(tmp_path: Path) -> None:
+    with pytest.warns(CaptureWarning, match="only grows, as times do"):
+        _read(tmp_path, "0.0 1200\n0.02 1200\n0.04 1200\n0.06 1200\n")
+
+
 def test_vr_app_bursts_follow_after_the_time_on_their_line(tmp_path: Path) -> None:
     trace = _read(tmp_path, "# size, gap\n5000,0.02\n\n100, 0.03\n7,0\n", payload_bytes=4000)
     assert (trace.format, _payloads(trace), _times_ms(trace)) == ("vr-app", [4000, 1000, 100, 7], [0, 0, 20, 50])

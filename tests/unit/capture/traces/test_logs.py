@@ -79,6 +79,19 @@ def test_a_packet_that_arrives_twice_counts_once_at_its_first_arrival(tmp_path: 
     assert table.values("arrival_ns").tolist() == [182_000, 100_105_000]
 
 
+def test_a_flow_that_starts_again_counts_from_the_beginning(tmp_path: Path) -> None:
+    send = "10:00:0{}.000000 SEND proto>UDP flow>1 seq>{} srcPort>5801 dst>127.0.0.1/5811 size>100\n"
+    receive = "10:00:0{0}.5 RECV proto>UDP flow>1 seq>{1} src>::1/5801 dst>127.0.0.1/5811 sent>10:00:0{0}.0 size>100\n"
+    receive = receive.replace("::1", "127.0.0.1")
+    runs = [(0, 0), (1, 1), (3, 0), (4, 1)]
+    text = "".join(send.format(*line) for line in runs) + "".join(
+        receive.format(*line) for line in runs if line[0] != 1
+    )
+    table = _read(tmp_path, text).table
+    assert table.time_ns.tolist() == [0, 1_000_000_000, 3_000_000_000, 4_000_000_000]
+    assert table.column("arrival_ns").to_pylist() == [500_000_000, None, 3_500_000_000, 4_500_000_000]
+
+
 def test_a_log_goes_on_over_midnight(tmp_path: Path) -> None:
     line = "{} SEND proto>UDP flow>1 seq>{} srcPort>5801 dst>127.0.0.1/5811 size>256\n"
     text = line.format("23:59:59.500000", 0) + line.format("00:00:00.250000", 1) + line.format("00:00:01.250000", 2)

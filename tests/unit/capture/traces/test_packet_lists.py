@@ -220,6 +220,17 @@ def test_times_centuries_apart_are_refused(tmp_path: Path) -> None:
         _read(tmp_path, "time_s,ip_bytes\n-9e9,100\n9e9,100\n")
 
 
+def test_rows_out_of_order_are_sorted_and_that_is_told(tmp_path: Path) -> None:
+    with pytest.warns(CaptureWarning, match="goes back 1 time; packets were sorted"):
+        assert _read(tmp_path, "time_s,ip_bytes\n1,100\n0,200\n2,300\n").table.ip_bytes.tolist() == [200, 100, 300]
+
+
+def test_rows_of_parquet_that_are_damaged_are_counted_as_rows(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"time_s": [0.0, 1.0, None], "ip_bytes": [100, -1, 100]}), tmp_path / "list.parquet")
+    with pytest.warns(CaptureWarning, match=r"2 rows were not understood \(the first is row 2\); 1 were read"):
+        read_trace(str(tmp_path / "list.parquet"))
+
+
 def test_text_in_utf_16_as_some_shells_write_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_bytes("time_s,ip_bytes\r\n0,100\r\n1,200\r\n".encode("utf-16"))
     assert read_trace(str(tmp_path / "list.csv")).table.ip_bytes.tolist() == [100, 200]
