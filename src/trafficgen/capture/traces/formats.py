@@ -54,7 +54,8 @@ def read_trace(name: str, *, format_name: str | None = None, options: TraceOptio
         file = read_text(name)
         found = FORMATS[format_name] if format_name else _format_of(file)
         if found is None:
-            problem = f"is in no known format of traces (line {file.first_content()[0]})"
+            number = file.first_content()[0]
+            problem = f"is in no known format of traces (line {number})" if number else "is empty"
             remedy = f"name its format with --from: {', '.join(FORMATS)}"
             raise PacketTableError(file=name, problem=problem, remedy=remedy)
         _check_options(found, options)

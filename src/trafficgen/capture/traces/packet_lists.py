@@ -111,8 +111,9 @@ def _rows(
     except pa.ArrowException as error:
         problem = f"cannot be read as a list ({str(error).splitlines()[0]})"
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY) from error
-    numbers = np.arange(table.num_rows + len(left_out))
-    numbers = np.setdiff1d(numbers, np.array(left_out, dtype=np.int64))
+    kept = np.ones(table.num_rows + len(left_out), dtype=np.bool_)
+    kept[left_out] = False
+    numbers = np.flatnonzero(kept)
     filled = ~matches(pa.array(lines, pa.string()), IGNORED)[numbers]
     table, numbers = table.filter(pa.array(filled)), numbers[filled] + first
     columns = {name: table.column(label) for label, name in zip(labels, names, strict=True)}

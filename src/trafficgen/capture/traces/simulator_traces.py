@@ -83,8 +83,8 @@ def read_netperfmeter(file: TextFile, options: TraceOptions) -> ReadTrace:
     delay_ns = delay_ns[known]
     if len(delay_ns) >= _ENOUGH_TO_TELL and bool((np.diff(delay_ns) >= 0).all()) and delay_ns[-1] > delay_ns[1]:
         notes.doubts.append(
-            "the first column only grows, as times do; it was read as the delay before each frame. If it is a time, make "
-            "it a CSV with the header time_s,ip_bytes"
+            "the first column only grows, as times do; it was read as the delay before each frame. If it is a time, "
+            "make it a CSV with the header time_s,ip_bytes"
         )
     time_ns = _summed(file, np.concatenate([[0], delay_ns[1:]]))
     stream, _ = numbered(found.integers("stream"))
