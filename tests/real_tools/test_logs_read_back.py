@@ -6,16 +6,22 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import trafficgen
 from trafficgen.capture.traces import ReadTrace, read_trace
+from trafficgen.export import TARGETS
+from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
 _TIMEOUT_S = 60
+_QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def _needs(*tools: str) -> None:
@@ -54,7 +60,7 @@ def mgen_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"0.2 ON 2 UDP DST 127.0.0.1/{port} PERIODIC [100 1000] COUNT 30\n1.2 OFF 1\n1.2 OFF 2\n"
     )
     listen = ["mgen", "port", str(port), "output", str(folder / "received.log"), "flush"]
-    receiver = subprocess.Popen(listen, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    receiver = subprocess.Popen(listen, **_QUIET)
     try:
         time.sleep(0.5)
         send = ["mgen", "input", str(folder / "script"), "txlog", "output", str(folder / "sent.log")]
@@ -97,23 +103,30 @@ def test_packets_that_the_receiver_of_mgen_does_not_have_are_lost(mgen_logs: Pat
     assert len(trafficgen.read_packets(tmp_path / "receiver.pcap")) == 47
 
 
+@contextmanager
+def _receiving_ditg(folder: Path) -> Iterator[None]:
+    """Let ITGRecv run in a folder meanwhile."""
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", 9000)) == 0:
+            pytest.skip("port 9000, by which ITGSend and ITGRecv talk, is in use")
+    receiver = subprocess.Popen(["ITGRecv"], cwd=folder, **_QUIET)
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        _stop(receiver)
+
+
 @pytest.fixture(scope="module")
 def ditg_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run ITGSend and ITGRecv; return the folder with ``send.txt`` and ``recv.txt`` as ITGDec writes them."""
     _needs("ITGSend", "ITGRecv", "ITGDec")
     folder, port = tmp_path_factory.mktemp("ditg"), _free_port()
-    with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", 9000)) == 0:
-            pytest.skip("port 9000, by which ITGSend and ITGRecv talk, is in use")
-    receiver = subprocess.Popen(["ITGRecv"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        time.sleep(0.5)
+    with _receiving_ditg(folder):
         flow = ["-a", "127.0.0.1", "-rp", str(port), "-C", "50", "-c", "300", "-z", "25", "-T", "UDP"]
         send = ["ITGSend", *flow, "-l", "send.log", "-x", "recv.log"]
         subprocess.run(send, cwd=folder, check=True, capture_output=True, timeout=_TIMEOUT_S)
         time.sleep(0.3)
-    finally:
-        _stop(receiver)
     for name in ("send", "recv"):
         decode = ["ITGDec", f"{name}.log", "-l", f"{name}.txt"]
         subprocess.run(decode, cwd=folder, check=True, capture_output=True, timeout=_TIMEOUT_S)
@@ -155,3 +168,58 @@ def test_a_list_that_tshark_made_of_a_capture_is_the_capture(tmp_path: Path, tim
     names = ("server", "server_port", "client", "client_port")
     ends = [sorted(map(str, table.flows.select(names).to_pylist())) for table in (listed, captured)]
     assert ends[0] == ends[1]
+
+
+@pytest.fixture(scope="module")
+def schedule() -> PacketTable:
+    """Return three seconds of the video of a capture, without packets that are too small for the tools."""
+    capture = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+    with pytest.warns(trafficgen.CaptureWarning, match="captured in part"):
+        table = trafficgen.read_packets(capture)
+    heaviest = int(np.argmax(table.flows.column("frame_bytes_to_client").to_numpy()))
+    start_s = table.time_s[table.flow == heaviest][0]
+    wanted = (table.flow == heaviest) & table.to_client & (table.payload_bytes >= 28) & (table.time_s < start_s + 3)
+    return table.select(wanted)
+
+
+def _exported(table: PacketTable, folder: Path, target: str) -> None:
+    if target not in TARGETS:
+        pytest.skip(f"there is no target {target} yet")
+    trafficgen.export(table, to=target, directory=folder, settings={"first_port": str(_free_port())})
+
+
+def _check_sent(found: PacketTable, schedule: PacketTable) -> None:
+    assert found.payload_bytes.tolist() == schedule.payload_bytes.tolist()
+    assert len(np.unique(found.flow)) == 1
+    length_s = [table.time_s[-1] - table.time_s[0] for table in (found, schedule)]
+    assert length_s[0] == pytest.approx(length_s[1], rel=0.1)
+
+
+def test_what_mgen_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, schedule: PacketTable) -> None:
+    _needs("mgen")
+    _exported(schedule, tmp_path / "out", "mgen")
+    sink = subprocess.Popen(["mgen", "input", "sink.mgn", "output", "sink.log"], cwd=tmp_path / "out", **_QUIET)
+    try:
+        time.sleep(0.5)
+        (script,) = (tmp_path / "out").glob("flow*.mgn")
+        send = ["mgen", "input", script.name, "txlog", "output", "sent.log"]
+        subprocess.run(send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+        time.sleep(0.3)
+    finally:
+        _stop(sink)
+    _check_sent(trafficgen.convert(tmp_path / "out" / "sent.log").table, schedule)
+    received = trafficgen.convert(tmp_path / "out" / "sink.log").table
+    assert int(received.known("arrival_ns").sum()) == len(received) == len(schedule)
+
+
+def test_what_ditg_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, schedule: PacketTable) -> None:
+    _needs("ITGSend", "ITGRecv", "ITGDec")
+    _exported(schedule, tmp_path / "out", "ditg")
+    with _receiving_ditg(tmp_path / "out"):
+        (script,) = (tmp_path / "out").glob("flow*.script")
+        send = ["ITGSend", script.name, "-l", "send.log", "-x", "recv.log"]
+        subprocess.run(send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+        time.sleep(0.3)
+    decode = ["ITGDec", "send.log", "-l", "send.txt"]
+    subprocess.run(decode, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+    _check_sent(trafficgen.convert(tmp_path / "out" / "send.txt").table, schedule)

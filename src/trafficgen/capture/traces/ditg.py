@@ -21,6 +21,7 @@ from trafficgen.capture.traces.log_records import (
     one_record_a_packet,
     usable_ends,
 )
+from trafficgen.capture.traces.packetising import numbered
 from trafficgen.capture.traces.reading import any_line, read_result, understood
 from trafficgen.capture.traces.tables import Ends
 from trafficgen.capture.traces.text import TextFile, clock_ns, over_midnight
@@ -57,13 +58,14 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
-    arrived = _arrived(sent_ns != received_ns, flow, found.integers("sequence"))
+    arrived = _arrived(sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence"))
     if of_day:
         sent_ns[usable] = over_midnight(sent_ns[usable])
         received_ns = over_midnight(received_ns, near_ns=sent_ns)
         notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
+        number=found.integers("flow"),
         sequence=found.integers("sequence"),
         sent_ns=sent_ns,
         size_bytes=found.integers("size"),
@@ -79,23 +81,23 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     )
 
 
-def _arrived(delayed: BoolArray, flow: IntArray, sequence: IntArray) -> BoolArray:
+def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: IntArray) -> BoolArray:
     """Return which lines are the receiver's, shape (n,), from those whose two times differ.
 
     Lines with equal times are the sender's where packets have two lines or no packet has a delay; otherwise the file is
     a receiver's log, and such packets came within its microsecond.
     """
-    two_lines = len(np.unique(np.stack([flow, sequence]), axis=1).T) < len(flow)
+    two_lines = len(numbered(flow, number, sequence)[1]) < len(flow)
     return delayed if two_lines or not delayed.any() else np.ones_like(delayed)
 
 
 def _flows(groups: dict[str, pa.Array]) -> tuple[IntArray, tuple[Ends, ...]]:
-    """Return the flow of each line, shape (n,), and the ends of each, by D-ITG's number, addresses and ports."""
-    names = ("flow", "source", "source_port", "destination", "port")
+    """Return the flow of each line, shape (n,), and the ends of each, by addresses and ports."""
+    names = ("source", "source_port", "destination", "port")
     encoded = pc.binary_join_element_wise(*(groups[name] for name in names), " ").dictionary_encode()
     ends = []
     for text in encoded.dictionary.to_pylist():
-        _, source, source_port, destination, port = text.split(" ")
+        source, source_port, destination, port = text.split(" ")
         ends.append(Ends(server=source, server_port=int(source_port), client=destination, client_port=int(port)))
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
 

@@ -17,8 +17,9 @@ class LogRecords:
     """Lines of a log about packets, shape (n,) each.
 
     Attributes:
-        flow: Row of ``ends``.
-        sequence: Number of the packet in its flow, from 0 or 1 on.
+        flow: Row of ``ends``: the 5-tuple.
+        number: Number that the tool gives to the flow; several may share a 5-tuple.
+        sequence: Number of the packet in the tool's flow, from 0 or 1 on.
         sent_ns: When it was sent, ns.
         size_bytes: Its transport payload, bytes.
         arrival_ns: When it arrived, ns; 0 where ``arrived`` is false.
@@ -27,6 +28,7 @@ class LogRecords:
     """
 
     flow: IntArray
+    number: IntArray
     sequence: IntArray
     sent_ns: IntArray
     size_bytes: IntArray
@@ -39,15 +41,18 @@ class LogRecords:
 
     def take(self, rows: IntArray | BoolArray) -> LogRecords:
         """Return some of the lines."""
-        names = ("flow", "sequence", "sent_ns", "size_bytes", "arrival_ns", "arrived")
+        names = ("flow", "number", "sequence", "sent_ns", "size_bytes", "arrival_ns", "arrived")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
     """Return a line for each packet: that of the sender, with the first arrival that another line of it has.
 
-    What no line of the sender tells, because only the receiver's log is there, is counted by the gaps in the numbers.
+    Packets are told apart by the tool's flow and their number there. What no line of the sender tells, because only the
+    receiver's log is there, is counted by the gaps in the numbers.
     """
+    if (flows := len(numbered(records.flow, records.number)[1])) > len(np.unique(records.flow)):
+        notes.assumptions.append(f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow")
     run = _runs(records)
     key, _ = numbered(run, records.sequence)
     late = np.where(records.arrived, records.arrival_ns, np.iinfo(np.int64).max)
@@ -71,8 +76,9 @@ def _runs(records: LogRecords) -> IntArray:
 
     A flow that stops and starts again counts from the beginning: its number falls while the time of sending rises.
     """
-    order = np.lexsort((records.sequence, records.sent_ns, records.flow))
-    flow, sequence = records.flow[order], records.sequence[order]
+    its, _ = numbered(records.flow, records.number)
+    order = np.lexsort((records.sequence, records.sent_ns, its))
+    flow, sequence = its[order], records.sequence[order]
     is_first = np.ones(len(records), dtype=np.bool_)
     is_first[1:] = (flow[1:] != flow[:-1]) | (sequence[1:] < sequence[:-1])
     run = np.zeros(len(records), dtype=np.int64)

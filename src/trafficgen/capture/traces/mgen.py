@@ -25,7 +25,7 @@ from trafficgen.capture.traces.reading import Unread, any_line, read_result
 from trafficgen.capture.traces.tables import Ends
 from trafficgen.capture.traces.text import IGNORED, TextFile, clock_ns, matches, matching, over_midnight
 from trafficgen.tables.addresses import documentation_server
-from trafficgen.units import IntArray
+from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (
     r"^(?P<time>[0-9:.]+) (?P<event>SEND|RECV) (?:proto>(?P<protocol>UDP|TCP) )?flow>(?P<flow>[0-9]{1,10}) "
@@ -63,7 +63,7 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     received = matches(found.groups["event"], "RECV")
     sent_ns, sent_known, _ = clock_ns(pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"]))
     usable = known & sent_known & (found.integers("size") <= LARGEST_PACKET_BYTES)
-    flow, ends = _flows(found.groups)
+    flow, ends = _flows(found.groups, received)
     usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
@@ -73,6 +73,7 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
         notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
+        number=found.integers("flow"),
         sequence=found.integers("sequence"),
         sent_ns=sent_ns,
         size_bytes=found.integers("size"),
@@ -88,24 +89,25 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     )
 
 
-def _flows(groups: dict[str, pa.Array]) -> tuple[IntArray, tuple[Ends, ...]]:
-    """Return the flow of each line, shape (n,), and the ends of each: by MGEN's number, ports and destination."""
+def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, tuple[Ends, ...]]:
+    """Return the flow of each line, shape (n,), and the ends of each.
+
+    A sender's log does not know its own address. Where there is one, the address comes from lines of the receiver with
+    the same ports; without one, receivers' lines from several senders stay apart.
+    """
     source_port = pc.if_else(pc.equal(groups["source_port"], ""), groups["source_port_too"], groups["source_port"])
-    key = pc.binary_join_element_wise(
-        groups["protocol"], groups["flow"], source_port, groups["destination"], groups["port"], " "
-    )
-    encoded = key.dictionary_encode()
-    addresses: dict[int, str] = {}
-    sources = groups["source"].dictionary_encode()
-    # The sender's log does not know its own address; the receiver's does.
-    numbers = encoded.indices.to_numpy(zero_copy_only=False)
-    for code, address in enumerate(sources.dictionary.to_pylist()):
-        if address:
-            of_it = sources.indices.to_numpy(zero_copy_only=False) == code
-            addresses.update(dict.fromkeys(np.unique(numbers[of_it]).tolist(), address))
+    parts = [groups["protocol"], source_port, groups["destination"], groups["port"]]
+    if received.all():
+        parts.append(groups["source"])
+    encoded = pc.binary_join_element_wise(*parts, " ").dictionary_encode()
+    flow = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    rows = np.flatnonzero(received)
+    flows_received, first = np.unique(flow[rows], return_index=True)
+    sources = groups["source"].take(pa.array(rows[first])).to_pylist()
+    addresses = dict(zip(flows_received.tolist(), sources, strict=True))
     ends = []
     for number, text in enumerate(encoded.dictionary.to_pylist()):
-        protocol, _, port, destination, destination_port = text.split(" ")
+        protocol, port, destination, destination_port = text.split(" ")[:4]
         ends.append(
             Ends(
                 protocol=(protocol or "UDP").lower(),
@@ -115,7 +117,7 @@ def _flows(groups: dict[str, pa.Array]) -> tuple[IntArray, tuple[Ends, ...]]:
                 client_port=int(destination_port),
             )
         )
-    return numbers.astype(np.int64), tuple(ends)
+    return flow, tuple(ends)
 
 
 MGEN = TraceFormat(

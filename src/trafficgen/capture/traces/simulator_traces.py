@@ -68,7 +68,7 @@ def _with_frame_before(time_ns: IntArray, is_b: BoolArray) -> IntArray:
 def read_netperfmeter(file: TextFile, options: TraceOptions) -> ReadTrace:
     """Return what NetPerfMeter of INET sends of a trace in one pass: delay in s, frame in bytes and maybe a stream.
 
-    A delay comes before its frame; the first frame goes at once.
+    A delay comes before its frame; times count from the first frame, so that its own delay does not.
 
     Raises:
         PacketTableError: If nothing is readable or the delays add up to centuries.

@@ -110,6 +110,20 @@ def test_mgen_times_since_1970_are_kept_to_the_microsecond(tmp_path: Path) -> No
     assert table.flows.column("server").to_pylist() == ["2001:db8:0:1::1"]
 
 
+def test_flows_of_mgen_that_share_a_5_tuple_are_one_flow(tmp_path: Path) -> None:
+    line = "10:00:00.{0} SEND proto>UDP flow>{1} seq>0 srcPort>15100 dst>127.0.0.1/5100 size>{0}\n"
+    trace = _read(tmp_path, line.format(100, 1) + line.format(200, 2) + line.format(300, 3))
+    assert trace.table.payload_bytes.tolist() == [100, 200, 300]
+    assert trace.table.flow.tolist() == [0, 0, 0]
+    assert any("3 flows of the tool share 5-tuples" in text for text in trace.assumptions)
+
+
+def test_senders_with_the_same_ports_stay_apart_in_a_receivers_log(tmp_path: Path) -> None:
+    other = RECEIVED.splitlines()[1].replace("src>127.0.0.1", "src>10.0.0.9") + "\n"
+    flows = _read(tmp_path, RECEIVED + other).table.flows.to_pydict()
+    assert flows["server"] == ["127.0.0.1", "127.0.0.1", "10.0.0.9"]
+
+
 def test_tcp_messages_are_cut_into_segments(tmp_path: Path) -> None:
     text = "10:00:00.000000 SEND proto>TCP flow>1 seq>0 srcPort>5801 dst>127.0.0.1/5811 size>3000 \n"
     table = _read(tmp_path, text).table
