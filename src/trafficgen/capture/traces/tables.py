@@ -66,9 +66,9 @@ def transport_header_bytes(protocol: str) -> int:
 
 
 def ip_version(address: str) -> int | None:
-    """Return the version of an IP address, None where a text is none."""
+    """Return the version of an IP address, None where a text is none or names a zone, as ``fe80::1%eth0`` does."""
     try:
-        return ipaddress.ip_address(address).version
+        return None if "%" in address else ipaddress.ip_address(address).version
     except ValueError:
         return None
 
