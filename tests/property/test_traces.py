@@ -192,19 +192,9 @@ _CELLS = {
     "list": (st.lists(st.integers(0, 3), max_size=2), pa.list_(pa.int64())),
 }
 _NAMES = [
-    "time_s",
-    "timestamp",
-    "ip_bytes",
-    "size",
-    "src",
-    "dst",
-    "src_port",
-    "protocol",
-    "direction",
-    "flow",
-    "rtp.seq",
+    *("time_s", "timestamp", "ip_bytes", "size", "src", "dst", "src_port", "protocol", "direction", "flow"),
+    *("rtp.seq", "rtp.timestamp", "rtp.ssrc", "arrival_s"),
 ]
-_NAMES += ["rtp.timestamp", "rtp.ssrc", "arrival_s"]
 
 
 @given(data=st.data(), names=st.lists(st.sampled_from(_NAMES), min_size=1, max_size=6, unique=True))
@@ -220,4 +210,4 @@ def test_any_parquet_is_a_table_or_one_clear_error(data: st.DataObject, names: l
         file = str(Path(folder) / "list.parquet")
         pq.write_table(pa.table(columns), file)
         read = _unless_refused(lambda: read_trace(file))
-    assert read is None or len(read.table) == read.records
+    assert read is None or 0 < len(read.table) <= read.records
