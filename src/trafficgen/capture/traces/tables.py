@@ -73,12 +73,6 @@ def ip_version(address: str) -> int | None:
         return None
 
 
-def payload_of_ip(ip_bytes: IntArray, header_bytes: IntArray) -> IntArray:
-    """Return payloads of IP packets, bytes, shape (n,); 0 where a packet is no longer than its headers."""
-    rest: IntArray = np.maximum(ip_bytes - header_bytes, 0)
-    return rest
-
-
 @dataclass(frozen=True)
 class Columns:
     """Packets of a trace, shape (n,) each.
