@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from trafficgen.errors import ModelFileError
 from trafficgen.models import (
@@ -174,7 +174,10 @@ def test_one_schema_covers_fitted_and_published_models() -> None:
 
 
 def test_a_value_of_a_table_has_the_basis_of_the_part_that_names_it_most_closely() -> None:
-    rows = [{"rate_kbps": 340, "audio_kbps": 40}, {"rate_kbps": 764, "audio_kbps": 64, "times_s": [1.0, 2.0]}]
+    rows: JsonValue = [
+        {"rate_kbps": 340, "audio_kbps": 40},
+        {"rate_kbps": 764, "audio_kbps": 64, "times_s": [1.0, 2.0]},
+    ]
     parts = {
         "*.audio_kbps": {"basis": "open", "reason": "not told"},
         "0.audio_kbps": {"basis": "figure", "source": "NIC-S3"},
