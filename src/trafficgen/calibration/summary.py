@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import cast
 
 import numpy as np
@@ -31,22 +32,29 @@ def summarise(fitted: FittedSession) -> Json:
         "levels": _levels(session),
         "loss": _loss(session),
         "dependence": _dependence(session),
-        "measures": {
-            "buffering_data_rate_kbps": session.measures.buffering_data_rate_kbps,
-            "steady_playout_rate_kbps": session.measures.steady_playout_rate_kbps,
-            "ratio": session.measures.ratio,
-            "tcp_friendly_kbps": session.measures.tcp_friendly_kbps,
-            "friendliness": _friendliness(session),
-            "play_s": session.measures.play_s,
-            "buffering_period_s": session.measures.buffering_period_s,
-            "buffering_period_until": session.measures.buffering_period_until,
-            "playback_delay_s": session.measures.playback_delay_s,
-            "absent": dict(session.measures.absent),
-        },
+        "measures": _measures(session),
         "player_log": _player_log(session),
         "conditions": _conditions(session),
         "response": _response(session),
         "warnings": fitted.warnings,
+    }
+
+
+def _measures(session: SessionMeasures) -> Json:
+    measures = session.measures
+    return {
+        "buffering_data_rate_kbps": measures.buffering_data_rate_kbps,
+        "steady_playout_rate_kbps": measures.steady_playout_rate_kbps,
+        "ratio": measures.ratio,
+        "tcp_friendly_kbps": measures.tcp_friendly_kbps,
+        "friendliness": _friendliness(session),
+        "play_s": measures.play_s,
+        "buffering_period_s": measures.buffering_period_s,
+        "buffering_period_until": measures.buffering_period_until,
+        "playback_delay_s": measures.playback_delay_s,
+        "delivery": asdict(measures.delivery) if measures.delivery else None,
+        "scale_changes": asdict(measures.scale_changes),
+        "absent": dict(measures.absent),
     }
 
 

@@ -175,3 +175,21 @@ def delivery(sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start
         achieved_kbps=kbps_from_bytes(float(ip_bytes[came].sum()), length_s),
         loss=1 - int(np.count_nonzero(came)) / sent if sent else math.nan,
     )
+
+
+def received_kbps(arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
+    """Return the rate of what arrived in ``[start_ns, end_ns)``, whenever it was sent, kbit/s of IP bytes.
+
+    Args:
+        arrival_ns: When each packet arrived, ns, shape (n,).
+        ip_bytes: Their IP total lengths, shape (n,).
+        start_ns: Start of the interval.
+        end_ns: End of the interval, after its start.
+
+    Raises:
+        ValueError: If the interval is empty.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"an interval must end after its start, got {start_ns} to {end_ns} ns")
+    inside = (arrival_ns >= start_ns) & (arrival_ns < end_ns)
+    return kbps_from_bytes(float(ip_bytes[inside].sum()), s_from_ns(end_ns - start_ns))
