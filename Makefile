@@ -34,9 +34,12 @@ lint: $(VENV)/installed  ## style, types, layers, stub against binary
 verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	$(RUN) -m pytest -n auto -m slow
 
-ns3: $(VENV)/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
+.venv-ns3/installed:  # ns-3's wheel: Python 3.11 on x86-64
 	test -x .venv-ns3/bin/python || $(PYTHON) -m venv .venv-ns3
 	.venv-ns3/bin/python -m pip --disable-pip-version-check --quiet install ns3==3.44.post0
+	touch $@
+
+ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
 
 kernel: $(VENV)/installed  ## the same dumbbell in network namespaces (root; iproute2, ethtool, iperf3; 15 minutes)

@@ -14,10 +14,11 @@ from pathlib import Path
 import dpkt
 import numpy as np
 import pyarrow as pa
-from benchmarks.workload import make_table
+from benchmarks.workload import make_schedule, make_table
 from scipy import stats
 
-from trafficgen import fit, read_packets
+from trafficgen import export, fit, read_packets
+from trafficgen.export import TARGETS
 from trafficgen.export.pcap import write_pcap, write_pcapng
 from trafficgen.simulation import run_scenario
 from trafficgen.tables import PacketTable
@@ -205,6 +206,35 @@ def simulate_sessions(path: Path, sessions: int) -> float:
     return _timed({"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6})
 
 
+def export_to(path: Path, packets: int, *, target: str) -> float:
+    """Export the schedule to one target."""
+    table = make_schedule(packets)
+    started = time.perf_counter()
+    report = export(table, to=target, directory=path)
+    elapsed_s = time.perf_counter() - started
+    size_bytes = sum(file.stat().st_size for file in path.iterdir())
+    print(f"note={len(report.files)} files, {size_bytes / 1e6:.0f} MB")
+    return elapsed_s
+
+
+def lines_of_a_loop(path: Path, packets: int) -> float:
+    """Write time and size of each packet as people's scripts do: line by line."""
+    table = make_schedule(packets)
+    started = time.perf_counter()
+    with path.open("w", encoding="ascii") as stream:
+        for time_ns, size_bytes in zip(table.time_ns, table.payload_bytes, strict=True):
+            stream.write(f"{time_ns / 1e9:.6f} {size_bytes}\n")
+    return time.perf_counter() - started
+
+
+def lines_of_numpy(path: Path, packets: int) -> float:
+    """Write the same with numpy's writer of text."""
+    table = make_schedule(packets)
+    started = time.perf_counter()
+    np.savetxt(path, np.column_stack((table.time_ns / 1e9, table.payload_bytes)), fmt="%.6f %d")
+    return time.perf_counter() - started
+
+
 def _timed(scenario: dict[str, object]) -> float:
     started = time.perf_counter()
     outcome = run_scenario(scenario)
@@ -227,6 +257,9 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     **{f"make_{kind}": partial(make_flow, kind=kind) for kind in ("renewal", "bursts", "swelling")},
     "fit_ours": fit_ours,
     "fit_scipy": fit_scipy,
+    **{f"export_{name}": partial(export_to, target=name) for name in TARGETS},
+    "lines_of_a_loop": lines_of_a_loop,
+    "lines_of_numpy": lines_of_numpy,
     "simulate_dumbbell": simulate_dumbbell,
     "simulate_sessions": simulate_sessions,
 }

@@ -44,6 +44,22 @@ def make_table(packets: int, *, seed: int = 0) -> PacketTable:
     return PacketTable(packets=pa.table(columns, schema=schema), flows=_flows(), origin_ns=1_700_000_000 * NS_PER_S)
 
 
+def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
+    """Return one UDP flow of 10,000 packets a second, 100 to 1400 bytes each, at random times."""
+    random = np.random.default_rng(seed)
+    payload_bytes = random.integers(100, 1400, packets, dtype=np.uint32)
+    columns = {
+        "time_ns": pa.array(np.sort(random.integers(0, packets * 100_000, packets, dtype=np.int64))),
+        "flow": pa.array(np.zeros(packets, dtype=np.uint32)),
+        "to_client": pa.array(np.ones(packets, dtype=np.bool_)),
+        "frame_bytes": pa.array(payload_bytes + np.uint32(_IP_UDP_BYTES + _ETHERNET_BYTES)),
+        "ip_bytes": pa.array(payload_bytes + np.uint32(_IP_UDP_BYTES)),
+        "payload_bytes": pa.array(payload_bytes),
+    }
+    schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
+    return PacketTable(packets=pa.table(columns, schema=schema), flows=_flows().slice(0, 1))
+
+
 def _place_in_flow(flow: np.ndarray) -> np.ndarray:
     """Return how many packets of its flow came before each packet, shape (n,)."""
     order = np.argsort(flow, kind="stable")

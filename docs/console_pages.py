@@ -3,6 +3,7 @@
 A page is run from top to bottom in one temporary folder that holds the repository's ``examples``. Lines of a console
 block that begin with ``$ `` are commands; what follows is their output, stdout and stderr together. A block after the
 comment ``<!-- exits with N -->`` must exit with N. Blocks of any other language (``sh``, ``text``) are not run.
+A page that says ``<!-- needs mgen tcpdump root -->`` is run where these tools are installed, and by root, alone.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ PAGES = (
 _BLOCK = re.compile(
     r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL
 )
+_NEEDS = re.compile(r"^<!-- needs (?P<tools>[\w .+-]+) -->$", re.MULTILINE)
 _NUMBER = re.compile(r"\d[\d.,]*(e[+-]?\d+)?")
 _TIMEOUT_S = 120
 
@@ -66,6 +68,13 @@ def run_page(name: str) -> str:
             return f"{match['exit'] or ''}```console\n{''.join(lines)}```"
 
         return _BLOCK.sub(rerun, text)
+
+
+def missing_for(name: str) -> list[str]:
+    """Return what a page needs to be run and this machine does not have."""
+    found = _NEEDS.search((ROOT / name).read_text(encoding="utf-8"))
+    needed = found["tools"].split() if found else []
+    return [tool for tool in needed if (os.geteuid() != 0 if tool == "root" else shutil.which(tool) is None)]
 
 
 def same_words(before: str, after: str) -> bool:

@@ -12,8 +12,10 @@ import typer
 
 import trafficgen
 from trafficgen import errors
+from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
+from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
 from trafficgen.cli.app import app
-from trafficgen.export import TARGETS
+from trafficgen.export import FILE_FORMATS, TARGETS, Target
 from trafficgen.models import Parameter
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
@@ -94,7 +96,7 @@ def _option_row(option: Any) -> tuple[str, ...]:
 def _default(option: Any) -> str:
     if option.required:
         return "required"
-    if option.is_flag:
+    if option.is_flag and option.default is not None:
         both = option.secondary_opts
         return f"`{(option.opts if option.default else both)[0]}`" if both else "off"
     return "" if option.default is None else f"`{option.default}`"
@@ -261,20 +263,53 @@ def targets_page() -> str:
     rows: Rows = [
         (
             f"`{target.name}`",
-            f"`{target.suffix}`",
-            _first_line(target.write),
+            target.summary,
+            target.versions,
+            "yes" if target.write_model else "no",
             "yes" if target.takes_view else "no",
-            "yes" if target.takes_snaplen else "no",
         )
         for target in TARGETS.values()
     ]
+    formats: Rows = [(f"`{known.suffix}`", f"`{known.name}`") for known in FILE_FORMATS.values()]
     return page(
         "Export targets",
         "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says how to "
-        "use it and a report of what "
-        "the format cannot hold. `trafficgen generate` chooses by the ending of its output file.",
-        table(("target", "ending", "what it writes", "`--at`", "`--snaplen`"), rows),
+        "use it and a report of what the target cannot hold. Where the target draws packets itself, "
+        "`trafficgen export MODEL.json --to TARGET -o DIR` hands over the law of a fitted model.",
+        table(("target", "what it writes", "for", "models", "`--at`"), rows),
+        *(part for target in TARGETS.values() for part in _target_settings(target)),
+        "## Files of `trafficgen generate`\n\nThe ending of its output file says what is written.",
+        table(("ending", "format"), formats),
     )
+
+
+def trace_formats_page() -> str:
+    """Return the page of formats of traces that are read."""
+    rows: Rows = [
+        (f"`{its.name}`", its.description, ", ".join(f"`{TRACE_OPTIONS[field]}`" for field in its.takes) or "none")
+        for its in TRACE_FORMATS.values()
+    ]
+    return page(
+        "Trace formats",
+        "`trafficgen convert TRACE -o OUT` reads these; `--from FORMAT` names one, otherwise the content tells. "
+        "`inspect`, `fit`, `compare` and `export` take a trace that is recognised and needs no options. "
+        "[How to bring other traces](../how-to/bring-other-traces.md) has examples.",
+        table(("format", "what is in the file", "options"), rows),
+    )
+
+
+def _target_settings(target: Target) -> list[str]:
+    if not target.settings:
+        return []
+    rows: Rows = [
+        (
+            f"`{setting.name}`",
+            f"`{setting.default}`" if setting.default != "" else "",
+            f"{setting.meaning} One of {', '.join(setting.choices)}." if setting.choices else setting.meaning,
+        )
+        for setting in target.settings
+    ]
+    return [f"## {target.name}: settings", table(("`--set`", "default", "meaning"), rows)]
 
 
 def python_page() -> str:
@@ -383,6 +418,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "catalogue.md": catalogue_page,
     "packet-table.md": packet_table_page,
     "export-targets.md": targets_page,
+    "trace-formats.md": trace_formats_page,
     "errors.md": errors_page,
     "python.md": python_page,
 }

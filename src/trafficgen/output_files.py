@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from trafficgen.errors import OutputFileError
 
 _REMEDY = "choose a folder that exists, is writable and has room"
+_FOLDER_REMEDY = "choose a folder that can be made and written and has room"
 
 
 @contextmanager
@@ -43,3 +45,40 @@ def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     finally:
         for part in renamed.values():
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder whose files are moved into ``folder`` at the end, or not at all when anything fails.
+
+    ``folder`` is made when it is not there, and removed again on failure if it was made here; files of the same names
+    in it are replaced, others stay.
+
+    Raises:
+        OutputFileError: If the folder cannot be made or written.
+    """
+    made: list[Path] = []
+    staging = folder / f".trafficgen.{os.getpid()}.part"
+    done = False
+    try:
+        made = _made_folders(folder)
+        staging.mkdir()
+        yield staging
+        for part in sorted(staging.iterdir()):
+            part.replace(folder / part.name)
+        done = True
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror or error})"
+        raise OutputFileError(file=str(folder), problem=problem, remedy=_FOLDER_REMEDY) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if not done:
+            for path in reversed(made):
+                path.rmdir()
+
+
+def _made_folders(folder: Path) -> list[Path]:
+    """Make a folder and what lacks above it; return what was made, outermost first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing[::-1]

@@ -24,6 +24,8 @@ def test_all_flows_are_written_as_the_sender_or_as_the_receiver_sees_them(comman
     sent, received = (command("inspect", f"{view}.pcap", "--json").json for view in ("sender", "receiver"))
     assert [len(found["flows"]) for found in (sent, received)] == [3, 3]
     assert received["packets"] < sent["packets"]
+    told = command("generate", "cbr", "-o", "again.pcap", "--at", "receiver", *options).err
+    assert told.startswith(f"{received['packets']:,} packets in ")
     video = next(flow for flow in received["flows"] if flow["rtp"] and flow["start_s"] > 0.5)
     assert video["rtp"]["lost"] > 0
 
@@ -78,6 +80,7 @@ def test_the_summary_for_people_names_every_flow(command: Command) -> None:
         (["--path", PATH, "--compete", "tcp(mss_bytes=3)"], ["tcp-1", "mss_bytes"]),
         (["--path", PATH, "--set", "speed=3"], ["speed", "rate_kbps"]),
         (["--path", PATH, "--set", "speed"], ["KEY=VALUE"]),
+        (["--path", PATH, "--set", "rate_kbps=3", "--set", "rate_kbps=4"], ["rate_kbps", "twice"]),
         (["--path", PATH, "-o", "a.doc"], [".pcap"]),
         (["--path", "loss=99%,loss_burst=1"], ["bottleneck", "0.99"]),
         ([], ["--path"]),
@@ -99,6 +102,15 @@ def test_flows_compete_on_a_path_only(command: Command, model_file: Path) -> Non
         result = command("generate", model, "-o", "a.pcap", "--compete", "ping")
         assert result.code == 2
         assert "--path" in result.err
+
+
+def test_a_session_of_which_nothing_arrives_is_told_as_such(command: Command) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SimulationWarning)
+        result = command("simulate", "cbr", "--path", "loss=1", "--json", *SHORT)
+    assert result.code == 0
+    assert result.json["flows"][0]["mean_kbps"] is None
+    assert "warning: no media packet reached the client" in result.err
 
 
 @pytest.mark.parametrize("ending", ["pcap", "csv"])

@@ -1,56 +1,56 @@
-"""Outputs appear whole or not at all, and devices and links are left what they are."""
-
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.output_files import whole_files
+from trafficgen.output_files import whole_files, whole_folder
 
 
-def test_a_failure_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
-    path = tmp_path / "out.bin"
+def test_a_failure_before_the_end_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
     path.write_text("old")
 
     def fail_half_way() -> None:
         with whole_files([path]) as [part]:
             part.write_text("half")
-            raise RuntimeError("stopped")
+            raise KeyboardInterrupt
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(KeyboardInterrupt):
         fail_half_way()
     assert path.read_text() == "old"
-    assert [found.name for found in tmp_path.iterdir()] == ["out.bin"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
 
 
-def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path) -> None:
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.write_text("old")
-    link.symlink_to(target)
-    with whole_files([link]) as [part]:
-        part.write_text("new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
+def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    for text in ("first", "second"):
+        with whole_folder(folder) as staging:
+            (staging / text).write_text(text)
+            (staging / "both").write_text(text)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "first": "first",
+        "second": "second",
+        "both": "second",
+    }
 
 
-def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
-    reader.start()
-    with whole_files([pipe]) as [part]:
-        part.write_text("through")
-    reader.join(timeout=10)
-    assert read == ["through"]
-    assert pipe.is_fifo()
+def test_a_failure_leaves_neither_files_nor_new_folders(tmp_path: Path) -> None:
+    def fail_half_way() -> None:
+        with whole_folder(tmp_path / "a" / "b") as staging:
+            (staging / "half").write_text("half")
+            raise KeyboardInterrupt
 
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputFileError, match="it is a folder"), whole_files([tmp_path]):
-        pass
+    with pytest.raises(KeyboardInterrupt):
+        fail_half_way()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(OutputFileError, match=r"file/out: cannot be written \(Not a directory\)"),
+        whole_folder(tmp_path / "file" / "out"),
+    ):
+        pass

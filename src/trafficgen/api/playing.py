@@ -1,4 +1,4 @@
-"""From models to traffic, and from packet tables to files: `trafficgen generate` and `trafficgen export`."""
+"""From models to traffic: `trafficgen generate`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from trafficgen.api.reading import read_packets
 from trafficgen.api.simulating import PathLike, generate_over_path
-from trafficgen.api.writing import target_of, write_to
+from trafficgen.api.writing import format_of
 from trafficgen.catalogue import load_model
-from trafficgen.errors import ExportError, GenerationError, OutputFileError, SelectionError
-from trafficgen.export import TARGETS, ProjectionReport, View
+from trafficgen.errors import GenerationError
+from trafficgen.export import View, write_as
 from trafficgen.generation import generate_sessions
 from trafficgen.models import Model, PublishedModel
-from trafficgen.output_files import whole_files
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 
@@ -62,7 +60,7 @@ def generate(
         ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
         OutputFileError: If ``out`` cannot be written.
     """
-    target = None if out is None else target_of(out)
+    file_format = None if out is None else format_of(out)
     playable = load_model(model) if isinstance(model, str | Path) else model
     if isinstance(playable, Model) and path is None:
         _check_open_loop(playable, settings=settings, compete=compete)
@@ -87,8 +85,8 @@ def generate(
             arrival_rate_per_s=arrival_rate_per_s,
             origin_ns=origin_ns,
         )
-    if target is not None and out is not None:
-        write_to(table, target, Path(out), at=at, snaplen_bytes=snaplen_bytes)
+    if file_format is not None and out is not None:
+        write_as(file_format, table, Path(out), at=at, snaplen_bytes=snaplen_bytes)
     return table
 
 
@@ -97,61 +95,3 @@ def _check_open_loop(model: Model, *, settings: object, compete: object) -> None
         raise GenerationError(f"{model.name} is a fitted model, which has no options; leave --set out")
     if compete:
         raise GenerationError("competing flows need a path to compete on; add --path")
-
-
-def export(
-    table: PacketTable | str | Path,
-    *,
-    to: str,
-    directory: str | Path,
-    flow: int | None = None,
-    at: View = "sender",
-    snaplen_bytes: int | None = None,
-) -> ProjectionReport:
-    """Write a packet table for another tool into a folder, with a README that says how to use it.
-
-    Args:
-        table: The table, or the name of a packet table or capture.
-        to: Name of the target.
-        directory: Folder; made when it is not there.
-        flow: Number of the flow that is exported alone; None exports all.
-        at: Whose view is written.
-        snaplen_bytes: Bytes kept of a frame in a pcap; None keeps all.
-
-    Raises:
-        ExportError: If there is no such target, or the table cannot be expressed in it.
-        OutputFileError: If the folder cannot be written.
-        SelectionError: If there is no such flow.
-    """
-    if to not in TARGETS:
-        raise ExportError(f"there is no target {to!r}; targets are {', '.join(TARGETS)}")
-    target = TARGETS[to]
-    packets = table if isinstance(table, PacketTable) else read_packets(table)
-    if flow is not None:
-        numbers = packets.flows.column("flow").to_pylist()
-        if flow not in numbers:
-            raise SelectionError(what=f"flow {flow}", available=f"there are {len(numbers)} flows, from 0")
-        packets = packets.of_flows([flow])
-    folder = Path(directory)
-    stem = "packets" if flow is None else f"flow{flow}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"cannot be made ({error.strerror})"
-        raise OutputFileError(
-            file=str(folder), problem=problem, remedy="choose a folder that can be written"
-        ) from error
-    report = write_to(packets, target, folder / f"{stem}{target.suffix}", at=at, snaplen_bytes=snaplen_bytes)
-    with whole_files([folder / "README.md"]) as [part]:
-        part.write_text(_readme(report), encoding="utf-8", errors="replace")
-    return report
-
-
-def _readme(report: ProjectionReport) -> str:
-    lacks = "".join(f"- {text}\n" for text in report.cannot_express) or "- nothing\n"
-    return (
-        f"# {report.target} export by trafficgen\n\n"
-        f"{TARGETS[report.target].use.format(file=report.files[0])}\n\n"
-        f"{report.packets} packets, {report.bytes_after} IP bytes, in {', '.join(report.files)}.\n\n"
-        f"What this format cannot hold of the packet table:\n\n{lacks}"
-    )

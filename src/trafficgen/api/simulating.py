@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 
 from pydantic import JsonValue
 
 from trafficgen.api.fitted_sources import fitted_sources
-from trafficgen.api.writing import target_of, write_to
+from trafficgen.api.writing import format_of
 from trafficgen.catalogue import entry_digest, load_model, measured_beside, parameters_for_engine, with_settings
-from trafficgen.errors import GenerationError, SettingError
-from trafficgen.export import View
+from trafficgen.errors import GenerationError, SettingError, SimulationWarning
+from trafficgen.export import View, write_as
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, PublishedModel
 from trafficgen.provenance import software_version
@@ -66,6 +67,9 @@ def simulate(
         out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`; None writes nothing.
         at: Whose view a pcap or CSV shows.
 
+    Warns:
+        SimulationWarning: If no media packet arrives.
+
     Raises:
         ModelFileError: If the model cannot be read.
         SettingError: If a setting does not fit the model.
@@ -74,12 +78,14 @@ def simulate(
         ExportError: If the ending of ``out`` is none that is written.
         OutputFileError: If ``out`` cannot be written.
     """
-    target = None if out is None else target_of(out)
+    file_format = None if out is None else format_of(out)
     sources = sources_of(model, settings or {}, duration_s=duration_s, seed=seed)
     run, notes = run_sessions(sources, path=path, compete=compete, seed=seed, duration_s=duration_s)
     result = SimulationResult(run, notes)
-    if target is not None and out is not None:
-        write_to(result.packets(), target, FilePath(out), at=at, snaplen_bytes=None)
+    if result.arrivals_s == (0.0, 0.0):
+        warnings.warn("no media packet reached the client, so that rates and delays are unknown", SimulationWarning, 2)
+    if file_format is not None and out is not None:
+        write_as(file_format, result.packets(), FilePath(out), at=at)
     return result
 
 

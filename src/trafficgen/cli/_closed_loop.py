@@ -17,10 +17,11 @@ _EVERY_S = 0.1
 
 PATH_HELP = (
     "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML or JSON file with"
-    " them. Keys: rate (default: no limit) or trace=FILE (mahimahi or CSV), delay (one way; 0), queue (80p or 10kB;"
-    " default: the larger of 50 packets and twice the bandwidth-delay product), burst (token bucket), loss, loss_start,"
-    " loss_stop, loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay, reverse_queue,"
-    " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder, reorder_delay."
+    " them. Keys: rate (default: no limit) or trace=FILE (mahimahi, CSV or JSON), delay (one way; 0), queue (80p or"
+    " 10kB; default: the larger of 50 packets and twice the bandwidth-delay product), burst (token bucket),"
+    " loss, loss_start, loss_stop, loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay,"
+    " reverse_queue, reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder,"
+    " reorder_delay."
 )
 PathOption = Annotated[str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP)]
 Compete = Annotated[
@@ -40,16 +41,18 @@ Settings = Annotated[
 
 
 def settings_of(given: list[str] | None) -> dict[str, str]:
-    """Return the settings of ``--set``; of a key that comes twice the last one counts.
+    """Return the settings of ``--set``.
 
     Raises:
-        typer.BadParameter: If one is no ``KEY=VALUE``.
+        typer.BadParameter: If one is no ``KEY=VALUE``, or a key comes twice.
     """
     settings = {}
     for text in given or []:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise typer.BadParameter(f"{text!r} is no KEY=VALUE", param_hint="--set")
+        if key in settings:
+            raise typer.BadParameter(f"{key} is set twice", param_hint="--set")
         settings[key] = value
     return settings
 

@@ -8,16 +8,32 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
+from trafficgen.cli._closed_loop import settings_of, watched
 from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
 from trafficgen.cli._output import number, print_json
-from trafficgen.export import TARGETS
+from trafficgen.export import TARGETS, ProjectionReport
+
+TargetSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting of the target, such as destination=192.0.2.7; see the reference."
+    ),
+]
 
 
 def export(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="Packet table (.parquet, .csv) or capture.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help="Packet table (.parquet, .csv) or capture, exported as this very schedule; or a fitted model (.json),"
+            " whose law is exported for targets that draw it themselves.",
+        ),
+    ],
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write; made when not there.")],
     flow: FlowChoice = None,
+    settings: TargetSettings = None,
     at: At = "sender",
     snaplen: Snaplen = None,
     as_json: AsJson = False,
@@ -26,18 +42,38 @@ def export(
 ) -> None:
     """Write packets for another tool, with a README that says how to use them and a report of what changed.
 
-    Example: trafficgen export synthetic.parquet --to pcap -o for-tcpreplay
+    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    report = trafficgen.export(
-        table, to=to, directory=out, flow=flow, at=cast("Any", checked_view(at)), snaplen_bytes=snaplen
+    given: dict[str, Any] = dict(settings_of(settings))
+    if snaplen is not None:
+        given["snaplen_bytes"] = snaplen
+    work = trafficgen.export  # loaded here, so that only the work itself counts as progress
+    view = cast("Any", checked_view(at))
+    report = watched(
+        lambda: work(table, to=to, directory=out, flow=flow, at=view, settings=given),
+        messages=messages,
+        what="exporting",
     )
     if as_json:
         print_json(report.to_dict())
         return
-    messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
-    print(f"{report.packets:,} packets written to {out}: {', '.join(report.files)}")
-    error = report.timing_error_s
-    print(f"{report.packets_changed:,} packets changed; timing error at most {number(error.max)} s")
+    if report.bytes_before is not None:
+        messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
+    _print_report(report, out)
+
+
+def _print_report(report: ProjectionReport, out: Path) -> None:
+    what = "the model's law" if report.packets is None else f"{report.packets:,} packets"
+    shown = ", ".join(report.files[:_LISTED_FILES])
+    more = len(report.files) - _LISTED_FILES
+    print(f"{what} written to {out}: {shown}{f' and {more} more files' if more > 0 else ''}")
+    if report.timing_error_s is not None:
+        print(f"{report.packets_changed:,} packets changed; timing error at most {number(report.timing_error_s.max)} s")
+    for metric, distance in report.distances.items():
+        print(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:
         print(f"cannot express: {text}")
+
+
+_LISTED_FILES = 8

@@ -1,11 +1,14 @@
-"""What every exporter shares: projection report, shape of a writer, output that appears whole or not at all."""
+"""What every exporter shares: the projection report, and the two shapes of a writer."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.models import Model
 from trafficgen.tables import PacketTable
 
 #: Whose capture an output stands for; see :func:`trafficgen.export.view.seen_by`.
@@ -29,6 +32,8 @@ class TimingError:
 class ProjectionReport:
     """What an export kept of a packet table and what the target could not hold.
 
+    Of a model export, which holds a law and no packets, the counts and the timing error are None.
+
     Attributes:
         target: Name of the target.
         files: Names of the files written, in their folder.
@@ -38,16 +43,20 @@ class ProjectionReport:
         bytes_after: IP bytes of the packets that were written.
         timing_error_s: Error of the times, s.
         cannot_express: What the output lacks, a sentence each.
+        kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
+        distances: How far the laws of the output are from those of the input: metric (``packet_bytes.ks``) -> distance.
     """
 
     target: str
     files: tuple[str, ...]
-    packets: int
-    packets_changed: int
-    bytes_before: int
-    bytes_after: int
-    timing_error_s: TimingError = TimingError()
+    packets: int | None
+    packets_changed: int | None
+    bytes_before: int | None
+    bytes_after: int | None
+    timing_error_s: TimingError | None = TimingError()
     cannot_express: tuple[str, ...] = ()
+    kind: Literal["schedule", "model"] = "schedule"
+    distances: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""
@@ -55,7 +64,7 @@ class ProjectionReport:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in report.items()}
 
 
-class Writer(Protocol):
+class FileWriter(Protocol):
     """Writes a packet table to a file; options follow by keyword."""
 
     def __call__(self, table: PacketTable, path: str | Path) -> ProjectionReport:
@@ -64,8 +73,8 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True)
-class Target:
-    """One format that a packet table can be written in.
+class FileFormat:
+    """One format that a packet table can be written in, as one file (or a pair).
 
     Attributes:
         name: Name on the command line.
@@ -79,8 +88,68 @@ class Target:
 
     name: str
     suffix: str
-    write: Writer
+    write: FileWriter
     use: str
     takes_view: bool = False
     takes_snaplen: bool = False
     takes_raise_small: bool = False
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a target's writer has put into its folder.
+
+    Attributes:
+        report: What was kept and what was not.
+        how_to_run: Markdown for the README beside the files: commands for both ends, versions, traps.
+    """
+
+    report: ProjectionReport
+    how_to_run: str
+
+
+class ScheduleWriter(Protocol):
+    """Writes the packets of a table, as this very schedule, into a folder."""
+
+    def __call__(self, table: PacketTable, folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which is there and empty, and say what was kept.
+
+        Raises:
+            ExportError: If the target cannot express the packets; the message says which, and what to do.
+        """
+        ...
+
+
+class ModelWriter(Protocol):
+    """Writes the law of a fitted model, for a target that draws it itself, into a folder."""
+
+    def __call__(self, model: Model, folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which is there and empty, and say what was kept.
+
+        Raises:
+            ExportError: If the target cannot draw the law; the message says what to do.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """One tool that can be fed.
+
+    Attributes:
+        name: Name on the command line.
+        summary: What is written, a phrase for the list of targets.
+        versions: Versions of the tool that take it.
+        write: Writer of schedules.
+        write_model: Writer of models; None where the tool draws nothing itself.
+        settings: What ``--set`` may say.
+        takes_view: Whether the receiver's view can be exported; otherwise the table's own times are.
+    """
+
+    name: str
+    summary: str
+    versions: str
+    write: ScheduleWriter
+    write_model: ModelWriter | None = None
+    settings: tuple[Setting, ...] = ()
+    takes_view: bool = True

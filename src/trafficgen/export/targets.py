@@ -1,51 +1,81 @@
-"""The table of targets: everything that a packet table can be exported to."""
+"""The table of targets: everything that packets, or a model's law, can be exported to."""
 
 from __future__ import annotations
 
-from trafficgen.export.base import Target
-from trafficgen.export.csv import write_csv
-from trafficgen.export.parquet import write_parquet
-from trafficgen.export.pcap import write_pcap, write_pcapng
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trafficgen.errors import ExportError
+from trafficgen.export.base import FileFormat, Target, View, Written
+from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.pcap import WHOLE_FRAME_BYTES
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.tables import PacketTable
+
+_SNAPLEN = Setting(
+    "snaplen_bytes",
+    WHOLE_FRAME_BYTES,
+    "Bytes kept of a frame; its original length is recorded all the same.",
+    low=1,
+    high=WHOLE_FRAME_BYTES,
+)
+
+
+def write_as(
+    file_format: FileFormat, table: PacketTable, path: Path, *, at: View = "sender", snaplen_bytes: int | None = None
+) -> Any:
+    """Write a table as one file with the options that the format takes, and return the report.
+
+    Packets too small for their headers, such as later IP fragments that a capture counts for the flow of the first, are
+    made just large enough where the format builds headers; the report counts them.
+
+    Raises:
+        ExportError: If an option was given that the format does not take.
+    """
+    options: dict[str, Any] = {}
+    if file_format.takes_view:
+        options["view"] = at
+    elif at != "sender":
+        raise ExportError(f"{file_format.name} holds both views; leave --at out")
+    if snaplen_bytes is not None:
+        if not file_format.takes_snaplen:
+            raise ExportError(f"{file_format.name} has no snapshot length; leave --snaplen out")
+        options["snaplen_bytes"] = snaplen_bytes
+    if file_format.takes_raise_small:
+        options["raise_small"] = True
+    return file_format.write(table, path, **options)
+
+
+@dataclass(frozen=True)
+class FormatWriter:
+    """Writer of a schedule as one file of a format.
+
+    Attributes:
+        file_format: The format.
+    """
+
+    file_format: FileFormat
+
+    def __call__(self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets") -> Written:
+        """Write ``stem`` with the ending of the format into ``folder``."""
+        known = self.file_format
+        snaplen_bytes = settings.whole(_SNAPLEN.name) if known.takes_snaplen else None
+        report = write_as(known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes)
+        return Written(report, known.use.format(file=report.files[0]))
+
+
+def _of_format(file_format: FileFormat) -> Target:
+    summary = (file_format.write.__doc__ or "").partition("\n")[0].removeprefix("Write ").rstrip(".")
+    return Target(
+        name=file_format.name,
+        summary=summary,
+        versions="any tool that reads the format",
+        write=FormatWriter(file_format),
+        settings=(_SNAPLEN,) if file_format.takes_snaplen else (),
+        takes_view=file_format.takes_view,
+    )
+
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {
-    target.name: target
-    for target in (
-        Target(
-            name="pcap",
-            suffix=".pcap",
-            write=write_pcap,
-            use="Replay it with `tcpreplay -i INTERFACE {file}`, or open it with any tool that reads pcap.",
-            takes_view=True,
-            takes_snaplen=True,
-            takes_raise_small=True,
-        ),
-        Target(
-            name="pcapng",
-            suffix=".pcapng",
-            write=write_pcapng,
-            use="Open it with any tool that reads pcapng; `editcap -F pcap` makes a pcap of it.",
-            takes_view=True,
-            takes_snaplen=True,
-            takes_raise_small=True,
-        ),
-        Target(
-            name="csv",
-            suffix=".csv",
-            write=write_csv,
-            use="One line a packet, times in ns; the flows it names are in the file beside it, by column `flow`.",
-            takes_view=True,
-        ),
-        Target(
-            name="parquet",
-            suffix=".parquet",
-            write=write_parquet,
-            use="Read it with any Parquet library, or `trafficgen.read_packets`; the flow table is in the metadata.",
-        ),
-    )
-}
-
-
-def target_for(path_suffix: str) -> Target | None:
-    """Return the target whose files end so (``".pcap"``, any case), or ``None``."""
-    return next((target for target in TARGETS.values() if target.suffix == path_suffix.lower()), None)
+TARGETS: dict[str, Target] = {target.name: target for target in map(_of_format, FILE_FORMATS.values())}

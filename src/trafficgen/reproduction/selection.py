@@ -38,4 +38,4 @@ def _is_wanted(finding: Finding, wanted: Sequence[str]) -> bool:
 
 def _begins(name: str, text: str) -> bool:
     rest = name[len(text) :]
-    return name.upper().startswith(text.upper()) and not (text[-1:].isdigit() and rest[:1].isdigit())
+    return text != "" and name.upper().startswith(text.upper()) and not (text[-1:].isdigit() and rest[:1].isdigit())

@@ -1,14 +1,18 @@
+"""What every target keeps to, whatever it writes: the table of targets is walked."""
+
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from trafficgen.errors import OutputFileError
-from trafficgen.export.targets import TARGETS, target_for
-from trafficgen.output_files import whole_files
+import trafficgen
+from trafficgen.errors import ExportError, OutputFileError, SelectionError, SettingError
+from trafficgen.export import TARGETS
 from trafficgen.tables import PacketTable
 
 _REPORT_KEYS = [
@@ -20,71 +24,86 @@ _REPORT_KEYS = [
     "bytes_after",
     "timing_error_s",
     "cannot_express",
+    "kind",
+    "distances",
 ]
+#: Targets that are told of the path, or hold any packet.
+_TAKE_ANYTHING = ("pcap", "pcapng", "csv", "parquet", "mahimahi", "tcpreplay")
+
+
+@pytest.fixture
+def media(table: PacketTable) -> PacketTable:
+    """The UDP flow of the table over 12 s, in 1200 packets of two sizes."""
+    n = 1200
+    packets = pa.table(
+        {
+            "time_ns": np.arange(n) * 10_000_000,
+            "flow": np.zeros(n, dtype=np.uint32),
+            "to_client": np.ones(n, dtype=np.bool_),
+            "frame_bytes": np.where(np.arange(n) % 3, 1042, 642).astype(np.uint32),
+            "ip_bytes": np.where(np.arange(n) % 3, 1028, 628).astype(np.uint32),
+            "payload_bytes": np.where(np.arange(n) % 3, 1000, 600).astype(np.uint32),
+        },
+        schema=pa.schema([table.packets.schema.field(name) for name in table.packets.column_names[:6]]),
+    )
+    return replace(table, packets=packets)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_target_writes_the_files_it_reports_and_nothing_else(
-    table: PacketTable, tmp_path: Path, name: str
-) -> None:
-    target = TARGETS[name]
-    report = target.write(table, tmp_path / f"out{target.suffix}")
-    assert {path.name for path in tmp_path.iterdir()} == set(report.files)
-    assert (report.target, report.packets, report.bytes_before) == (name, 6, 2360)
+def test_every_export_has_the_files_it_reports_and_a_readme(media: PacketTable, tmp_path: Path, name: str) -> None:
+    report = trafficgen.export(media, to=name, directory=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*report.files, "README.md"}
+    assert report.target == name
+    assert report.kind == "schedule"
+    text = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "## How to run it" in text
+    assert report.files[0] in text
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_report_is_the_published_json_object(table: PacketTable, tmp_path: Path, name: str) -> None:
-    target = TARGETS[name]
-    report = target.write(table, tmp_path / f"out{target.suffix}").to_dict()
+def test_every_report_is_the_published_json_object(media: PacketTable, tmp_path: Path, name: str) -> None:
+    report = trafficgen.export(media, to=name, directory=tmp_path / "out").to_dict()
     assert list(report) == _REPORT_KEYS
     assert json.loads(json.dumps(report)) == report
-    assert report["timing_error_s"] == {"max": 0.0, "mean": 0.0}
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_target_writes_the_same_bytes_for_the_same_table(table: PacketTable, tmp_path: Path, name: str) -> None:
-    target = TARGETS[name]
+def test_every_target_writes_the_same_bytes_for_the_same_table(media: PacketTable, tmp_path: Path, name: str) -> None:
     for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        target.write(table, tmp_path / folder / f"out{target.suffix}")
-    for first in (tmp_path / "a").iterdir():
-        assert first.read_bytes() == (tmp_path / "b" / first.name).read_bytes()
+        trafficgen.export(media, to=name, directory=tmp_path / folder)
+    names = {path.name for path in (tmp_path / "a").iterdir()}
+    assert names == {path.name for path in (tmp_path / "b").iterdir()}
+    for file in names:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_target_writes_a_table_without_packets(table: PacketTable, tmp_path: Path, name: str) -> None:
-    target = TARGETS[name]
-    empty = replace(table, packets=table.packets.slice(0, 0))
-    report = target.write(empty, tmp_path / f"out{target.suffix}")
-    assert (report.packets, report.bytes_before, report.bytes_after) == (0, 0, 0)
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_no_target_leaves_anything_in_a_folder_it_cannot_write(table: PacketTable, tmp_path: Path, name: str) -> None:
-    target = TARGETS[name]
-    with pytest.raises(OutputFileError, match="cannot be written"):
-        target.write(table, tmp_path / "missing" / f"out{target.suffix}")
+def test_no_target_exports_nothing(media: PacketTable, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ExportError, match="no packets"):
+        trafficgen.export(media, to=name, directory=tmp_path / "out", flow=1)
+    with pytest.raises(SelectionError, match="flow 9"):
+        trafficgen.export(media, to=name, directory=tmp_path / "out", flow=9)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_endings_find_their_target_in_any_case() -> None:
-    found = target_for(".PCAP")
-    assert found is not None
-    assert found.name == "pcap"
-    assert target_for(".txt") is None
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_target_takes_a_setting_it_does_not_have(media: PacketTable, tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingError, match="no setting 'colour'"):
+        trafficgen.export(media, to=name, directory=tmp_path / "out", settings={"colour": "red"})
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_before_the_end_keeps_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "kept"
-    path.write_text("old")
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_target_leaves_anything_where_it_cannot_write(media: PacketTable, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputFileError, match="cannot be written"):
+        trafficgen.export(media, to=name, directory=tmp_path / "file" / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
-    def fail_half_way() -> None:
-        with whole_files([path]) as [part]:
-            part.write_text("half")
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        fail_half_way()
-    assert path.read_text() == "old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["kept"]
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in _TAKE_ANYTHING])
+def test_senders_refuse_a_table_without_payload_to_the_client(table: PacketTable, tmp_path: Path, name: str) -> None:
+    upwards = replace(table, packets=table.packets.filter(pa.array(~table.to_client)))
+    with pytest.raises(ExportError, match=name):
+        trafficgen.export(upwards, to=name, directory=tmp_path / "new" / "out")
+    assert list(tmp_path.iterdir()) == []

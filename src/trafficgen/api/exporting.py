@@ -1,0 +1,112 @@
+"""Feeding other tools: packets as a schedule, or a fitted model as the law that the tool draws itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from trafficgen.api.reading import read_packets
+from trafficgen.catalogue import entry_names, load_model
+from trafficgen.errors import ExportError, SelectionError
+from trafficgen.export import (
+    TARGETS,
+    FormatWriter,
+    ProjectionReport,
+    Settings,
+    SettingValue,
+    Target,
+    View,
+    Written,
+    readme_of,
+    seen_by,
+)
+from trafficgen.models import Model, PublishedModel
+from trafficgen.output_files import whole_folder
+from trafficgen.tables import PacketTable
+
+
+def export(
+    table: PacketTable | Model | str | Path,
+    *,
+    to: str,
+    directory: str | Path,
+    flow: int | None = None,
+    at: View = "sender",
+    settings: Mapping[str, SettingValue] | None = None,
+) -> ProjectionReport:
+    """Write packets, or a model's law, for another tool into a folder, with a README that says how to use them.
+
+    Args:
+        table: A packet table or the name of a table or capture, whose packets are exported as this very schedule; or a
+            fitted model or the name of its file (``.json``), whose law is exported where the target can draw it.
+        to: Name of the target.
+        directory: Folder; made when it is not there.
+        flow: Number of the flow that is exported alone; None exports all.
+        at: Whose view is written.
+        settings: Settings of the target -> value.
+
+    Raises:
+        ExportError: If there is no such target, or it cannot express the traffic.
+        SettingError: If the target has no such setting.
+        OutputFileError: If the folder cannot be written.
+        SelectionError: If there is no such flow.
+    """
+    if to not in TARGETS:
+        raise ExportError(f"there is no target {to!r}; targets are {', '.join(TARGETS)}")
+    target = TARGETS[to]
+    values = Settings(target.name, target.settings, settings or {})
+    if isinstance(table, Model) or (not isinstance(table, PacketTable) and _names_a_model(table)):
+        if flow is not None or at != "sender":
+            raise ExportError("a model has neither flows nor views; leave --flow and --at out")
+        write = _model_writer(table, target, values)
+    else:
+        packets = table if isinstance(table, PacketTable) else read_packets(table)
+        write = _schedule_writer(packets, target, values, flow=flow, at=at)
+    with whole_folder(Path(directory)) as folder:
+        written = write(folder)
+        text = readme_of(written, versions=target.versions)
+        (folder / "README.md").write_text(text, encoding="utf-8", errors="replace")
+    return written.report
+
+
+def _names_a_model(name: str | Path) -> bool:
+    return Path(name).suffix.lower() in (".json", ".yaml", ".yml") or (
+        str(name) in entry_names() and not Path(name).exists()
+    )
+
+
+def _model_writer(model: Model | str | Path, target: Target, settings: Settings) -> Callable[[Path], Written]:
+    known = model if isinstance(model, Model) else load_model(model)
+    if isinstance(known, PublishedModel):
+        raise ExportError(
+            f"{known.name} answers its path, so it has no law to hand over; generate packets of it and export those"
+        )
+    if target.write_model is None:
+        able = ", ".join(name for name, other in TARGETS.items() if other.write_model)
+        raise ExportError(
+            f"{target.name} takes packets, not a model's law; generate packets and export those, or choose one of"
+            f" {able or 'none'}"
+        )
+    write_model = target.write_model
+    return lambda folder: write_model(known, folder, settings)
+
+
+def _schedule_writer(
+    packets: PacketTable, target: Target, settings: Settings, *, flow: int | None, at: View
+) -> Callable[[Path], Written]:
+    if flow is not None:
+        numbers = packets.flows.column("flow").to_pylist()
+        if flow not in numbers:
+            raise SelectionError(what=f"flow {flow}", available=f"there are {len(numbers)} flows, from 0")
+        packets = packets.of_flows([flow])
+    if not len(packets):
+        where = "the table" if flow is None else f"flow {flow}"
+        raise ExportError(f"there are no packets in {where}; choose another flow or generate a longer session")
+    if at != "sender" and not target.takes_view:
+        raise ExportError(f"{target.name} holds both views; leave --at out")
+    seen = seen_by(packets, at)
+    write = target.write
+    if isinstance(write, FormatWriter):
+        stem = "packets" if flow is None else f"flow{flow}"
+        return lambda folder: write(seen, folder, settings, stem=stem)
+    return lambda folder: write(seen, folder, settings)

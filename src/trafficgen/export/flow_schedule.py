@@ -1,0 +1,294 @@
+"""What a sending tool is told of a packet table: when each flow sends how many bytes, in one direction.
+
+A tool that sends through sockets makes its own headers, acknowledgements and repetitions. What can be handed to it is
+the payload: datagrams of UDP, or of TCP the writes of the application, for which the data segments stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from trafficgen.errors import ExportError
+from trafficgen.export.base import ProjectionReport, TimingError
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, IntArray, s_from_ns
+
+Direction = Literal["to_client", "to_server"]
+#: Socket protocols: what a sending tool can open.
+SOCKET_PROTOCOLS = ("udp", "tcp")
+
+
+@dataclass(frozen=True)
+class FlowSchedule:
+    """Datagrams, or writes of an application, of one flow in one direction.
+
+    Attributes:
+        flow: Number in the flow table.
+        protocol: ``udp`` or ``tcp``.
+        media: What it carries, as in the flow table.
+        source: Address of the sending end.
+        source_port: Its port.
+        destination: Address of the receiving end.
+        destination_port: Its port.
+        time_ns: When each is sent, ns from the first packet that is exported of any flow, ascending, shape (n,).
+        payload_bytes: Transport payload of each, shape (n,).
+        ip_bytes: IP total length of each in the table, shape (n,).
+    """
+
+    flow: int
+    protocol: str
+    media: str
+    source: str
+    source_port: int
+    destination: str
+    destination_port: int
+    time_ns: IntArray
+    payload_bytes: IntArray
+    ip_bytes: IntArray
+
+    def __len__(self) -> int:
+        return int(self.time_ns.size)
+
+    @property
+    def time_s(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """When each is sent, s, shape (n,)."""
+        return s_from_ns(self.time_ns)
+
+    @property
+    def header_bytes(self) -> IntArray:
+        """IP and transport headers of each in the table, shape (n,)."""
+        return self.ip_bytes - self.payload_bytes
+
+
+@dataclass(frozen=True)
+class Schedules:
+    """All flows that are exported.
+
+    Attributes:
+        flows: Their schedules, in order of flow numbers; none is empty.
+        left_out: What of the table is not among them, a sentence each.
+    """
+
+    flows: tuple[FlowSchedule, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def packets(self) -> int:
+        """Packets of all flows."""
+        return sum(len(flow) for flow in self.flows)
+
+    @property
+    def ip_bytes(self) -> int:
+        """IP bytes of all flows, as the table has them."""
+        return sum(int(flow.ip_bytes.sum()) for flow in self.flows)
+
+    @property
+    def duration_s(self) -> float:
+        """Time of the last packet, s from the first."""
+        return max(s_from_ns(int(flow.time_ns[-1])) for flow in self.flows)
+
+
+def schedules_of(
+    table: PacketTable,
+    *,
+    target: str,
+    protocols: Sequence[str] = SOCKET_PROTOCOLS,
+    direction: Direction = "to_client",
+) -> Schedules:
+    """Return what a table sends in one direction through sockets.
+
+    TCP segments without payload and known repetitions are left out: the tool's own TCP makes them.
+
+    Args:
+        table: Packets.
+        target: Name of the target, for messages.
+        protocols: Those of :data:`SOCKET_PROTOCOLS` that the target can send.
+        direction: Whose sending is exported.
+
+    Raises:
+        ExportError: If nothing is left; the message says why.
+    """
+    is_chosen = table.to_client == (direction == "to_client")
+    names = np.array(table.flows.column("protocol").to_pylist(), dtype=object)
+    protocol = names[table.flow]
+    is_tcp = protocol == "tcp"
+    is_sent = is_chosen & np.isin(protocol, list(protocols))
+    is_repeated = is_sent & is_tcp & np.asarray(table.values("retransmission"), dtype=np.bool_)
+    is_bare = is_sent & is_tcp & (table.payload_bytes == 0)
+    is_exported = is_sent & ~is_repeated & ~is_bare
+    if not is_exported.any():
+        raise ExportError(_why_nothing(table, protocol, is_chosen, target=target, protocols=protocols, way=direction))
+    left_out = [
+        *_other_protocols(table, protocol, is_chosen & ~np.isin(protocol, list(protocols)), protocols=protocols),
+        *_counted(table, ~is_chosen, "packets of the other direction"),
+        *_counted(table, is_bare, "TCP segments without payload"),
+        *_counted(table, is_repeated, "repeated TCP segments"),
+    ]
+    return Schedules(tuple(_flows(table, is_exported, direction=direction)), tuple(left_out))
+
+
+def _flows(table: PacketTable, chosen: BoolArray, *, direction: Direction) -> Iterator[FlowSchedule]:
+    rows = np.flatnonzero(chosen)
+    rows = rows[np.argsort(table.flow[rows], kind="stable")]
+    numbers, starts = np.unique(table.flow[rows], return_index=True)
+    start_ns = int(table.time_ns[chosen].min())
+    ends = ("server", "client") if direction == "to_client" else ("client", "server")
+    flows = table.flows.to_pylist()
+    for number, part in zip(numbers.tolist(), np.split(rows, starts[1:]), strict=True):
+        about = flows[number]
+        ordered = part[np.argsort(table.time_ns[part], kind="stable")]
+        yield FlowSchedule(
+            flow=int(about["flow"]),
+            protocol=about["protocol"],
+            media=about["media"],
+            source=about[ends[0]],
+            source_port=about[f"{ends[0]}_port"],
+            destination=about[ends[1]],
+            destination_port=about[f"{ends[1]}_port"],
+            time_ns=table.time_ns[ordered] - start_ns,
+            payload_bytes=np.asarray(table.payload_bytes[ordered], dtype=np.int64),
+            ip_bytes=np.asarray(table.ip_bytes[ordered], dtype=np.int64),
+        )
+
+
+def _why_nothing(
+    table: PacketTable,
+    protocol: np.ndarray[Any, np.dtype[np.object_]],
+    is_chosen: BoolArray,
+    *,
+    target: str,
+    protocols: Sequence[str],
+    way: Direction,
+) -> str:
+    wanted = " or ".join(name.upper() for name in protocols)
+    words = {"to_client": "the client", "to_server": "the server"}[way]
+    if not len(table):
+        return f"{target}: there are no packets to send; choose another flow or a longer duration"
+    if not is_chosen.any():
+        return f"{target}: no packet goes to {words}; choose another flow, or the other direction"
+    there = ", ".join(sorted({name.upper() for name in protocol[is_chosen]}))
+    if not np.isin(protocol[is_chosen], list(protocols)).any():
+        return (
+            f"{target} sends {wanted} and the packets to {words} are {there};"
+            f" choose a flow of {wanted} or a target that sends {there}"
+        )
+    return f"{target}: no packet to {words} carries payload; choose another flow"
+
+
+def _other_protocols(
+    table: PacketTable, protocol: np.ndarray[Any, np.dtype[np.object_]], others: BoolArray, *, protocols: Sequence[str]
+) -> Iterator[str]:
+    wanted = " and ".join(name.upper() for name in protocols)
+    for name in sorted(set(protocol[others])):
+        yield from _counted(table, others & (protocol == name), f"packets of {name} ({wanted} alone can be sent)")
+
+
+def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:
+    count = int(np.count_nonzero(rows))
+    if count:
+        size_bytes = int(table.ip_bytes[rows].sum(dtype=np.int64))
+        yield f"{what} were left out ({count} packets, {size_bytes} IP bytes)"
+
+
+def raised(flow: FlowSchedule, *, low_bytes: int) -> tuple[FlowSchedule, int]:
+    """Return a flow whose payloads are at least ``low_bytes`` long, and how many had to be raised.
+
+    ``ip_bytes`` stay those of the table: they are what the report compares with.
+    """
+    small = flow.payload_bytes < low_bytes
+    count = int(np.count_nonzero(small))
+    if not count:
+        return flow, 0
+    return replace(flow, payload_bytes=np.maximum(flow.payload_bytes, low_bytes)), count
+
+
+def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: str) -> None:
+    """Refuse a flow with a payload above ``high_bytes``.
+
+    Raises:
+        ExportError: If there is one; the message names flow, packet and the remedy.
+    """
+    large = np.flatnonzero(flow.payload_bytes > high_bytes)
+    if large.size:
+        row = int(large[0])
+        raise ExportError(
+            f"flow {flow.flow}, packet {row} at {flow.time_s[row]:.6f} s: {target} sends at most {high_bytes} payload"
+            f" bytes, not {flow.payload_bytes[row]} ({large.size} such packets); {remedy}"
+        )
+
+
+def split_large(flow: FlowSchedule, *, high_bytes: int) -> tuple[FlowSchedule, int]:
+    """Return a flow whose payloads above ``high_bytes`` are cut into equal pieces at the same time, and how many were.
+
+    Each further piece repeats the headers of its packet.
+    """
+    pieces = np.maximum(1, -(-flow.payload_bytes // high_bytes))
+    count = int(np.count_nonzero(pieces > 1))
+    if not count:
+        return flow, 0
+    row = np.repeat(np.arange(len(flow)), pieces)
+    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    share, rest = flow.payload_bytes[row] // pieces[row], flow.payload_bytes[row] % pieces[row]
+    payload_bytes = share + (place < rest)
+    return (
+        replace(
+            flow,
+            time_ns=flow.time_ns[row],
+            payload_bytes=payload_bytes,
+            ip_bytes=payload_bytes + flow.header_bytes[row],
+        ),
+        count,
+    )
+
+
+def timing_error(before_ns: IntArray, after_ns: IntArray) -> TimingError:
+    """Return how far the times of an output are from those of the table, packet by packet.
+
+    Args:
+        before_ns: Times in the table, shape (n,).
+        after_ns: Times in the output, shape (n,).
+    """
+    if before_ns.size == 0:
+        return TimingError()
+    error_ns = np.abs(after_ns - before_ns)
+    return TimingError(max=s_from_ns(int(error_ns.max())), mean=float(s_from_ns(error_ns).mean()))
+
+
+def schedule_report(
+    schedules: Schedules,
+    sent: Sequence[FlowSchedule],
+    *,
+    target: str,
+    files: Sequence[str],
+    cannot_express: Sequence[str] = (),
+) -> ProjectionReport:
+    """Return the report of an export that sends packet for packet.
+
+    Args:
+        schedules: What was to be sent.
+        sent: What the target will send: the same flows with the same number of packets, in the same order.
+        target: Name of the target.
+        files: Names of the files.
+        cannot_express: What the output lacks beside what ``schedules`` left out.
+    """
+    before_ns, before_bytes = _times_and_payloads(schedules.flows)
+    after_ns, after_bytes = _times_and_payloads(sent)
+    changed = (before_ns != after_ns) | (before_bytes != after_bytes)
+    return ProjectionReport(
+        target=target,
+        files=tuple(files),
+        packets=int(after_ns.size),
+        packets_changed=int(np.count_nonzero(changed)),
+        bytes_before=schedules.ip_bytes,
+        bytes_after=schedules.ip_bytes + int((after_bytes - before_bytes).sum()),
+        timing_error_s=timing_error(before_ns, after_ns),
+        cannot_express=(*schedules.left_out, *cannot_express),
+    )
+
+
+def _times_and_payloads(flows: Sequence[FlowSchedule]) -> tuple[IntArray, IntArray]:
+    return np.concatenate([flow.time_ns for flow in flows]), np.concatenate([flow.payload_bytes for flow in flows])

@@ -1,0 +1,117 @@
+"""What a real tool sends over the loopback interface: captured, and put beside the schedule it was given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trafficgen
+from trafficgen.tables import PacketTable
+from trafficgen.units import FloatArray, IntArray, s_from_ns
+
+_READY_S, _LAST_PACKETS_S = 10.0, 0.3
+
+
+def need(*tools: str, root: bool = True) -> None:
+    """Skip the test where a tool is missing, or nobody may capture."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    if root and os.geteuid() != 0:
+        pytest.skip("capturing needs root")
+
+
+@contextmanager
+def captured(file: Path, what: str, *, interface: str = "lo") -> Iterator[None]:
+    """Capture what passes an interface meanwhile.
+
+    Args:
+        file: The pcap file that is written.
+        what: Capture filter, such as ``udp dst port 5000``.
+        interface: Name of the interface.
+    """
+    command = ["tcpdump", "-i", interface, "-w", str(file), "-U", "-B", "32768", "-Z", "root"]
+    command += ["--immediate-mode", "--time-stamp-precision=nano", what]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as capture:
+        try:
+            _wait_until_listening(capture)
+            yield
+            time.sleep(_LAST_PACKETS_S)
+        finally:
+            capture.terminate()  # with -U nothing is cut off
+            capture.wait(timeout=_READY_S)
+
+
+def _wait_until_listening(capture: subprocess.Popen[str]) -> None:
+    assert capture.stderr is not None
+    for line in capture.stderr:
+        if "listening on" in line:
+            return
+    raise RuntimeError("tcpdump ended before it listened")
+
+
+@contextmanager
+def running(
+    command: Sequence[str], *, cwd: Path | None = None, ready_s: float = 0.3
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a sink in the background; it is stopped at the end, and must not have ended by itself when work begins."""
+    with subprocess.Popen(
+        list(command), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    ) as sink:
+        try:
+            time.sleep(ready_s)
+            assert sink.poll() is None, f"{command[0]} ended with {sink.returncode}"
+            yield sink
+        finally:
+            sink.terminate()
+            try:
+                sink.wait(timeout=_READY_S)
+            except subprocess.TimeoutExpired:
+                sink.kill()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Packets that a tool sent, beside those that it was to send.
+
+    Attributes:
+        wanted: What was to be sent.
+        found: What was captured.
+    """
+
+    wanted: PacketTable
+    found: PacketTable
+
+    @property
+    def packets_ratio(self) -> float:
+        """Packets captured over packets wanted."""
+        return len(self.found) / len(self.wanted)
+
+    def timing_errors_s(self) -> FloatArray:
+        """Return the difference of each packet's time, the k-th sent against the k-th wanted, shape (n,).
+
+        Both count from an origin of their own; the median difference is taken away.
+        """
+        n = min(len(self.wanted), len(self.found))
+        difference_ns = self.found.time_ns[:n] - self.wanted.time_ns[:n]
+        return np.abs(s_from_ns(difference_ns - int(np.median(difference_ns))))
+
+    def payload_bytes(self) -> tuple[IntArray, IntArray]:
+        """Return payloads wanted and found, in order, shape (n,) each."""
+        return self.wanted.payload_bytes.astype(np.int64), self.found.payload_bytes.astype(np.int64)
+
+
+def sent_of(wanted: PacketTable, file: Path, *, flow: int) -> Sent:
+    """Return a capture beside the packets of one flow to its client, both without what has no payload."""
+    found = trafficgen.read_packets(file)
+    rows = (wanted.flow == flow) & wanted.to_client & (wanted.payload_bytes > 0)
+    return Sent(wanted.select(rows), found.select(found.payload_bytes > 0))
