@@ -16,6 +16,7 @@ from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
 from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
 from trafficgen.cli.app import app
 from trafficgen.export import FILE_FORMATS, TARGETS, Target
+from trafficgen.models import Parameter
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
@@ -370,6 +371,7 @@ The *basis* of a value says how far it can be trusted:
 - `definition`: of a standard or of the method;
 - `open`: left open by the papers and chosen once, for the reason that is given.
 
+Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
 Entries that are `provisional` have not been derived a second time."""
 
@@ -390,11 +392,14 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     parameters = model.mechanism.parameters
     yield f"Mechanism `{model.mechanism.kind}`" + (":" if parameters else ", with no parameters but the options.")
     if parameters:
-        rows = [
-            (f"`{name}`", _value(one.value), one.basis, one.source or "", one.reason or "")
-            for name, one in parameters.items()
-        ]
+        rows = [row for name, one in parameters.items() for row in _parameter_rows(name, one)]
         yield table(("parameter", "value", "basis", "source", "reason"), rows)
+
+
+def _parameter_rows(name: str, parameter: Parameter) -> Iterator[tuple[str, ...]]:
+    yield f"`{name}`", _value(parameter.value), parameter.basis, parameter.source or "", parameter.reason or ""
+    for key, part in parameter.parts.items():
+        yield f"`{name}`, `{key}`", "", part.basis, part.source or "", part.reason or ""
 
 
 def _list(items: Iterable[str]) -> str:
