@@ -213,7 +213,7 @@ ITGSend {script} -l send.log -x recv.log
 - ITGRecv listens on TCP port 9000 for what ITGSend tells it; open it and the flows' ports in firewalls. It writes
   `recv.log` into the folder that it was started in.
 - Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
-  Bytes are of payload.
+  Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest.
 {several}- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
   (`-poll`, on by default) keeps them small while no other process takes the processor. Where others do, export with
   `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root: it then wakes up late by much the same

@@ -258,7 +258,7 @@ mgen input sink.mgn output sink.log
 {one}
 
 - `txlog` makes mgen log what it sends. Check: as many lines with `SEND` in the sender's logs, and with `RECV` in
-  `sink.log`, as packets were exported (TCP: as writes).
+  `sink.log`, as packets were exported (TCP: as writes). `trafficgen compare TABLE sink.log --all` measures the rest.
 - mgen ends by itself half a second after the last packet at the latest; the sink runs until it is stopped.
 - On a busy machine give mgen priority: `chrt -f 20 mgen ...` as root. A process that is held up sends late, and
   one that is held up for more than 1000 packets ends with `bit out of range 0 - FD_SETSIZE`.
