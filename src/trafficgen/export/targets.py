@@ -9,6 +9,9 @@ from typing import Any
 from trafficgen.errors import ExportError
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
+from trafficgen.export.ns3 import write_ns3
+from trafficgen.export.ns3_model import write_ns3_model
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
@@ -77,5 +80,16 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
+_TOOLS = (
+    Target(
+        name="ns3",
+        summary="UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in Python and C++",
+        versions="ns-3.37 and later (run with 3.37 and 3.44)",
+        write=write_ns3,
+        write_model=write_ns3_model,
+        settings=NS3_SETTINGS,
+    ),
+)
+
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in map(_of_format, FILE_FORMATS.values())}
+TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)}
