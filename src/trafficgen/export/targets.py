@@ -9,6 +9,8 @@ from typing import Any
 from trafficgen.errors import ExportError
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.inet import SETTINGS as INET_SETTINGS
+from trafficgen.export.inet import write_inet
 from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
 from trafficgen.export.ns3 import write_ns3
 from trafficgen.export.ns3_model import write_ns3_model
@@ -88,6 +90,13 @@ _TOOLS = (
         write=write_ns3,
         write_model=write_ns3_model,
         settings=NS3_SETTINGS,
+    ),
+    Target(
+        name="inet",
+        summary="NetPerfMeter traces with a network and an omnetpp.ini",
+        versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
+        write=write_inet,
+        settings=INET_SETTINGS,
     ),
 )
 
