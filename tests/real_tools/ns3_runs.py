@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ import pytest
 from trafficgen.export.ns3_readme import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
+SCENARIO = ROOT / "src" / "trafficgen" / "export" / "ns3_templates" / "scenario.cc"
 _TIMEOUT_S = 300
 
 
@@ -47,14 +47,13 @@ def wheel_python() -> Path:
 
 
 @cache
-def compiled(generation: str) -> Path:
-    """Return the scenario in C++, compiled once for a generation of ns-3, or skip the test."""
+def compiled(source: Path, generation: str) -> Path:
+    """Return a program in C++, compiled once for a generation of ns-3 (``debian``, ``wheel``), or skip the test."""
     if shutil.which("g++") is None:
         pytest.skip("not installed: g++")
     options = _OPTIONS[generation]()
-    program = Path(tempfile.mkdtemp(prefix="trafficgen-ns3-")) / "scenario"
+    program = Path(tempfile.mkdtemp(prefix="trafficgen-ns3-")) / source.stem
     atexit.register(shutil.rmtree, program.parent, ignore_errors=True)
-    source = resources.files("trafficgen.export") / "ns3_templates" / "scenario.cc"
     done = subprocess.run(
         ["g++", "-O0", str(source), "-o", str(program), *options], check=False, capture_output=True, text=True
     )
@@ -91,7 +90,7 @@ def run(generation: str, export: Path, *options: str, folder: Path) -> Ran:
         command = [str(wheel_python()), str(export / "scenario.py")]
     else:  # compiled from the template, which has no values for the link
         link = ("--rate=100000kbps", "--delay=10ms", "--queue=1000p")
-        command = [str(compiled(generation)), f"--folder={export}", *link]
+        command = [str(compiled(SCENARIO, generation)), f"--folder={export}", *link]
     folder.mkdir()
     done = subprocess.run(
         [*command, *options], cwd=folder, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.real_tools.ns3_runs import Ran, run
+from tests.conftest import build_table
+from tests.real_tools.ns3_runs import Ran, compiled, run
 from tests.unit.generation.conftest import bursts, model_with, phase, renewal, stream
 
 import trafficgen
@@ -109,6 +111,21 @@ def test_ns3_carries_all_bytes_that_tcp_flows_write(tmp_path: Path, generation: 
         assert int(row["sent_payload_bytes"]) >= int(row["received_payload_bytes"]) == written
 
 
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_ns3_reads_bursts_at_the_nanosecond_of_each_packet(
+    schedule: PacketTable, tmp_path: Path, generation: str
+) -> None:
+    trafficgen.export(schedule, to="ns3", directory=tmp_path, settings={"mode": "bursts"})
+    program = compiled(Path(__file__).with_name("read_bursts.cc"), generation)
+    done = subprocess.run(
+        [str(program), str(tmp_path / "flow2.bursts.csv")], check=True, capture_output=True, text=True
+    )
+    time_ns, size_bytes = np.loadtxt(done.stdout.splitlines(), dtype=np.int64).T
+    wanted = schedule.select((schedule.flow == 2) & schedule.to_client & (schedule.payload_bytes > 0))
+    np.testing.assert_array_equal(time_ns, wanted.time_ns - wanted.time_ns[0])
+    np.testing.assert_array_equal(size_bytes, wanted.payload_bytes)
+
+
 def gaps_of_on_off(process: RenewalProcess | BurstProcess, tmp_path: Path, generation: str) -> FloatArray:
     """Return the gaps that ns-3's OnOffApplication draws for a process over 1000 s, s."""
     model = model_with(stream(phases=(phase("playout", 0.0, 1000.0, process),)))
@@ -142,3 +159,14 @@ def test_on_off_draws_the_packets_and_spacings_of_bursts(tmp_path: Path, generat
     # 1.63 / sqrt(n): exceeded once in a hundred by a sample of the law itself (Kolmogorov).
     assert np.max(np.abs(found - law.distribution().cdf(values))) < 1.63 / np.sqrt(count)
     assert spacing_s.mean() == pytest.approx(0.5, rel=0.01)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+@pytest.mark.parametrize("time_s", [[0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]], ids=["one", "at once", "twice two"])
+def test_short_traces_are_sent_once(tmp_path: Path, generation: str, time_s: list[float]) -> None:
+    trafficgen.export(build_table(time_s), to="ns3", directory=tmp_path / "export")
+    ran = run(generation, tmp_path / "export", "--mode=trace", folder=tmp_path / "run")
+    assert ran.code == 0, ran.stderr
+    (row,) = ran.rows.values()
+    assert int(row["sent_packets"]) == int(row["received_packets"]) == len(time_s)
+    assert int(row["sent_payload_bytes"]) == 972 * len(time_s)

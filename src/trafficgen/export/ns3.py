@@ -97,7 +97,7 @@ def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Writ
     lacks = [*_raised_text(small, TRACE_HEADER_BYTES)]
     if any(np.any(flow.time_ns != exact.time_ns) for flow, exact in zip(played, schedules.flows, strict=True)):
         lacks.append(
-            "times are whole milliseconds from the first packet of each flow; `--exact` of the scenario plays"
+            "times are whole milliseconds from the first packet of each flow; `--mode=exact` of the scenario plays"
             " flowN.csv to the nanosecond"
         )
     lacks += [*_common_lacks(schedules), "the first 12 payload bytes: a sequence number and a time stand there"]

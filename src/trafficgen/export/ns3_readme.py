@@ -17,6 +17,8 @@ pip install ns3==3.44.post0
 python {name}.py
 ```
 
+Two lines about `Failed to materialize symbols` are the wheel's own, and harmless.
+
 In C++, with the packages of Debian or Ubuntu:
 
 ```sh
