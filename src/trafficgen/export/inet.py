@@ -7,37 +7,24 @@ first delay is long enough for ``stopTime`` to fall before the first frame comes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from trafficgen.errors import ExportError
 from trafficgen.export.base import Written
-from trafficgen.export.flow_schedule import (
-    Direction,
-    FlowSchedule,
-    raised,
-    refuse_large,
-    schedule_report,
-    schedules_of,
-)
-from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.flow_schedule import Direction, FlowSchedule, raised, schedule_report, schedules_of
+from trafficgen.export.settings import Settings
+from trafficgen.export.simulated_network import ports_of, refuse_oversized_datagrams
 from trafficgen.tables import PacketTable
-from trafficgen.units import NS_PER_S, s_from_ns
+from trafficgen.units import NS_PER_S, s_from_ms, s_from_ns
 
-SETTINGS = (
-    Setting("direction", "to_client", "Whose packets are sent.", choices=("to_client", "to_server")),
-    Setting("first_port", 5000, "Port of the first flow; the others follow.", low=1, high=65_535),
-    Setting("link_rate_kbps", 100_000, "Rate of the link of the network, kbit/s.", low=1, high=1_000_000_000),
-    Setting("link_delay_ms", 10.0, "One-way delay of the link of the network, ms.", low=0, high=1000),
-)
-#: UDP payload of the largest IPv4 packet.
-_LARGEST_UDP_BYTES = 65_507
-_LAST_PORT = 65_535
-#: Sending starts after connections are made; the pause before the first frame keeps it from coming again too early.
-_START_S, _PAUSE_S, _DRAIN_S = 1, 10, 9
+#: Sending starts after connections are made, for which four one-way delays do.
+_EARLIEST_START_S, _DELAYS_TO_CONNECT = 1, 4
+#: The pause before the first frame keeps it from coming again before ``stopTime``; until then the last one arrives.
+_PAUSE_S, _DRAIN_S = 10, 9
 _SINKS = {"udp": "UdpSink", "tcp": "TcpSinkApp"}
 
 
@@ -51,23 +38,16 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
     """
     way = cast("Direction", settings.text("direction"))
     schedules = schedules_of(table, target="inet", direction=way)
-    first_port = settings.whole("first_port")
-    if first_port + len(schedules.flows) - 1 > _LAST_PORT:
-        raise ExportError(
-            f"inet: {len(schedules.flows)} flows from port {first_port} pass port {_LAST_PORT}; lower it with"
-            " --set first_port=1 or choose one flow"
-        )
+    ports = ports_of(len(schedules.flows), settings, target="inet")
+    refuse_oversized_datagrams(schedules.flows, target="inet")
     sent, empty = [], 0
     for flow in schedules.flows:
-        if flow.protocol == "udp":
-            remedy = "no UDP datagram over IPv4 is so large: look where the table's lengths come from"
-            refuse_large(flow, high_bytes=_LARGEST_UDP_BYTES, target="inet", remedy=remedy)
         filled, count = raised(flow, low_bytes=1)
         sent.append(filled)
         empty += count
     names = [_write_trace(flow, folder) for flow in sent]
     (folder / "TrafficgenReplay.ned").write_text(_network(settings), encoding="ascii")
-    (folder / "omnetpp.ini").write_text(_configuration(sent, settings), encoding="ascii")
+    (folder / "omnetpp.ini").write_text(_configuration(sent, ports, settings), encoding="ascii")
     lacks = ["payload content, and addresses: those of the network stand there"]
     if empty:
         lacks.append(f"empty datagrams were given 1 byte ({empty} packets)")
@@ -115,26 +95,28 @@ network TrafficgenReplay
 """
 
 
-def _configuration(flows: Sequence[FlowSchedule], settings: Settings) -> str:
+def _configuration(flows: Sequence[FlowSchedule], ports: Sequence[int], settings: Settings) -> str:
+    delay_s = s_from_ms(settings.number("link_delay_ms"))
+    start_s = max(_EARLIEST_START_S, math.ceil(_DELAYS_TO_CONNECT * delay_s))
     end_s = max(s_from_ns(int(flow.time_ns[-1])) for flow in flows)
     lines = [
         "[General]",
         "network = TrafficgenReplay",
-        f"sim-time-limit = {_START_S + _PAUSE_S + _DRAIN_S + end_s + 1:.9f}s",
+        f"sim-time-limit = {start_s + _PAUSE_S + end_s + _DRAIN_S + 1 + math.ceil(delay_s):.9f}s",
         f"*.sender.numApps = {len(flows)}",
         f"*.receiver.numApps = {len(flows)}",
     ]
-    for place, flow in enumerate(flows):
-        lines += _of_flow(flow, place=place, port=settings.whole("first_port") + place)
+    for place, (flow, port) in enumerate(zip(flows, ports, strict=True)):
+        lines += _of_flow(flow, place=place, port=port, start_s=start_s)
     return "\n".join(lines) + "\n"
 
 
-def _of_flow(flow: FlowSchedule, *, place: int, port: int) -> Iterator[str]:
+def _of_flow(flow: FlowSchedule, *, place: int, port: int, start_s: int) -> Iterator[str]:
     sender, receiver = f"*.sender.app[{place}]", f"*.receiver.app[{place}]"
     # Counted from resetTime: after the last frame, and before the trace has begun anew.
     stop_s = _PAUSE_S + s_from_ns(int(flow.time_ns[-1])) + _DRAIN_S
     yield ""
-    yield f"# flow {flow.flow}: its first frame of time 0 leaves at {_START_S + _PAUSE_S} s"
+    yield f"# flow {flow.flow}: what the schedule has at 0 s leaves at {start_s + _PAUSE_S} s"
     yield f'{sender}.typename = "NetPerfMeter"'
     yield f"{sender}.activeMode = true"
     yield f'{sender}.protocol = "{flow.protocol.upper()}"'
@@ -144,8 +126,8 @@ def _of_flow(flow: FlowSchedule, *, place: int, port: int) -> Iterator[str]:
     yield f'{sender}.traceFile = "flow{flow.flow}.trace"'
     yield f"{sender}.maxMsgSize = {int(flow.payload_bytes.max()) + 1}B"
     yield f"{sender}.connectTime = 0s"
-    yield f"{sender}.startTime = {_START_S}s"
-    yield f"{sender}.resetTime = {_START_S}s"
+    yield f"{sender}.startTime = {start_s}s"
+    yield f"{sender}.resetTime = {start_s}s"
     yield f"{sender}.stopTime = {stop_s:.9f}s"
     yield f'{receiver}.typename = "{_SINKS[flow.protocol]}"'
     yield f"{receiver}.localPort = {port}"

@@ -23,13 +23,13 @@ from trafficgen.export.flow_schedule import (
     FlowSchedule,
     Schedules,
     raised,
-    refuse_large,
     schedule_report,
     schedules_of,
 )
 from trafficgen.export.ns3_readme import bursts_how_to_run, packets_how_to_run
-from trafficgen.export.ns3_scenario import FlowRow, delimited, ports_of, write_flows, write_scenario
+from trafficgen.export.ns3_scenario import FlowRow, delimited, write_flows, write_scenario
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.simulated_network import NETWORK_SETTINGS, ports_of, refuse_oversized_datagrams
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_MS, NS_PER_S, IntArray
 
@@ -41,10 +41,7 @@ SETTINGS = (
         " the nanosecond; bursts: files for TraceFileBurstGenerator of the vr-app module.",
         choices=("trace", "exact", "bursts"),
     ),
-    Setting("direction", "to_client", "Whose packets are sent.", choices=("to_client", "to_server")),
-    Setting("first_port", 5000, "Port of the first flow; the others follow.", low=1, high=65_535),
-    Setting("link_rate_kbps", 100_000, "Rate of the link of the scenario, kbit/s.", low=1, high=1_000_000_000),
-    Setting("link_delay_ms", 10.0, "One-way delay of the link of the scenario, ms.", low=0, high=1e6),
+    *NETWORK_SETTINGS,
     Setting("queue_packets", 1000, "Packets that the queue before the link holds.", low=1, high=1_000_000_000),
     Setting(
         "laws",
@@ -59,8 +56,8 @@ SETTINGS = (
 )
 #: Sequence number and time, which UdpTraceClient puts into each packet; and the same of the vr-app module.
 TRACE_HEADER_BYTES, BURST_HEADER_BYTES = 12, 24
-#: UDP payload of the largest IPv4 packet, and of one that fits in the link's MTU of 1500 bytes.
-_LARGEST_UDP_BYTES, _UNFRAGMENTED_BYTES = 65_507, 1472
+#: UDP payload of the largest packet that fits in the link's MTU of 1500 bytes.
+_UNFRAGMENTED_BYTES = 1472
 _TRACE_TIMES_END_MS = 1 << 32
 
 
@@ -78,10 +75,7 @@ def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
     schedules = schedules_of(
         table, target="ns3", protocols=mode.protocols, direction=cast("Direction", settings.text("direction"))
     )
-    for flow in schedules.flows:
-        if flow.protocol == "udp":
-            remedy = "no UDP datagram over IPv4 is so large: look where the table's lengths come from"
-            refuse_large(flow, high_bytes=_LARGEST_UDP_BYTES, target="ns3", remedy=remedy)
+    refuse_oversized_datagrams(schedules.flows, target="ns3")
     return mode.write(schedules, folder, settings)
 
 
@@ -209,7 +203,7 @@ def _rows(flows: Sequence[FlowSchedule], settings: Settings) -> list[FlowRow]:
             packets=len(flow),
             largest_payload_bytes=int(flow.payload_bytes.max()),
         )
-        for flow, port in zip(flows, ports_of(len(flows), settings), strict=True)
+        for flow, port in zip(flows, ports_of(len(flows), settings, target="ns3"), strict=True)
     ]
 
 

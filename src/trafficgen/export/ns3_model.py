@@ -18,8 +18,9 @@ from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, Written
 from trafficgen.export.ns3_laws import DrawnLaw, constant_law, exact_law, nearest_law, table_law
 from trafficgen.export.ns3_readme import model_how_to_run
-from trafficgen.export.ns3_scenario import FlowRow, ports_of, write_flows, write_scenario
+from trafficgen.export.ns3_scenario import FlowRow, write_flows, write_scenario
 from trafficgen.export.settings import Settings
+from trafficgen.export.simulated_network import ports_of
 from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
 from trafficgen.processes import PlayedPackets, playable
 from trafficgen.randomness import random_stream
@@ -110,7 +111,7 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         ExportError: If a phase is neither a renewal process nor bursts and ``approximate`` is off, or its gaps or
             bursts are farther from the model's than ``largest_ks``.
     """
-    ports = ports_of(len(model.streams), settings)
+    ports = ports_of(len(model.streams), settings, target="ns3")
     told = [
         _told(number, index, stream, phase, settings)
         for number, stream in enumerate(model.streams)

@@ -10,11 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from trafficgen.errors import ExportError
 from trafficgen.export.settings import Settings
 
 _TEMPLATES = ("scenario.py", "scenario.cc", "trafficgen-replay.h")
-_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True)
@@ -38,21 +36,6 @@ class FlowRow:
     last_ns: int
     packets: int
     largest_payload_bytes: int
-
-
-def ports_of(count: int, settings: Settings) -> range:
-    """Return the ports of so many flows.
-
-    Raises:
-        ExportError: If there are not so many.
-    """
-    first = settings.whole("first_port")
-    if first + count - 1 > _LAST_PORT:
-        raise ExportError(
-            f"ns3: {count} flows from port {first} pass port {_LAST_PORT}; lower it with --set first_port=1 or choose"
-            " one flow"
-        )
-    return range(first, first + count)
 
 
 def write_flows(flows: Sequence[FlowRow], folder: Path) -> list[str]:

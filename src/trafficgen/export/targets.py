@@ -9,13 +9,13 @@ from typing import Any
 from trafficgen.errors import ExportError
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
-from trafficgen.export.inet import SETTINGS as INET_SETTINGS
 from trafficgen.export.inet import write_inet
 from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
 from trafficgen.export.ns3 import write_ns3
 from trafficgen.export.ns3_model import write_ns3_model
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.simulated_network import NETWORK_SETTINGS
 from trafficgen.tables import PacketTable
 
 _SNAPLEN = Setting(
@@ -96,7 +96,7 @@ _TOOLS = (
         summary="NetPerfMeter traces with a network and an omnetpp.ini",
         versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
         write=write_inet,
-        settings=INET_SETTINGS,
+        settings=NETWORK_SETTINGS,
     ),
 )
 

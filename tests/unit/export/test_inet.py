@@ -124,6 +124,15 @@ def test_the_network_has_both_hosts_and_the_link_of_the_settings(tmp_path: Path)
     assert re.search(r"datarate = 725kbps;\s+delay = 22.5ms;", text)
 
 
+@pytest.mark.parametrize(("delay_ms", "start"), [(10.0, "1s"), (250.0, "1s"), (600.0, "3s")])
+def test_sending_starts_after_connections_can_have_been_made(tmp_path: Path, delay_ms: float, start: str) -> None:
+    trafficgen.export(small_table(), to="inet", directory=tmp_path, settings={"link_delay_ms": delay_ms})
+    known = parameters(tmp_path)
+    for number in range(3):
+        assert known[f"*.sender.app[{number}].startTime"] == known[f"*.sender.app[{number}].resetTime"] == start
+    assert len(played(tmp_path, 1)) == 3
+
+
 def test_times_do_not_drift(tmp_path: Path) -> None:
     n = 30_000
     table = build_table(np.arange(n) / 3)
