@@ -11,6 +11,7 @@ from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
 from trafficgen.tables import PacketTable
 
 _SNAPLEN = Setting(
@@ -78,4 +79,16 @@ def _of_format(file_format: FileFormat) -> Target:
 
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in map(_of_format, FILE_FORMATS.values())}
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        *map(_of_format, FILE_FORMATS.values()),
+        Target(
+            name="tcpreplay",
+            summary="a pcap file whose frames can be sent as they are, with scripts for one interface and two",
+            versions="tcpreplay 4.4 or newer",
+            write=write_tcpreplay,
+            settings=TCPREPLAY_SETTINGS,
+        ),
+    )
+}
