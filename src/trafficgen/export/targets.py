@@ -12,6 +12,7 @@ from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
+from trafficgen.export.trex import TREX_SETTINGS, write_trex
 from trafficgen.tables import PacketTable
 
 _SNAPLEN = Setting(
@@ -89,6 +90,13 @@ TARGETS: dict[str, Target] = {
             versions="tcpreplay 4.4 or newer",
             write=write_tcpreplay,
             settings=TCPREPLAY_SETTINGS,
+        ),
+        Target(
+            name="trex",
+            summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
+            versions="TRex 3.x (Python client 3.04 and 3.08)",
+            write=write_trex,
+            settings=TREX_SETTINGS,
         ),
     )
 }
