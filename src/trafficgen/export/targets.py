@@ -9,6 +9,7 @@ from typing import Any
 from trafficgen.errors import ExportError
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.mahimahi import MAHIMAHI_SETTINGS, write_mahimahi
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
@@ -97,6 +98,13 @@ TARGETS: dict[str, Target] = {
             versions="TRex 3.x (Python client 3.04 and 3.08)",
             write=write_trex,
             settings=TREX_SETTINGS,
+        ),
+        Target(
+            name="mahimahi",
+            summary="the path: delivery traces of mm-link and a script that runs a program behind them",
+            versions="mahimahi 0.98",
+            write=write_mahimahi,
+            settings=MAHIMAHI_SETTINGS,
         ),
     )
 }
