@@ -41,6 +41,8 @@ MAHIMAHI_SETTINGS = (
     Setting("length_s", 0.0, "Length of traces of a rate that changes; 0: that of the path's file.", low=0, high=1e6),
 )
 _SCRIPT = "run.sh"
+#: Digits of a relative error; what is below is rounding of the arithmetic.
+_DIGITS = 9
 #: What stands for a direction without a limit beside one that has a limit.
 _UNLIMITED_BPS = 1e9
 _NOTHING_ELSE: dict[str, Any] = {
@@ -229,7 +231,7 @@ def _distances(links: list[tuple[_Direction, _Direction]]) -> dict[str, float]:
             if direction.delivery is not None:
                 place = "" if len(links) == 1 else str(number)
                 ratio = direction.delivery.rate_bps / direction.delivery.wanted_bps
-                found[f"{word}{place}.rate"] = abs(ratio - 1)
+                found[f"{word}{place}.rate"] = round(abs(ratio - 1), _DIGITS)
     return found
 
 

@@ -95,7 +95,7 @@ TARGETS: dict[str, Target] = {
         Target(
             name="trex",
             summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
-            versions="TRex 3.x (Python client 3.04 and 3.08)",
+            versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
             write=write_trex,
             settings=TREX_SETTINGS,
         ),
