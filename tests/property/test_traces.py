@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -177,3 +179,35 @@ def test_every_format_is_described_and_names_known_options(name: str) -> None:
     assert its.name == name
     assert its.description.endswith(".")
     assert set(its.takes) <= set(TraceOptions.__dataclass_fields__)
+
+
+_CELLS = {
+    "float": (st.floats(), pa.float64()),
+    "integer": (st.integers(-(2**63), 2**63 - 1), pa.int64()),
+    "text": (st.text(max_size=5), pa.string()),
+    "truth": (st.booleans(), pa.bool_()),
+    "date": (st.integers(-(2**62), 2**62), pa.timestamp("us")),
+    "span": (st.integers(-(2**62), 2**62), pa.duration("ms")),
+    "none": (st.none(), pa.null()),
+    "list": (st.lists(st.integers(0, 3), max_size=2), pa.list_(pa.int64())),
+}
+_NAMES = [
+    *("time_s", "timestamp", "ip_bytes", "size", "src", "dst", "src_port", "protocol", "direction", "flow"),
+    *("rtp.seq", "rtp.timestamp", "rtp.ssrc", "arrival_s"),
+]
+
+
+@given(data=st.data(), names=st.lists(st.sampled_from(_NAMES), min_size=1, max_size=6, unique=True))
+@settings(max_examples=150, deadline=None)
+def test_any_parquet_is_a_table_or_one_clear_error(data: st.DataObject, names: list[str]) -> None:
+    count = data.draw(st.integers(0, 4))
+    columns = {}
+    for name in names:
+        cells, kind = _CELLS[data.draw(st.sampled_from(sorted(_CELLS)))]
+        columns[name] = pa.array(data.draw(st.lists(st.none() | cells, min_size=count, max_size=count)), type=kind)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = str(Path(folder) / "list.parquet")
+        pq.write_table(pa.table(columns), file)
+        read = _unless_refused(lambda: read_trace(file))
+    assert read is None or 0 < len(read.table) <= read.records

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from trafficgen.errors import InputFileError, SimulationWarning
+from trafficgen.simulation import Path as NetworkPath
+from trafficgen.simulation.links import Links
 from trafficgen.simulation.traces import load_trace
 
 
@@ -79,6 +81,14 @@ def test_a_pattern_for_each_direction_serves_its_own(tmp_path: Path) -> None:
     assert load_trace(both, way="to_server").mean_bps == 3e5
     one = _file(tmp_path, f'{{"type": "video", "uplink": {pattern.format(300)}, "downlink": {{}}}}')
     assert load_trace(one).mean_bps == load_trace(one, way="to_server").mean_bps == 3e5
+
+
+def test_a_path_of_a_trace_with_both_directions_has_both(tmp_path: Path) -> None:
+    pattern = '{{"trace_pattern": [{{"duration": 1000, "capacity": {}}}]}}'
+    file = _file(tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}')
+    links = Links.of(NetworkPath.parse(f"trace={file},delay=5ms"))
+    capacities = [links.configs[place]["capacity"] for place in (*links.forward, *links.reverse)]
+    assert capacities == [{"steps": {"times_s": [0.0], "rates_bps": [rate], "period_s": 1.0}} for rate in (9e5, 3e5)]
 
 
 @pytest.mark.parametrize("rates", ['"rates_kbps": [1000, 500]', '"rates_bps": [1e6, 5e5]'])

@@ -59,6 +59,8 @@ def list_flows(name: str, texts: Texts, size_bytes: IntArray, notes: Notes) -> L
     count = len(size_bytes)
     protocol = _protocols(texts, count, notes)
     direction = _direction(name, texts)
+    if direction is not None and "to_client" not in texts:
+        notes.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
     if "source" in texts and "destination" in texts:
         return _of_addresses(texts, protocol, direction, size_bytes, notes)
     key = pc.binary_join_element_wise(texts["flow"], protocol, "\t") if "flow" in texts else protocol

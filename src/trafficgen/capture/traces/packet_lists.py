@@ -14,10 +14,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from trafficgen.capture.traces.base import (
-    LARGEST_PACKET_BYTES,
     Notes,
     ReadTrace,
-    SizeKind,
     TraceFormat,
     TraceOptions,
     counted,
@@ -26,11 +24,12 @@ from trafficgen.capture.traces.base import (
 from trafficgen.capture.traces.column_names import ListColumns, list_columns
 from trafficgen.capture.traces.list_extras import arrivals, rtp_columns
 from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
+from trafficgen.capture.traces.list_values import Sizes, list_sizes, list_times, size_columns
 from trafficgen.capture.traces.reading import Unread, read_result
-from trafficgen.capture.traces.tables import Columns, payload_of_ip
-from trafficgen.capture.traces.text import IGNORED, TextFile, matches, scaled_decimals
+from trafficgen.capture.traces.tables import Columns
+from trafficgen.capture.traces.text import IGNORED, TextFile, matches
 from trafficgen.errors import PacketTableError
-from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray
+from trafficgen.units import IntArray
 
 _WHAT = "row of a packet list"
 _REMEDY = (
@@ -40,9 +39,6 @@ _REMEDY = (
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"
 _IGNORED_LINE = re.compile(IGNORED)
-_SECONDS_DIGITS = 9
-#: Times without a unit in their name: from this size on they can only be ns, us, ms since 1970.
-_EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))
 
 
 def looks_like_list(lines: Sequence[str]) -> bool:
@@ -179,12 +175,13 @@ def _read(
     texts = {name: pa.concat_arrays(v.chunks) if isinstance(v, pa.ChunkedArray) else v for name, v in texts.items()}
     if not table.num_rows:
         raise PacketTableError(file=file.name, problem="has no rows under its header", remedy=_REMEDY)
-    time_ns, usable = _times(texts[wanted.time], wanted.time_digits, notes, name=wanted.time)
-    sizes, sized = _sizes(texts, wanted, options, notes)
+    time_ns, usable = list_times(texts, wanted, notes)
+    named = size_columns(wanted, options, notes)
+    sizes, sized = list_sizes(texts, named)
     usable &= sized
     if not usable.any():
         row = int(numbers[0])
-        shown = ", ".join(texts[name][0].as_py()[:20] for name in (wanted.time, *_size_names(wanted)))
+        shown = ", ".join(texts[name][0].as_py()[:20] for name in (wanted.time, *named.values()))
         problem = f"{noun} {row}: {shown!r} is no time and size, and none of the rows after it has them"
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY)
     unread.bad[numbers[~usable] - 1] = True
@@ -200,7 +197,7 @@ def _read(
     columns = _columns(
         file,
         time_ns[with_ends],
-        {kind: values[with_ends] for kind, values in sizes.items()},
+        sizes.kept(with_ends),
         {role: values.filter(rows) for role, values in texts.items()},
         notes,
         arrival_name=wanted.others.get("arrival"),
@@ -213,68 +210,6 @@ def _read(
     return read_result(
         file, columns, format_name=PACKET_LIST.name, records=records, unread=unread, notes=notes, noun=noun
     )
-
-
-def _size_names(wanted: ListColumns) -> tuple[str, ...]:
-    return (*wanted.sizes.values(), *([wanted.unclear_size] if wanted.unclear_size else []))
-
-
-def _times(values: pa.Array, digits: int | None, notes: Notes, *, name: str) -> tuple[IntArray, BoolArray]:
-    """Return times in ns and which could be read, shape (n,) each."""
-    if digits is not None:
-        return scaled_decimals(values, digits)
-    time_ns, known = scaled_decimals(values, 0)
-    if not known.any():
-        return _dates(values)
-    typical = float(np.median(np.abs(time_ns[known])))
-    digits = next((digits for least, digits in _EPOCHS if typical >= least), _SECONDS_DIGITS)
-    if digits != _SECONDS_DIGITS:
-        unit = {0: "ns", 3: "us", 6: "ms"}[digits]
-        notes.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
-    return scaled_decimals(values, digits)
-
-
-def _dates(values: pa.Array) -> tuple[IntArray, BoolArray]:
-    """Return dates with times of day (ISO 8601) in ns since 1970, UTC where they name no zone."""
-    shape = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
-    known = np.asarray(pc.match_substring_regex(values, shape).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    time_ns = np.zeros(len(values), dtype=np.int64)
-    zone = pc.match_substring_regex(values, r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$").to_numpy(zero_copy_only=False)
-    for rows, kind in ((known & zone, pa.timestamp("ns", "UTC")), (known & ~zone, pa.timestamp("ns"))):
-        if not rows.any():
-            continue
-        try:
-            read = values.filter(pa.array(rows)).cast(kind).cast(pa.int64())
-        except pa.ArrowException:  # a day or an hour that no calendar has: find which
-            known[rows] = False
-            continue
-        time_ns[rows] = read.to_numpy(zero_copy_only=False)
-    return time_ns, known
-
-
-def _sizes(
-    texts: Texts, wanted: ListColumns, options: TraceOptions, notes: Notes
-) -> tuple[dict[SizeKind, IntArray], BoolArray]:
-    """Return sizes by what they are of, bytes, and which rows have all of them, shape (n,) each."""
-    columns: dict[SizeKind, str] = dict(wanted.sizes)
-    if not columns and wanted.unclear_size is not None:
-        kind = options.sizes or "ip"
-        if options.sizes is None:
-            notes.doubts.append(
-                f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the wire or of "
-                "payloads, convert it with --sizes frame or --sizes payload"
-            )
-        columns[kind] = wanted.unclear_size
-    elif options.sizes is not None:
-        name = columns.get(options.sizes) or wanted.unclear_size or next(iter(columns.values()))
-        columns = {options.sizes: name}
-    sizes: dict[SizeKind, IntArray] = {}
-    usable = np.ones(len(texts[wanted.time]), dtype=np.bool_)
-    for kind, name in columns.items():
-        values, known = scaled_decimals(texts[name], 0)
-        usable &= known & (values >= 0) & (values <= LARGEST_PACKET_BYTES)
-        sizes[kind] = values
-    return sizes, usable
 
 
 def _one_address(others: Texts) -> Texts:
@@ -294,27 +229,18 @@ def _one_address(others: Texts) -> Texts:
 def _columns(
     file: TextFile,
     time_ns: IntArray,
-    sizes: dict[SizeKind, IntArray],
+    sizes: Sizes,
     others: Texts,
     notes: Notes,
     *,
     arrival_name: str | None,
 ) -> Columns:
     """Return the packets."""
-    flows = list_flows(file.name, others, next(iter(sizes.values())), notes)
+    flows = list_flows(file.name, others, sizes.any_bytes(), notes)
     header = np.array([ends.header_bytes for ends in flows.ends], dtype=np.int64)[flows.flow]
-    if "ip" in sizes:
-        ip_bytes = sizes["ip"]
-    elif "frame" in sizes:
-        ip_bytes = np.maximum(sizes["frame"] - ETHERNET_HEADER_BYTES, 0)
-        notes.assumptions.append(f"frames have an Ethernet header of {ETHERNET_HEADER_BYTES} bytes")
-    else:
-        ip_bytes = sizes["payload"] + header
-        notes.assumptions.append("IP and transport headers have no options")
-    payload_bytes = sizes.get("payload", payload_of_ip(ip_bytes, header))
-    small = int((ip_bytes < header).sum())
-    if small:
-        notes.doubts.append(f"{counted(small, 'packet')} shorter than its IP and transport headers; the payload is 0")
+    ip_bytes, payload_bytes, frame_bytes = sizes.lengths(header, notes)
+    if small := int((ip_bytes < header).sum()):
+        notes.doubts.append(f"packets shorter than their IP and transport headers: {small:,}; their payload is 0")
     arrival_ns, arrived = arrivals(others, name=arrival_name, notes=notes)
     return Columns(
         time_ns=time_ns,
@@ -322,7 +248,7 @@ def _columns(
         payload_bytes=payload_bytes,
         flow=flows.flow,
         ends=flows.ends,
-        frame_bytes=sizes.get("frame"),
+        frame_bytes=frame_bytes,
         to_client=flows.to_client,
         arrival_ns=arrival_ns,
         arrived=arrived,

@@ -66,17 +66,11 @@ def transport_header_bytes(protocol: str) -> int:
 
 
 def ip_version(address: str) -> int | None:
-    """Return the version of an IP address, None where a text is none."""
+    """Return the version of an IP address, None where a text is none or names a zone, as ``fe80::1%eth0`` does."""
     try:
-        return ipaddress.ip_address(address).version
+        return None if "%" in address else ipaddress.ip_address(address).version
     except ValueError:
         return None
-
-
-def payload_of_ip(ip_bytes: IntArray, header_bytes: IntArray) -> IntArray:
-    """Return payloads of IP packets, bytes, shape (n,); 0 where a packet is no longer than its headers."""
-    rest: IntArray = np.maximum(ip_bytes - header_bytes, 0)
-    return rest
 
 
 @dataclass(frozen=True)

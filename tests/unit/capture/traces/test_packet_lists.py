@@ -92,6 +92,27 @@ def test_all_sizes_of_a_list_are_kept(tmp_path: Path) -> None:
     assert row == ([150], [128], [90])
 
 
+def test_a_row_may_have_some_of_the_sizes(tmp_path: Path) -> None:
+    text = (
+        "time_s,frame.len,tcp.len,udp.srcport,tcp.srcport\n0,1514,1448,,443\n1,142,,5004,\n2,,,5004,\n3,142,x,5004,\n"
+    )
+    with pytest.warns(CaptureWarning, match="2 lines were not understood"):
+        table = _read(tmp_path, text).table
+    assert table.payload_bytes.tolist() == [1448, 100]
+    assert table.frame_bytes.tolist() == [1514, 142]
+
+
+def test_seconds_that_last_for_weeks_are_told(tmp_path: Path) -> None:
+    with pytest.warns(CaptureWarning, match="taken for seconds, so the list lasts 3e.07 s"):
+        _read(tmp_path, "time,ip_bytes\n0,100\n20000000,100\n30000000,100\n")
+
+
+def test_a_day_that_no_calendar_has_is_damage_of_its_row_alone(tmp_path: Path) -> None:
+    text = "time,ip_bytes\n2023-11-14 22:13:20,100\n2023-02-30 00:00:00,100\n2023-11-14 22:13:21,100\n"
+    with pytest.warns(CaptureWarning, match=r"1 line was not understood \(the first is line 3\)"):
+        assert _read(tmp_path, text).table.time_ns.tolist() == [0, 1_000_000_000]
+
+
 def test_an_export_of_wireshark_becomes_flows_served_by_who_sends_more(tmp_path: Path) -> None:
     trace = _read(tmp_path, WIRESHARK)
     table = trace.table
