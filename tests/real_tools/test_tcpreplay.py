@@ -17,6 +17,8 @@ from trafficgen.units import FloatArray, s_from_ns
 # Not those of other tests, which may run at the same time.
 _SERVER, _CLIENT = "192.0.2.77", "198.51.100.77"
 _SETTINGS = {"server": _SERVER, "client": _CLIENT}
+#: Median that a loaded machine stays below; what was seen on one is told beside each use.
+_LATE_S = 0.005
 _FILTER = f"host {_SERVER} and host {_CLIENT}"
 
 
@@ -55,7 +57,7 @@ def test_tcpreplay_sends_every_frame_with_its_gap(streaming: tuple[PacketTable, 
     _assert_same_packets(table, folder, found)
     assert f"Successful packets:        {len(table)}" in said
     # Gaps, because tcpreplay before 4.5.3 falls behind by as much as its gaps are late. Seen: 0.06 ms.
-    assert np.median(_gap_errors_s(table, found)) < 1e-3
+    assert np.median(_gap_errors_s(table, found)) < _LATE_S
 
 
 def test_the_sender_beside_it_keeps_absolute_times(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_the_sender_beside_it_keeps_absolute_times(streaming: tuple[PacketTable,
     assert said.startswith(f"{len(table)} packets sent")
     error_ns = found.time_ns - table.time_ns
     # Seen: 0.011 ms.
-    assert np.median(np.abs(s_from_ns(error_ns - int(np.median(error_ns))))) < 1e-3
+    assert np.median(np.abs(s_from_ns(error_ns - int(np.median(error_ns))))) < _LATE_S
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_the_script_for_two_interfaces_sends_each_end_on_its_own_side(
     from_server = trafficgen.read_packets(tmp_path / "server.pcap")
     assert from_client.ip_bytes.tolist() == table.ip_bytes[~table.to_client].tolist()
     assert from_server.ip_bytes.tolist() == table.ip_bytes[table.to_client].tolist()
-    assert np.median(_gap_errors_s(table.select(table.to_client), from_server)) < 1e-3
+    assert np.median(_gap_errors_s(table.select(table.to_client), from_server)) < _LATE_S
 
 
 def test_a_replay_is_measured_as_the_table_it_came_from(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
@@ -116,4 +118,5 @@ def test_a_replay_is_measured_as_the_table_it_came_from(streaming: tuple[PacketT
         _ran("python3", folder / "replay.py", "lo")
     metrics = trafficgen.compare(folder / "packets.pcap", tmp_path / "found.pcap").flat()
     assert metrics["packet_bytes.ks"] == 0
-    assert metrics["gap_s.ks"] < 0.2
+    # Not ks: gaps that are all the same leave their atom by any lateness. Seen: 0.003.
+    assert metrics["gap_s.wasserstein"] < 0.1

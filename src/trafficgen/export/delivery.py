@@ -126,6 +126,8 @@ def delivery_of_steps(times_s: FloatArray, rates_bps: FloatArray, *, length_s: f
 def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
     """Return the trace that packets define by their arrival: an opportunity whenever another full packet has come.
 
+    What is left at the end makes a last one, so that the trace is as long as the packets.
+
     Args:
         times_ns: Arrivals, ns from any origin, ascending, shape (n,).
         size_bytes: Their sizes with what the tunnel adds, shape (n,).
@@ -142,11 +144,10 @@ def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
         raise ExportError(
             "mahimahi: too little arrived to define a path; give it with --set path=rate=725kbps,delay=45ms"
         )
-    row = np.searchsorted(passed, np.arange(1, count + 1) * OPPORTUNITY_BYTES)
+    wanted = np.arange(1, count + 1) * OPPORTUNITY_BYTES
+    row = np.searchsorted(passed, wanted if wanted[-1] == passed[-1] else np.append(wanted, passed[-1]))
     exact_ms = at_ms[row]
     times_ms = np.rint(exact_ms).astype(np.int64)
-    if times_ms[-1] == 0:
-        times_ms[-1] = max(1, round(float(at_ms[-1])))
     return Delivery(times_ms, bps_from_bytes(int(passed[-1]), s_from_ms(float(at_ms[-1]))), _errors(exact_ms, times_ms))
 
 

@@ -30,7 +30,7 @@ TREX_SETTINGS = (
         "mode",
         "auto",
         "stl: frames as streams; pcap: frames in files that the server reads; astf: TCP by the server's own stack;"
-        " auto: astf where all that carries data is TCP, else stl up to most_streams packets, else pcap.",
+        " auto: astf where all that carries data to the client is TCP, else stl up to most_streams packets, else pcap.",
         choices=("auto", "stl", "pcap", "astf"),
     ),
     Setting(
@@ -63,7 +63,8 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
     Source: TRex 3.08, stateless manual and Python client (trex_stl_streams.py, trex_stl_client.py).
     """
     mode = settings.text("mode")
-    if mode == "astf" or (mode == "auto" and _is_all_tcp(table, settings.text("direction"))):
+    is_to_client = settings.text("direction") == "to_client"
+    if mode == "astf" or (mode == "auto" and is_to_client and _is_all_tcp(table)):
         return write_astf(table, folder, settings, target=TARGET)
     frames = frames_of(table, settings, target=TARGET)
     longest = max(int(np.count_nonzero(frames.table.to_client == way)) for way in (True, False))
@@ -77,10 +78,9 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
     return _write_frames(frames, folder, settings, mode=mode)
 
 
-def _is_all_tcp(table: PacketTable, direction: str) -> bool:
-    carries = table.payload_bytes > 0
-    if direction != "both":
-        carries &= table.to_client == (direction == "to_client")
+def _is_all_tcp(table: PacketTable) -> bool:
+    """Return whether all that carries data to the client is TCP."""
+    carries = table.to_client & (table.payload_bytes > 0)
     names = table.flows.column("protocol").to_pylist()
     return {names[number] for number in np.unique(table.flow[carries]).tolist()} == {"tcp"}
 

@@ -130,8 +130,8 @@ def test_without_a_path_the_trace_is_what_arrived_and_says_so(table: PacketTable
     place = slower.packets.schema.get_field_index("time_ns")
     slower = replace(slower, packets=slower.packets.set_column(place, slower.packets.schema.field(place), [times]))
     report = trafficgen.export(slower, to="mahimahi", directory=tmp_path / "out")
-    # To the client at 0, 2, 4, 5 s: 204, 44, 1504, 544 bytes with the tunnel's; one opportunity of 1504 is full at 4 s.
-    assert (tmp_path / "out" / "forward.trace").read_text() == "4000\n"
+    # To the client at 0, 2, 4, 5 s: 204, 44, 1504, 544 bytes with the tunnel's; 1504 are full at 4 s, the rest is at 5.
+    assert (tmp_path / "out" / "forward.trace").read_text() == "4000\n5000\n"
     assert report.cannot_express[0].startswith("a path: the table names none")
     assert "not for a path that was measured" in (tmp_path / "out" / "README.md").read_text()
 

@@ -107,6 +107,13 @@ def test_tcp_alone_is_played_by_the_servers_tcp(table: PacketTable, tmp_path: Pa
     assert report.timing_error_s.max == 0
 
 
+def test_the_clients_side_of_tcp_is_sent_as_frames(table: PacketTable, tmp_path: Path) -> None:
+    settings = {"direction": "to_server"}
+    report = trafficgen.export(table.of_flows([1]), to="trex", directory=tmp_path, settings=settings)
+    assert report.files == ("profile.py", "to_server.pcap")
+    assert len(_streams(tmp_path)) == 2
+
+
 def test_a_flow_too_long_for_a_program_has_its_writes_joined(table: PacketTable, tmp_path: Path) -> None:
     report = trafficgen.export(_tcp(table), to="trex", directory=tmp_path, settings={"most_writes": 700})
     [flow] = json.loads((tmp_path / "writes.json").read_text())["flows"]
@@ -126,7 +133,7 @@ def test_a_flow_too_long_for_a_program_has_its_writes_joined(table: PacketTable,
     [
         ({"clients": "16.0.0.9-16.0.0.1"}, "clients=.*first and last"),
         ({"servers": "here"}, "servers=here"),
-        ({"direction": "to_server"}, "leave direction out"),
+        ({"direction": "both"}, "leave direction out"),
     ],
 )
 def test_what_the_stateful_mode_does_not_know_is_refused(
