@@ -16,6 +16,8 @@ BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
 NS_PER_US = 1_000
+US_PER_S = 1_000_000
+US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
@@ -38,6 +40,11 @@ def ns_from_s(time_s: float) -> int:
 def ns_array_from_s(time_s: FloatArray) -> IntArray:
     """Return whole nanoseconds, rounded to nearest, from seconds; any shape."""
     return np.rint(np.asarray(time_s, dtype=np.float64) * NS_PER_S).astype(np.int64)
+
+
+def us_from_ms(time_ms: int) -> int:
+    """Return whole microseconds from whole milliseconds."""
+    return time_ms * US_PER_MS
 
 
 def bps_from_bytes(size_bytes: float, duration_s: float) -> float:

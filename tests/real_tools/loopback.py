@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import trafficgen
+from trafficgen.export import write_parquet
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
@@ -115,3 +116,10 @@ def sent_of(wanted: PacketTable, file: Path, *, flow: int) -> Sent:
     found = trafficgen.read_packets(file)
     rows = (wanted.flow == flow) & wanted.to_client & (wanted.payload_bytes > 0)
     return Sent(wanted.select(rows), found.select(found.payload_bytes > 0))
+
+
+def compared(sent: Sent, file: Path) -> dict[str, float]:
+    """Return the distances, by metric, of what was captured in ``file`` from what was to be sent."""
+    wanted = file.with_name("wanted.parquet")
+    write_parquet(sent.wanted, wanted)
+    return trafficgen.compare(wanted, file, every=True).flat()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
+from trafficgen.export import ditg, ditg_model, mgen, mgen_model
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.inet import write_inet
@@ -100,6 +101,22 @@ _TOOLS = (
         versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
         write=write_inet,
         settings=NETWORK_SETTINGS,
+    ),
+    Target(
+        name="mgen",
+        summary="MGEN scripts, one a flow and one for the receiving end",
+        versions="MGEN 5.02b",
+        write=mgen.write_mgen,
+        write_model=mgen_model.write_mgen_model,
+        settings=(*mgen.SETTINGS, *mgen_model.MODEL_SETTINGS),
+    ),
+    Target(
+        name="ditg",
+        summary="D-ITG scripts with files of gaps and sizes, one a flow",
+        versions="D-ITG 2.8.1",
+        write=ditg.write_ditg,
+        write_model=ditg_model.write_ditg_model,
+        settings=(*ditg.SCHEDULE_SETTINGS, *ditg_model.MODEL_SETTINGS),
     ),
     Target(
         name="tcpreplay",

@@ -1,0 +1,81 @@
+"""D-ITG sends what its files say: captured on the loopback interface and put beside the schedule."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, weibull_min
+from tests.real_tools.loopback import Sent, captured, compared, need, running, sent_of
+from tests.unit.generation.conftest import model_with, phase, stream
+
+import trafficgen
+from trafficgen.models import Law, RenewalProcess
+from trafficgen.tables import PacketTable
+from trafficgen.units import s_from_ns
+
+
+@pytest.fixture(scope="module")
+def table() -> PacketTable:
+    return trafficgen.generate("realplayer8_chung2002", duration_s=12, seed=1)
+
+
+def sent_by_ditg(table: PacketTable, folder: Path, *, port: int, **settings: str | float | bool) -> tuple[Sent, str]:
+    """Return what ITGSend sent of the media flow, and what ITGDec says of the log of the receiver."""
+    need("ITGSend", "ITGRecv", "ITGDec", "tcpdump")
+    report = trafficgen.export(table, to="ditg", directory=folder, settings={"first_port": port, **settings})
+    with (
+        running(["ITGRecv"], cwd=folder, ready_s=0.5),
+        captured(folder / "sent.pcap", f"udp dst port {port}"),
+    ):
+        command = ["ITGSend", report.files[0], "-l", "send.log", "-x", "recv.log"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    decoded = subprocess.run(["ITGDec", "recv.log"], cwd=folder, check=True, capture_output=True, text=True)
+    return sent_of(table, folder / "sent.pcap", flow=0), decoded.stdout
+
+
+def test_every_packet_leaves_with_its_size_and_after_its_gap(table: PacketTable, tmp_path: Path) -> None:
+    sent, decoded = sent_by_ditg(table, tmp_path / "out", port=10001)
+    wanted, found = sent.payload_bytes()
+    assert np.array_equal(found, np.maximum(wanted, 16))
+    error_s = np.abs(s_from_ns(np.diff(sent.found.time_ns) - np.diff(sent.wanted.time_ns)))
+    assert float(np.median(error_s)) < 0.001
+    assert compared(sent, tmp_path / "out" / "sent.pcap")["packet_bytes.ks"] < 0.01
+    assert "Total packets" in decoded
+
+
+def test_flows_start_one_after_the_other_as_they_did(table: PacketTable, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    sent, _ = sent_by_ditg(table, folder, port=10011, start_ms=500)
+    media = table.select((table.flow == 0) & table.to_client)
+    control = table.select((table.flow == 1) & table.to_client & (table.payload_bytes > 0))
+    wait_s = s_from_ns(int(media.time_ns[0] - control.time_ns[0]))
+    first_gaps = [float((folder / f"flow{k}.idt").read_text().split()[0]) for k in (0, 1)]
+    assert first_gaps[0] - first_gaps[1] == pytest.approx(1000 * wait_s, abs=1)
+    assert sent.packets_ratio == 1
+
+
+def test_laws_are_drawn_as_the_export_says(tmp_path: Path) -> None:
+    need("ITGSend", "ITGRecv", "tcpdump")
+    gap = Law(unit="s", family="weibull_min", params={"c": 2.0, "loc": 0.0, "scale": 0.006}, observations=1)
+    size = Law(unit="bytes", family="weibull_min", params={"c": 1.5, "loc": 28.0, "scale": 200.0}, observations=1)
+    process = RenewalProcess(gap_s=gap, packet_bytes=size)
+    model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
+    folder = tmp_path / "out"
+    report = trafficgen.export(model, to="ditg", directory=folder, settings={"first_port": 10021})
+    assert max(report.distances.values()) < 0.03
+    with (
+        running(["ITGRecv"], cwd=folder, ready_s=0.5),
+        captured(folder / "sent.pcap", "udp dst port 10021"),
+    ):
+        subprocess.run(["sh", "run.sh"], cwd=folder, check=True, capture_output=True, timeout=60)
+    found = trafficgen.read_packets(folder / "sent.pcap")
+    payload_bytes = np.clip(found.payload_bytes.astype(np.float64), 16, None)
+    assert len(found) > 1000
+    # A 99.9% bound, and what rounding sizes and waking up late may add.
+    bound = 1.95 / np.sqrt(len(found)) + 0.03
+    assert kstest(payload_bytes, weibull_min(1.5, scale=200).cdf).statistic < bound
+    gap_s = np.diff(s_from_ns(found.time_ns))
+    assert kstest(gap_s, weibull_min(2.0, scale=0.006).cdf).statistic < bound + 0.05
