@@ -14,6 +14,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
+US_PER_S = 1_000_000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
@@ -127,3 +128,13 @@ def s_from_ms(time_ms: float) -> float:
 def ms_from_s(time_s: float) -> float:
     """Return seconds as milliseconds, in which papers print delays."""
     return time_s * 1000
+
+
+def us_from_s(time_s: float) -> float:
+    """Return seconds as microseconds, in which shells and timers count."""
+    return time_s * US_PER_S
+
+
+def us_from_ns(time_ns: int) -> int:
+    """Return nanoseconds as whole microseconds, rounded to nearest."""
+    return round(time_ns * US_PER_S / NS_PER_S)

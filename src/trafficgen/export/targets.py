@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
+from trafficgen.export import iperf2, iperf2_isochronous, iperf3
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
@@ -77,5 +78,24 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
+_IPERF3 = Target(
+    name="iperf3",
+    summary="scripts of iperf3 runs, one an epoch, with their servers",
+    versions="iperf3 3.12 and newer; bash 5",
+    write=iperf3.write_iperf3,
+    settings=iperf3.SETTINGS,
+)
+
+_IPERF2 = Target(
+    name="iperf2",
+    summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
+    versions="iperf 2.1.8; bash 5",
+    write=iperf2.write_iperf2,
+    write_model=iperf2_isochronous.write_iperf2_model,
+    settings=iperf2.SETTINGS,
+)
+
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in map(_of_format, FILE_FORMATS.values())}
+TARGETS: dict[str, Target] = {
+    target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _IPERF2, _IPERF3)
+}
