@@ -64,7 +64,8 @@ class Plan:
         epochs: When how much is sent.
         size_bytes: Payload of each datagram of an epoch, shape (e,).
         guard_s: End of each epoch in which nothing is sent, s.
-        packets_raised: Datagrams that had to be made larger than the epoch's mean.
+        low_bytes: Smallest payload of a datagram.
+        packets_raised: Datagrams that had to be made so large.
         bunched: Whether the second and third datagram of an epoch leave together.
     """
 
@@ -72,6 +73,7 @@ class Plan:
     epochs: Epochs
     size_bytes: IntArray
     guard_s: float = 0.0
+    low_bytes: int = 1
     packets_raised: int = 0
     bunched: bool = False
 
@@ -168,7 +170,15 @@ def _plan(flow: FlowSchedule, limits: Limits, *, epoch_s: float, edges_ns: IntAr
     mean_bytes = epochs.mean_payload_bytes
     is_raised = mean_bytes < limits.low_bytes
     raised = int(epochs.packets[is_raised].sum())
-    return Plan(flow, epochs, np.maximum(mean_bytes, limits.low_bytes), guard_s, raised, limits.bunched)
+    return Plan(
+        flow,
+        epochs,
+        np.maximum(mean_bytes, limits.low_bytes),
+        guard_s=guard_s,
+        low_bytes=limits.low_bytes,
+        packets_raised=raised,
+        bunched=limits.bunched,
+    )
 
 
 def _in_pieces(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
@@ -205,7 +215,12 @@ def _level_edges_ns(
 
 
 def plans_report(
-    plans: Plans, *, target: str, files: Sequence[str], cannot_express: Sequence[str] = ()
+    plans: Plans,
+    *,
+    target: str,
+    files: Sequence[str],
+    cannot_express: Sequence[str] = (),
+    sent: Sequence[FlowSchedule] | None = None,
 ) -> ProjectionReport:
     """Return the report of an export in epochs; distances are those of packet sizes and of gaps in a flow.
 
@@ -214,8 +229,10 @@ def plans_report(
         target: Name of the target.
         files: Names of the files.
         cannot_express: What the output lacks beside what the plans say.
+        sent: What the tool sends, packet by packet, where that is not what the plans say.
     """
-    before, after = [plan.flow for plan in plans.flows], [plan.sent for plan in plans.flows]
+    before = [plan.flow for plan in plans.flows]
+    after = [plan.sent for plan in plans.flows] if sent is None else sent
     before_ns, after_ns = _joined([flow.time_ns for flow in before]), _joined([flow.time_ns for flow in after])
     before_bytes, after_bytes = _joined([f.payload_bytes for f in before]), _joined([f.payload_bytes for f in after])
     ip_bytes = _joined([flow.ip_bytes for flow in before])
@@ -237,10 +254,10 @@ def _changes(plans: Plans) -> list[str]:
     pieces = sum(len(plan.flow) for plan in plans.flows) - plans.schedules.packets
     if pieces:
         texts.append(f"packets that the tool cannot send in one were cut: {pieces} more datagrams than packets")
-    raised = sum(plan.packets_raised for plan in plans.flows)
-    if raised:
-        sizes = sorted({int(plan.size_bytes.min()) for plan in plans.flows if plan.packets_raised})
-        texts.append(f"sizes below {sizes[0]} bytes were raised to {sizes[0]} ({raised} packets)")
+    for low_bytes in sorted({plan.low_bytes for plan in plans.flows}):
+        raised = sum(plan.packets_raised for plan in plans.flows if plan.low_bytes == low_bytes)
+        if raised:
+            texts.append(f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised} packets)")
     return texts
 
 

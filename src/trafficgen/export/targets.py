@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import iperf2, iperf2_isochronous, iperf3
+from trafficgen.export import iperf2, iperf2_isochronous, iperf3, otg
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
@@ -95,7 +95,15 @@ _IPERF2 = Target(
     settings=iperf2.SETTINGS,
 )
 
+_OTG = Target(
+    name="otg",
+    summary="an Open Traffic Generator configuration, a flow of the tester an epoch",
+    versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
+    write=otg.write_otg,
+    settings=otg.SETTINGS,
+)
+
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
 TARGETS: dict[str, Target] = {
-    target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _IPERF2, _IPERF3)
+    target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _IPERF2, _IPERF3, _OTG)
 }
