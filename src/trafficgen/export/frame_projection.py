@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special
 
 from trafficgen.errors import ExportError
-from trafficgen.export.distances import ks_distance
-from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
-from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, s_from_ns
+from trafficgen.export.distances import gaps_s, ks_distance
+from trafficgen.flows import find_burst_threshold_s, segment_bursts
+from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, ns_array_from_s, s_from_ns
 
 #: Fewest frames that a mean and a standard deviation are taken from.
 LEAST_FRAMES = 3
@@ -31,7 +31,7 @@ class FrameProjection:
         packet_bytes: Payload of a full packet.
         packet_gap_s: Gap of packets within a frame; 0: back to back.
         payload_bytes: Payload of each packet that was seen, shape (n,).
-        packet_gaps_s: Gaps of the packets that were seen, shape (n - 1,).
+        time_ns: Time of each packet that was seen, shape (n,).
     """
 
     start_ns: int
@@ -40,7 +40,7 @@ class FrameProjection:
     packet_bytes: int
     packet_gap_s: float
     payload_bytes: IntArray
-    packet_gaps_s: FloatArray
+    time_ns: IntArray
 
     @property
     def frames(self) -> int:
@@ -72,6 +72,7 @@ def project_frames(
     least_packet_bytes: int,
     keep_gaps: bool,
     what: str,
+    clock_hz: float = 0.0,
 ) -> FrameProjection:
     """Return packets as frames on a clock.
 
@@ -83,10 +84,11 @@ def project_frames(
         time_ns: Times of the packets, ascending, shape (n,).
         payload_bytes: Their payloads, shape (n,).
         stamps: Their RTP timestamps; None where there are none.
-        frame_rate_hz: Rate of the clock; 0 estimates it.
+        frame_rate_hz: Rate of the clock into whose ticks time is cut; 0 takes frames as they are.
         least_packet_bytes: Smallest full packet that the tool can send.
         keep_gaps: Whether packets of a frame keep their median gap; otherwise they are sent back to back.
         what: What the packets are, for messages.
+        clock_hz: Rate of frames as they are, where it is known; 0 estimates it.
 
     Raises:
         ExportError: If there are too few frames, or the rate makes frames of nothing.
@@ -98,11 +100,10 @@ def project_frames(
             " use mode=epochs, or export a longer table"
         )
     span_s = s_from_ns(int(time_ns[first[-1]] - time_ns[first[0]]))
-    rate_hz = frame_rate_hz or (sizes.size - 1) / span_s
+    rate_hz = frame_rate_hz or clock_hz or (sizes.size - 1) / span_s
     within = np.ones(time_ns.size, dtype=np.bool_)
     within[first] = False
-    gaps = s_from_ns(np.diff(time_ns))
-    gap_s = float(np.median(gaps[within[1:]])) if keep_gaps and within.any() else 0.0
+    gap_s = float(np.median(s_from_ns(np.diff(time_ns))[within[1:]])) if keep_gaps and within.any() else 0.0
     full_bytes = max(least_packet_bytes, _full_packet_bytes(payload_bytes, first))
     # A frame of the mean size must fit between two ticks of the clock, or frames would be late.
     packets = math.ceil(float(sizes.mean()) / full_bytes)
@@ -113,7 +114,7 @@ def project_frames(
         packet_bytes=full_bytes,
         packet_gap_s=gap_s if packets * gap_s < 1 / rate_hz else 0.0,
         payload_bytes=payload_bytes,
-        packet_gaps_s=gaps,
+        time_ns=time_ns,
     )
 
 
@@ -138,7 +139,7 @@ def _frames(
     if stamps is not None:
         first = np.concatenate(([0], np.flatnonzero(np.diff(stamps)) + 1))
         return first, np.add.reduceat(payload_bytes, first)
-    threshold_s = find_burst_threshold_s(gaps_s(time_ns))
+    threshold_s = find_burst_threshold_s(s_from_ns(np.diff(time_ns)))
     if threshold_s is None:
         return np.arange(time_ns.size), payload_bytes
     bursts = segment_bursts(time_ns, payload_bytes, threshold_s=threshold_s)
@@ -153,16 +154,17 @@ def distances_of(projections: Sequence[FrameProjection], *, least_packet_bytes: 
         least_packet_bytes: The tool makes packets, and so frames, at least so large.
     """
     drawn = [_drawn(projection, least_packet_bytes=least_packet_bytes) for projection in projections]
-    seen = [(one.frame_bytes, one.payload_bytes, one.packet_gaps_s) for one in projections]
-    metrics = ("frame_bytes.ks", "packet_bytes.ks", "gap_s.ks")
-    return {
+    seen = [(one.frame_bytes, one.payload_bytes) for one in projections]
+    distances = {
         metric: ks_distance(np.concatenate([one[place] for one in seen]), np.concatenate([one[place] for one in drawn]))
-        for place, metric in enumerate(metrics)
+        for place, metric in enumerate(("frame_bytes.ks", "packet_bytes.ks"))
     }
+    seen_gaps, drawn_gaps = gaps_s([one.time_ns for one in projections]), gaps_s([times for _, _, times in drawn])
+    return {**distances, "gap_s.ks": ks_distance(seen_gaps, drawn_gaps)}
 
 
-def _drawn(projection: FrameProjection, *, least_packet_bytes: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the sizes of frames and packets, and the gaps, that the tool draws: evenly spread over their law."""
+def _drawn(projection: FrameProjection, *, least_packet_bytes: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sizes of frames and packets, and their times, that the tool draws: evenly spread over their law."""
     probability = (np.arange(projection.frames) + 0.5) / projection.frames
     sizes = np.maximum(least_packet_bytes, _lognormal_quantiles(projection, probability).astype(np.int64))
     full = projection.packet_bytes
@@ -171,11 +173,10 @@ def _drawn(projection: FrameProjection, *, least_packet_bytes: int) -> tuple[Int
     row = np.repeat(np.arange(sizes.size), counts)
     place = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts)
     packets = np.where(place < whole[row], full, np.maximum(rest[row], least_packet_bytes))
-    start_s = np.arange(sizes.size) / projection.frame_rate_hz
-    time_s = start_s[row] + place * projection.packet_gap_s
-    gaps = np.maximum(np.diff(time_s), 0.0)
+    # Frames that outlast their tick hold back the next one; the tool sends it as soon as it can.
+    time_s = np.maximum.accumulate(row / projection.frame_rate_hz + place * projection.packet_gap_s)
     frame_bytes = np.bincount(row, weights=packets).astype(np.int64)
-    return frame_bytes, packets, gaps
+    return frame_bytes, packets, ns_array_from_s(time_s)
 
 
 def _lognormal_quantiles(projection: FrameProjection, probability: FloatArray) -> FloatArray:

@@ -135,7 +135,6 @@ def _phases(
         name = column.dictionary[int(phase[begin])].as_py() if phase[begin] >= 0 else "unknown"
         own = slice(begin, end)
         try:
-            rate_hz = settings.number(FRAME_RATE_HZ.name) or _model_rate_hz(streams, flow, name)
             parts.append(
                 _projected(
                     flow.time_ns[own],
@@ -143,7 +142,7 @@ def _phases(
                     None if stamps is None else stamps[own],
                     settings,
                     what=f"iperf2: flow {flow.flow}",
-                    clock_hz=rate_hz,
+                    clock_hz=_model_rate_hz(streams, flow, name),
                 )
             )
         except ExportError:
@@ -182,10 +181,11 @@ def _projected(
         time_ns,
         payload_bytes,
         stamps=stamps,
-        frame_rate_hz=clock_hz or settings.number(FRAME_RATE_HZ.name),
+        frame_rate_hz=settings.number(FRAME_RATE_HZ.name),
         least_packet_bytes=LEAST_PACKET_BYTES,
         keep_gaps=settings.text(PACKET_GAP.name) == "median",
         what=what,
+        clock_hz=clock_hz,
     )
 
 
