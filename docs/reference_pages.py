@@ -12,8 +12,11 @@ import typer
 
 import trafficgen
 from trafficgen import errors
+from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
+from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
 from trafficgen.cli.app import app
 from trafficgen.export import FILE_FORMATS, TARGETS, Target
+from trafficgen.models import Parameter
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
@@ -93,7 +96,7 @@ def _option_row(option: Any) -> tuple[str, ...]:
 def _default(option: Any) -> str:
     if option.required:
         return "required"
-    if option.is_flag:
+    if option.is_flag and option.default is not None:
         both = option.secondary_opts
         return f"`{(option.opts if option.default else both)[0]}`" if both else "off"
     return "" if option.default is None else f"`{option.default}`"
@@ -280,6 +283,21 @@ def targets_page() -> str:
     )
 
 
+def trace_formats_page() -> str:
+    """Return the page of formats of traces that are read."""
+    rows: Rows = [
+        (f"`{its.name}`", its.description, ", ".join(f"`{TRACE_OPTIONS[field]}`" for field in its.takes) or "none")
+        for its in TRACE_FORMATS.values()
+    ]
+    return page(
+        "Trace formats",
+        "`trafficgen convert TRACE -o OUT` reads these; `--from FORMAT` names one, otherwise the content tells. "
+        "`inspect`, `fit`, `compare` and `export` take a trace that is recognised and needs no options. "
+        "[How to bring other traces](../how-to/bring-other-traces.md) has examples.",
+        table(("format", "what is in the file", "options"), rows),
+    )
+
+
 def _target_settings(target: Target) -> list[str]:
     if not target.settings:
         return []
@@ -353,6 +371,7 @@ The *basis* of a value says how far it can be trusted:
 - `definition`: of a standard or of the method;
 - `open`: left open by the papers and chosen once, for the reason that is given.
 
+Where values of one table differ in this, the basis of some stands in lines of their own below it.
 Sources are ids of findings, such as `BMW-T1.1`, or places.
 Entries that are `provisional` have not been derived a second time."""
 
@@ -373,11 +392,14 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     parameters = model.mechanism.parameters
     yield f"Mechanism `{model.mechanism.kind}`" + (":" if parameters else ", with no parameters but the options.")
     if parameters:
-        rows = [
-            (f"`{name}`", _value(one.value), one.basis, one.source or "", one.reason or "")
-            for name, one in parameters.items()
-        ]
+        rows = [row for name, one in parameters.items() for row in _parameter_rows(name, one)]
         yield table(("parameter", "value", "basis", "source", "reason"), rows)
+
+
+def _parameter_rows(name: str, parameter: Parameter) -> Iterator[tuple[str, ...]]:
+    yield f"`{name}`", _value(parameter.value), parameter.basis, parameter.source or "", parameter.reason or ""
+    for key, part in parameter.parts.items():
+        yield f"`{name}`, `{key}`", "", part.basis, part.source or "", part.reason or ""
 
 
 def _list(items: Iterable[str]) -> str:
@@ -396,6 +418,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "catalogue.md": catalogue_page,
     "packet-table.md": packet_table_page,
     "export-targets.md": targets_page,
+    "trace-formats.md": trace_formats_page,
     "errors.md": errors_page,
     "python.md": python_page,
 }

@@ -1,7 +1,7 @@
 """trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
 
-Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``, ``export``,
-``reproduce``, ``models_list`` and so on.
+Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``,
+``convert``, ``export``, ``reproduce``, ``models_list`` and so on.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from trafficgen.errors import (
 if TYPE_CHECKING:
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
+    from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.exporting import export
     from trafficgen.api.fitting import Fit, fit
     from trafficgen.api.playing import generate
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CatalogueModel": "trafficgen.api.catalogue_models",
     "Comparison": "trafficgen.validation",
+    "Conversion": "trafficgen.api.converting",
     "Finding": "trafficgen.reproduction",
     "FindingResult": "trafficgen.reproduction",
     "Fit": "trafficgen.api.fitting",
@@ -71,6 +73,7 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "compare": "trafficgen.api.comparing",
+    "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
     "export": "trafficgen.api.exporting",
     "fit": "trafficgen.api.fitting",
@@ -121,6 +124,7 @@ __all__ = [
     "CaptureWarning",
     "CatalogueModel",
     "Comparison",
+    "Conversion",
     "ExportError",
     "Finding",
     "FindingResult",
@@ -150,6 +154,7 @@ __all__ = [
     "TrafficgenWarning",
     "__version__",
     "compare",
+    "convert",
     "exceeded_limits",
     "export",
     "fit",

@@ -5,7 +5,7 @@ The tree::
     TrafficgenError                  anything the user can put right; the command line prints one line, exit code 2
     ├── InputFileError               a file that cannot be used: which, where in it, what to do
     │   ├── CaptureError             a capture file
-    │   ├── PacketTableError         a packet table (Parquet or CSV)
+    │   ├── PacketTableError         a packet table (Parquet or CSV), or a trace of another tool
     │   ├── PlayerLogError           a player log
     │   └── ModelFileError           a model file
     ├── OutputFileError              a file that cannot be written
@@ -57,7 +57,7 @@ class CaptureError(InputFileError):
 
 
 class PacketTableError(InputFileError):
-    """A packet table that lacks columns or holds impossible values."""
+    """A packet table or trace of another tool that lacks columns, holds impossible values or has nothing readable."""
 
 
 class PlayerLogError(InputFileError):

@@ -13,6 +13,7 @@ import typer
 
 import console_pages
 from trafficgen import errors
+from trafficgen.capture.traces import FORMATS
 from trafficgen.cli.app import app
 from trafficgen.export import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
@@ -91,6 +92,12 @@ def test_command_has_the_function_of_its_name(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_export_target_is_documented(name: str) -> None:
     assert f"| `{name}` |" in (REFERENCE / "export-targets.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_trace_format_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in (REFERENCE / "trace-formats.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in (DOCS / "how-to" / "bring-other-traces.md").read_text(encoding="utf-8")
 
 
 def test_every_error_class_is_documented_and_drawn_in_the_tree() -> None:

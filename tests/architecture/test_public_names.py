@@ -16,6 +16,7 @@ COMMANDS = (
     "fit",
     "generate",
     "compare",
+    "convert",
     "export",
     "reproduce",
     "models_list",

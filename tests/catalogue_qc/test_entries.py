@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trafficgen.catalogue import entry_digest, entry_names, load_entry, parameters_for_engine
-from trafficgen.models import PublishedModel, has_unit, read_yaml, same_value
+from trafficgen.models import Parameter, PublishedModel, TablePart, has_unit, leaves, read_yaml, same_value
 
 HERE = Path(__file__).parent
 FINDING_IDS = frozenset((HERE / "finding_ids.txt").read_text(encoding="utf-8").split())
@@ -46,6 +46,18 @@ def _agrees(value: Any, derivation: dict[str, Any]) -> bool:
     return bool(derivation["low"] <= value <= derivation["high"])
 
 
+def _places(parameter: Parameter) -> list[str]:
+    """Return where a parameter has values: inside a table each of its own, else in one place, the empty path."""
+    paths = [path for path, _ in leaves(parameter.value)]
+    is_table = any(not key.isdigit() for path in paths for key in path.split(".") if key)
+    return paths if is_table else [""]
+
+
+def _accounts(parameter: Parameter) -> list[Parameter | TablePart]:
+    """Return a parameter and the parts of its table, each of which has a basis."""
+    return [parameter, *parameter.parts.values()]
+
+
 @pytest.mark.parametrize("name", entry_names())
 def test_numbers_of_an_entry_have_a_basis_and_a_source(name: str) -> None:
     entry = load_entry(name)
@@ -56,10 +68,8 @@ def test_numbers_of_an_entry_have_a_basis_and_a_source(name: str) -> None:
         assert option.source.strip(), key
         assert option.unit or has_unit(key) or not isinstance(option.default, float), key
     for key, parameter in entry.mechanism.parameters.items():
-        if parameter.basis == "open":
-            assert parameter.reason, key
-        else:
-            assert parameter.source, key
+        for one in _accounts(parameter):
+            assert one.reason if one.basis == "open" else one.source, key
 
 
 @pytest.mark.parametrize("name", entry_names())
@@ -67,7 +77,8 @@ def test_findings_that_an_entry_cites_exist(name: str) -> None:
     entry = load_entry(name)
     texts = [option.source for option in entry.options.values()]
     for parameter in entry.mechanism.parameters.values():
-        texts += [parameter.source or "", parameter.reason or ""]
+        for one in _accounts(parameter):
+            texts += [one.source or "", one.reason or ""]
     cited = {found for text in texts for found in _ID.findall(text)}
     assert cited - FINDING_IDS == set()
 
@@ -86,8 +97,13 @@ def test_figures_of_an_entry_agree_with_a_second_derivation(name: str) -> None:
 @pytest.mark.parametrize("name", entry_names())
 def test_a_reviewed_entry_has_every_figure_derived_a_second_time(name: str) -> None:
     entry = load_entry(name)
-    figures = {key for key, parameter in entry.mechanism.parameters.items() if parameter.basis == "figure"}
-    derived = {one["path"].partition(".")[0] for one in _derivations(name)}
+    figures = {
+        f"{key}.{path}" if path else key
+        for key, parameter in entry.mechanism.parameters.items()
+        for path in _places(parameter)
+        if parameter.basis_of(path) == "figure"
+    }
+    derived = {one["path"] for one in _derivations(name)}
     if entry.provenance.review == "reviewed":
         assert figures - derived == set(), "derive them, or call the entry provisional"
         assert derived, "nothing has been derived a second time; the entry is provisional"

@@ -123,3 +123,22 @@ def test_of_a_path_that_loses_all_the_receiver_sees_nothing(command: Command, tm
     else:
         assert command("inspect", "none.pcap", "--json").json["packets"] == 0
     assert command("inspect", "sent.pcap", "--json").json["packets"] > 0
+
+
+def test_fit_finds_in_packets_what_simulate_tells_of_offered_and_achieved_rate_and_loss(command: Command) -> None:
+    scenario = ["wmedia9_nichols2004", "--path", "rate=725kbps,delay=45ms,queue=80p", "--compete", "tcp@-10s"]
+    told = command("simulate", *scenario, "--json", "-q").json
+    for options in (["t.parquet"], ["sender.pcap", "--at", "sender"], ["receiver.pcap", "--at", "receiver"]):
+        assert command("generate", *scenario, "-q", "-o", *options).code == 0
+    of_table = command("fit", "t.parquet", "--session", "0", "--json", "-q").json["measures"]["delivery"]
+    of_pair = command("fit", "sender.pcap", "--session", "1", "--receiver", "receiver.pcap", "--json", "-q").json
+    media, session = told["flows"][0], told["session"]
+    for found in (of_table, of_pair["measures"]["delivery"]):
+        assert found["session"] == pytest.approx(
+            {"offered_kbps": media["offered_kbps"], "achieved_kbps": media["mean_kbps"], "loss": media["loss"]}
+        )
+        for phase in ("buffering", "playout"):
+            # The end of the buffering is found in the packets, a part of a burst away from that of the source.
+            assert found[phase]["offered_kbps"] == pytest.approx(session[phase]["offered_kbps"], rel=0.03)
+            assert found[phase]["achieved_kbps"] == pytest.approx(session[phase]["rate_kbps"], rel=0.03)
+            assert found[phase]["loss"] == pytest.approx(session[phase]["loss"], rel=0.03)

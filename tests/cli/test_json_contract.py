@@ -24,6 +24,7 @@ FIT = {
 }
 LAW = {"family", "params", "atoms", "low", "high", "ks", "p_value"}
 MEASURES = {"buffering_data_rate_kbps", "steady_playout_rate_kbps", "ratio", "tcp_friendly_kbps"}
+DELIVERY = {"offered_kbps", "achieved_kbps", "loss"}
 DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model", "long_range"}
 METRICS = {
     *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s", "rate_acf"),
@@ -66,6 +67,10 @@ def test_fit_prints_the_published_keys(command: Command, rtp_model_file: Path) -
     assert set(found["loss"]) >= {"rate", "mean_burst_packets", "source"}
     assert set(found["dependence"]) == DEPENDENCE
     assert set(found["measures"]) >= MEASURES
+    assert set(found["measures"]["scale_changes"]) == {"count", "source"}
+    delivery = found["measures"]["delivery"]
+    assert set(delivery) == {"source", "buffering", "playout", "session"}
+    assert set(delivery["playout"]) == set(delivery["session"]) == DELIVERY
 
 
 def test_compare_prints_the_published_keys(command: Command, table_file: Path) -> None:
@@ -97,7 +102,7 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
         result = command("export", str(table_file), "--to", target, "-o", target, "--json")
         assert (result.code, result.err) == (0, "")
         found = result.json
-        assert set(found) == REPORT
+        assert set(found) == REPORT | {"kind", "distances"}
         assert set(found["timing_error_s"]) == {"max", "mean"}
         assert found["packets"] == 1000
         assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +16,10 @@ UDP_HEADERS_BYTES = 28
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A dumbbell: capacity, one-way delay, queue (packets, or bytes), link-layer bytes, and the two flows."""
+    """A dumbbell: capacity, one-way delay, queue (packets, or bytes), link-layer bytes, and the two flows.
+
+    The queue counts the packet on the line. ``tcp`` holds settings of the simulated TCP that are not the default.
+    """
 
     rate_bps: float
     delay_s: float
@@ -28,6 +32,7 @@ class Setup:
     payload_bytes: int = 1_000
     head_start_s: int = 10
     seconds: int = 60
+    tcp: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
         "packet_bytes": packet_bytes,
         "duration_s": setup.seconds,
     }
-    tcp = {"tcp": {"congestion_control": setup.congestion_control}}
+    tcp = {"tcp": {"congestion_control": setup.congestion_control, **setup.tcp}}
     start_s = -setup.head_start_s + 0.013 * seed
     agents = [
         {"name": "udp", "kind": "cbr", "parameters": udp, "awaited": True, "forward": [0], "reverse": [1]},

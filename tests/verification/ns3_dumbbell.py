@@ -49,7 +49,8 @@ def run(setup: dict[str, Any], *, seed: int) -> dict[str, float]:
     fast = (1e9, 0.0, 100_000)
     devices = [
         link((sender, left), *fast),
-        link((left, right), setup["rate_bps"], setup["delay_s"], setup["queue_packets"]),
+        # ns-3's queue does not count the packet on the line.
+        link((left, right), setup["rate_bps"], setup["delay_s"], setup["queue_packets"] - 1),
         link((right, receiver), *fast),
     ]
     ns.InternetStackHelper().Install(nodes)

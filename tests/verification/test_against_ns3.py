@@ -1,4 +1,7 @@
-"""The same dumbbell here and in ns-3: shares and loss agree. `make ns3` installs ns-3's wheel beside and runs this."""
+"""The same dumbbell here and in ns-3: shares and loss agree. `make ns3` installs ns-3's wheel beside and runs this.
+
+How the set-ups were chosen, and what is known of those that do not agree, stands in docs/explanation/simulation.md.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,54 +32,98 @@ pytestmark = [
 #: which Linux and this simulation survive; they are left out, and most runs must be left.
 STANDSTILL = 0.1
 
+#: What ns-3's TCP does and does not let one change, in the settings of the simulated one.
+NS3_TCP = {
+    "delayed_ack_timeout_ns": 200_000_000,
+    "minimum_rto_above_srtt": False,
+    "lost_retransmission_detection": False,
+}
+#: In congestion avoidance its Reno counts acknowledgements; its CUBIC counts segments.
+NS3_RENO = {**NS3_TCP, "appropriate_byte_counting": False}
+
 
 def on_a_point_to_point_link(
     rate_bps: float, *, queue_packets: int, delay_s: float, udp_bps: float, congestion_control: str = "reno"
 ) -> Setup:
-    # A point-to-point frame of ns-3 has a PPP header of two bytes.
+    """Return a set-up as ns-3 counts it: its queue leaves out the packet on the line; frames have 2 bytes of PPP."""
     return Setup(
         rate_bps=rate_bps,
         delay_s=delay_s,
-        queue_packets=queue_packets,
+        queue_packets=queue_packets + 1,
         overhead_bytes=2,
         congestion_control=congestion_control,
         udp_bps=udp_bps,
+        tcp=NS3_RENO if congestion_control == "reno" else NS3_TCP,
     )
 
 
+SHORT_CUBIC = "1 Mbit/s on 2, short queue and path, CUBIC"
 SETUPS = {
     "340 kbit/s on 725, long queue": on_a_point_to_point_link(725e3, queue_packets=80, delay_s=0.045, udp_bps=340e3),
     "548 kbit/s on 1500": on_a_point_to_point_link(1.5e6, queue_packets=50, delay_s=0.045, udp_bps=548e3),
     "1 Mbit/s on 2, short queue": on_a_point_to_point_link(2e6, queue_packets=10, delay_s=0.02, udp_bps=1e6),
     "800 kbit/s on 725": on_a_point_to_point_link(725e3, queue_packets=20, delay_s=0.045, udp_bps=800e3),
+    "650 kbit/s on 725": on_a_point_to_point_link(725e3, queue_packets=20, delay_s=0.045, udp_bps=650e3),
+    "1 Mbit/s on 2, short queue and path": on_a_point_to_point_link(2e6, queue_packets=10, delay_s=0.005, udp_bps=1e6),
+    "2 Mbit/s on 4, CUBIC": on_a_point_to_point_link(
+        4e6, queue_packets=40, delay_s=0.02, udp_bps=2e6, congestion_control="cubic"
+    ),
+    SHORT_CUBIC: on_a_point_to_point_link(
+        2e6, queue_packets=10, delay_s=0.005, udp_bps=1e6, congestion_control="cubic"
+    ),
 }
 #: Where a run loses a dozen UDP packets, it hangs on microseconds which ones a full queue turns away.
 LOSS_WORTH_COMPARING = 0.01
-
-
-def in_ns3(setup: Setup, folder: Path) -> list[Shares]:
-    """Run ns-3 with different starts of TCP."""
-    file = folder / "setup.json"
-    file.write_text(json.dumps({**asdict(setup), "runs": RUNS}), encoding="utf-8")
-    ran = subprocess.run(
-        [PYTHON or sys.executable, str(HERE / "ns3_dumbbell.py"), str(file)], check=True, capture_output=True, text=True
+LOSSES = [
+    pytest.param(
+        name,
+        marks=[
+            pytest.mark.xfail(
+                strict=True,
+                reason="UDP loses 3.3% in ns-3 and 0.8% here: with windows of ten packets CUBIC in ns-3 crowds UDP out"
+                " more; it opens them by whole segments, from a count of acknowledgements that it does not clear",
+            )
+        ]
+        if name == SHORT_CUBIC
+        else [],
     )
+    for name in SETUPS
+]
+
+
+@cache
+def in_ns3(name: str) -> Shares:
+    """Run ns-3 with different starts of TCP and return the means of the runs in which TCP did not stand still."""
+    with tempfile.TemporaryDirectory(prefix="trafficgen-ns3-") as folder:
+        file = Path(folder) / "setup.json"
+        file.write_text(json.dumps({**asdict(SETUPS[name]), "runs": RUNS}), encoding="utf-8")
+        command = [PYTHON or sys.executable, str(HERE / "ns3_dumbbell.py"), str(file)]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(ran.stdout.splitlines()[-2])
     runs = [Shares(run["tcp_bps"], run["udp_bps"], run["udp_loss"]) for run in found]
     median_bps = statistics.median(run.tcp_bps for run in runs)
     alive = [run for run in runs if run.tcp_bps >= STANDSTILL * median_bps]
     assert len(alive) >= FEWEST_RUNS
-    return alive
+    return mean_of(alive)
+
+
+@cache
+def here(name: str) -> Shares:
+    """Return the means of as many runs of the simulation."""
+    return mean_of([simulated(SETUPS[name], seed=seed) for seed in range(1, RUNS + 1)])
 
 
 @pytest.mark.parametrize("name", list(SETUPS))
-def test_shares_and_loss_are_within_a_tenth_of_ns3(name: str, tmp_path: Path) -> None:
-    setup = SETUPS[name]
-    theirs = mean_of(in_ns3(setup, tmp_path))
-    ours = mean_of([simulated(setup, seed=seed) for seed in range(1, RUNS + 1)])
+def test_shares_are_within_a_tenth_of_ns3(name: str) -> None:
+    theirs, ours = in_ns3(name), here(name)
     # A starved TCP gets a few packets in a minute: it counts as a share of the link.
-    assert ours.tcp_bps == pytest.approx(theirs.tcp_bps, rel=0.1, abs=0.01 * setup.rate_bps)
+    assert ours.tcp_bps == pytest.approx(theirs.tcp_bps, rel=0.1, abs=0.01 * SETUPS[name].rate_bps)
     assert ours.udp_bps == pytest.approx(theirs.udp_bps, rel=0.1)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss_is_within_a_tenth_of_ns3(name: str) -> None:
+    theirs, ours = in_ns3(name), here(name)
     if theirs.udp_loss >= LOSS_WORTH_COMPARING:
         assert ours.udp_loss == pytest.approx(theirs.udp_loss, rel=0.1)
     else:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +16,13 @@ import pyarrow as pa
 from trafficgen.capture import (
     CaptureScan,
     Progress,
+    holds_packet_table,
     read_capture,
     read_csv_table,
     read_parquet_table,
     scan_capture,
 )
+from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
 from trafficgen.flows import (
     Inspection,
@@ -72,7 +74,8 @@ def inspect(
     Captures are read in bounded memory: it grows with the number of flows, not of packets.
 
     Args:
-        paths: One or several capture files, or one packet table; ``-`` is standard input.
+        paths: One or several capture files, one packet table, or one trace of another tool that is recognised by its
+            content (see :func:`~trafficgen.convert`); ``-`` is standard input, for a capture.
         decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         progress: Called with bytes read so far and in all.
@@ -198,13 +201,13 @@ def _opened_session(
 
 
 def read_table_file(names: list[str]) -> PacketTable | None:
-    """Return the packet table when the input is one, by its ending; None for captures.
+    """Return the packet table when the input is one, or a trace of another tool that is recognised; None for captures.
 
     Raises:
-        PacketTableError: If it cannot be read, or several inputs are given of which one is a table.
+        PacketTableError: If it cannot be read, or several inputs are given of which one is no capture.
     """
-    endings = [Path(name).suffix.lower() for name in names]
-    tables = [name for name, ending in zip(names, endings, strict=True) if ending in _TABLE_READERS]
+    readers = [_table_reader(name) for name in names]
+    tables = [name for name, reader in zip(names, readers, strict=True) if reader is not None]
     if not tables:
         return None
     if len(names) > 1:
@@ -213,7 +216,23 @@ def read_table_file(names: list[str]) -> PacketTable | None:
             problem="packet tables are read one at a time",
             remedy="give it alone, or give captures only",
         )
-    return _TABLE_READERS[endings[0]](names[0])
+    reader = readers[0]
+    return None if reader is None else reader(names[0])
+
+
+def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
+    """Return what reads a packet table, by its ending, or a trace of another tool, by its content; None: a capture."""
+    own = _TABLE_READERS.get(Path(name).suffix.lower())
+    if own is not None and holds_packet_table(name):
+        return own
+    return (lambda trace: read_trace(trace).table) if is_trace(name) else own
+
+
+def is_trace(name: str) -> bool:
+    """Return whether a file is a trace of another tool that is recognised without being told its format."""
+    if Path(name).suffix.lower() == PARQUET_ENDING:
+        return is_parquet_list(name)
+    return recognised_format(name) is not None
 
 
 def _inspection(scan: CaptureScan) -> Inspection:

@@ -21,7 +21,7 @@ from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.operational import Measures, operational_measures
-from trafficgen.calibration.pairing import pair_sessions
+from trafficgen.calibration.pairing import Pairing, pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.rate_intervals import phase_rates
@@ -174,7 +174,7 @@ def fit_session(
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     _log.info("measuring the session and its path")
     path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
-    session = _measure(view, phases, streams, path, log=player_log, tick_s=tick_s, seed=seed)
+    session = _measure(view, phases, streams, path, pairing=pairing, log=player_log, tick_s=tick_s, seed=seed)
     model = _model(
         restored.view,
         session,
@@ -212,6 +212,7 @@ def _measure(
     streams: FittedStreams,
     path: PathConditions,
     *,
+    pairing: Pairing | None,
     log: PlayerLog | None,
     tick_s: float,
     seed: int,
@@ -231,6 +232,7 @@ def _measure(
 
     hurst, long_range, facts = _memory(view, playout, playout_ns)
     levels = _session_levels(view, playout, tick_s=tick_s)
+    played = _played_levels(view, log) if log else None
     heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
@@ -248,9 +250,9 @@ def _measure(
         process=_playout_process(streams.streams[0]),
         levels=levels,
         association=None if levels is None else associate(view, levels),
-        measures=operational_measures(view, phases, rtt_s=path.rtt_s, loss=path.loss, log=log),
+        measures=operational_measures(view, phases, path, pairing=pairing, levels=levels, log=log, played=played),
         player_log=log,
-        played_levels=_played_levels(view, log) if log else None,
+        played_levels=played,
     )
 
 

@@ -1,13 +1,16 @@
-"""Operational measures of the papers: CCZ-B1 and CCZ-F1, the buffering period of NIC-S4, the buffering time of BMW."""
+"""Operational measures of the papers: CCZ-B1, CCZ-F1 and CCZ-M1, NIC-S4 and NIC-P2, the buffering time of BMW."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-from trafficgen.calibration.loss_measures import Loss
+from trafficgen.calibration.conditions import PathConditions
+from trafficgen.calibration.delivered import ScaleChanges, SessionDelivery, count_scale_changes, session_delivery
+from trafficgen.calibration.levels import Levels
+from trafficgen.calibration.pairing import Pairing
 from trafficgen.calibration.phases import Phases
-from trafficgen.calibration.player_log import PlayerLog
+from trafficgen.calibration.player_log import PlayedLevels, PlayerLog
 from trafficgen.calibration.tcp_models import tcp_friendly_kbps
 from trafficgen.flows import (
     BUFFERING_UNTIL_S,
@@ -35,6 +38,8 @@ class Measures:
         buffering_period_s: NIC-S4: from RTSP PLAY until the buffer is full, s.
         buffering_period_until: What ended it: the player's report, or the end of the faster part of the packets.
         playback_delay_s: BMW: first media packet to the start of the playback, s.
+        delivery: NIC-P2, NIC-P3: offered and achieved rate and loss in and after buffering.
+        scale_changes: CCZ-M1: how often the encoded rate changes.
         absent: Name of a measure -> why there is none.
     """
 
@@ -46,20 +51,31 @@ class Measures:
     buffering_period_s: float | None
     buffering_period_until: Literal["buffer_full", "buffering_end"] | None
     playback_delay_s: float | None
+    delivery: SessionDelivery | None
+    scale_changes: ScaleChanges
     absent: dict[str, str] = field(default_factory=dict)
 
 
 def operational_measures(
-    view: SessionView, phases: Phases, *, rtt_s: float | None, loss: Loss | None, log: PlayerLog | None = None
+    view: SessionView,
+    phases: Phases,
+    path: PathConditions,
+    *,
+    pairing: Pairing | None = None,
+    levels: Levels | None = None,
+    log: PlayerLog | None = None,
+    played: PlayedLevels | None = None,
 ) -> Measures:
     """Return the papers' measures of a session; zero is its first media packet, rates are of IP bytes of media.
 
     Args:
         view: The session.
         phases: Its phases.
-        rtt_s: Round-trip time of the path, s.
-        loss: Loss of the path.
+        path: What its path was like.
+        pairing: Its packets at both ends of the path, where there are two captures.
+        levels: Levels of its rate.
         log: Its player log, aligned.
+        played: Levels of that log.
     """
     absent: dict[str, str] = {}
     rates = _data_rates(view, phases)
@@ -76,16 +92,19 @@ def operational_measures(
     delay_s = log.playback_start_s if log else None
     if delay_s is None:
         absent["playback_delay_s"] = "the player log has no start of the playback" if log else "needs a player log"
+    delivered, why_not = session_delivery(view, phases, pairing=pairing, records=path.records, loss=path.loss)
     return Measures(
         buffering_data_rate_kbps=rates.buffering_kbps if rates else None,
         steady_playout_rate_kbps=rates.steady_kbps if rates else None,
         ratio=rates.ratio if rates else None,
-        tcp_friendly_kbps=tcp_friendly_kbps(rtt_s=rtt_s, loss_rate=loss.rate if loss else None),
+        tcp_friendly_kbps=tcp_friendly_kbps(rtt_s=path.rtt_s, loss_rate=path.loss.rate if path.loss else None),
         play_s=play_s,
         buffering_period_s=period_s,
         buffering_period_until=until,
         playback_delay_s=delay_s,
-        absent=absent,
+        delivery=delivered,
+        scale_changes=count_scale_changes(view, levels=levels, played=played),
+        absent=absent | why_not,
     )
 
 

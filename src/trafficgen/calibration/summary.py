@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from typing import cast
 
 import numpy as np
 
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
+from trafficgen.calibration.delivered import SessionDelivery
 from trafficgen.calibration.rate_state_summary import describe_levels, describe_mmpp
-from trafficgen.flows import Bursts
+from trafficgen.flows import Bursts, Delivery
 from trafficgen.models import Law, ModulatedProcess, PacketProcess
 from trafficgen.units import kbps_from_bps
 
@@ -31,23 +34,44 @@ def summarise(fitted: FittedSession) -> Json:
         "levels": _levels(session),
         "loss": _loss(session),
         "dependence": _dependence(session),
-        "measures": {
-            "buffering_data_rate_kbps": session.measures.buffering_data_rate_kbps,
-            "steady_playout_rate_kbps": session.measures.steady_playout_rate_kbps,
-            "ratio": session.measures.ratio,
-            "tcp_friendly_kbps": session.measures.tcp_friendly_kbps,
-            "friendliness": _friendliness(session),
-            "play_s": session.measures.play_s,
-            "buffering_period_s": session.measures.buffering_period_s,
-            "buffering_period_until": session.measures.buffering_period_until,
-            "playback_delay_s": session.measures.playback_delay_s,
-            "absent": dict(session.measures.absent),
-        },
+        "measures": _measures(session),
         "player_log": _player_log(session),
         "conditions": _conditions(session),
         "response": _response(session),
         "warnings": fitted.warnings,
     }
+
+
+def _measures(session: SessionMeasures) -> Json:
+    measures = session.measures
+    return {
+        "buffering_data_rate_kbps": measures.buffering_data_rate_kbps,
+        "steady_playout_rate_kbps": measures.steady_playout_rate_kbps,
+        "ratio": measures.ratio,
+        "tcp_friendly_kbps": measures.tcp_friendly_kbps,
+        "friendliness": _friendliness(session),
+        "play_s": measures.play_s,
+        "buffering_period_s": measures.buffering_period_s,
+        "buffering_period_until": measures.buffering_period_until,
+        "playback_delay_s": measures.playback_delay_s,
+        "delivery": _delivery(measures.delivery),
+        "scale_changes": asdict(measures.scale_changes),
+        "absent": dict(measures.absent),
+    }
+
+
+def _delivery(delivery: SessionDelivery | None) -> Json | None:
+    if delivery is None:
+        return None
+    parts = {"buffering": delivery.buffering, "playout": delivery.playout, "session": delivery.session}
+    return {"source": delivery.source, **{name: _known(part) for name, part in parts.items()}}
+
+
+def _known(part: Delivery | None) -> Json | None:
+    """Return the quantities of a part, None for what is not known."""
+    if part is None:
+        return None
+    return {name: None if math.isnan(value) else value for name, value in asdict(part).items()}
 
 
 def _phases(session: SessionMeasures) -> Json:

@@ -1,13 +1,14 @@
-"""Captures and packet-table files into packet tables."""
+"""Captures, packet-table files and traces of other tools (``capture.traces``) into packet tables."""
 
 from trafficgen.capture.read import CapturePackets, read_capture
 from trafficgen.capture.scan import CaptureScan, Progress, scan_capture
-from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+from trafficgen.capture.table_files import holds_packet_table, read_csv_table, read_parquet_table
 
 __all__ = [
     "CapturePackets",
     "CaptureScan",
     "Progress",
+    "holds_packet_table",
     "read_capture",
     "read_csv_table",
     "read_parquet_table",

@@ -17,6 +17,7 @@ from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUI
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
 
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
+_LONGEST_HEADER = 1 << 16
 _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
 )
@@ -86,6 +87,26 @@ def read_csv_table(path: str | Path) -> PacketTable:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
         raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
     return _checked(table, str(path))
+
+
+def holds_packet_table(path: str | Path) -> bool:
+    """Return whether a Parquet or CSV file is a packet table of ours, or has all columns that one needs.
+
+    Files that cannot be read are taken for one, so that whoever reads them says what is wrong.
+    """
+    path = Path(path)
+    try:
+        if path.suffix.lower() == ".parquet":
+            with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+                schema = file.schema_arrow
+            names, marked = set(schema.names), METADATA_KEY in (schema.metadata or {})
+        else:
+            with path.open(encoding="utf-8-sig", errors="replace") as text:
+                names = {name.strip().strip('"') for name in text.readline(_LONGEST_HEADER).split(",")}
+            marked = path.with_suffix(".flows.csv").exists()
+    except (OSError, ValueError, pa.ArrowException):
+        return True
+    return marked or names.issuperset(_REQUIRED_NAMES)
 
 
 def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:

@@ -109,7 +109,8 @@ def _one_value(option: Option, text: str) -> JsonValue:
 
 def _parameter_set(parameter: Parameter, value: JsonValue) -> Parameter:
     wanted = _like(parameter.value, value, strict=True) if isinstance(value, str) else value
-    return parameter.model_copy(update={"value": wanted, "basis": "open", "source": None, "reason": "set by the user"})
+    changes = {"value": wanted, "basis": "open", "source": None, "reason": "set by the user", "parts": {}}
+    return parameter.model_copy(update=changes)
 
 
 def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:

@@ -17,10 +17,11 @@ _EVERY_S = 0.1
 
 PATH_HELP = (
     "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML or JSON file with"
-    " them. Keys: rate (default: no limit) or trace=FILE (mahimahi or CSV), delay (one way; 0), queue (80p or 10kB;"
-    " default: the larger of 50 packets and twice the bandwidth-delay product), burst (token bucket), loss, loss_start,"
-    " loss_stop, loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay, reverse_queue,"
-    " reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder, reorder_delay."
+    " them. Keys: rate (default: no limit) or trace=FILE (mahimahi, CSV or JSON), delay (one way; 0), queue (80p or"
+    " 10kB; default: the larger of 50 packets and twice the bandwidth-delay product), burst (token bucket),"
+    " loss, loss_start, loss_stop, loss_burst, access (rate of each end's own link), reverse_rate, reverse_delay,"
+    " reverse_queue, reverse_loss (default: as forward, without loss), hold=in_flight, overhead, reorder,"
+    " reorder_delay."
 )
 PathOption = Annotated[str | None, typer.Option("--path", metavar="PATH", help=PATH_HELP)]
 Compete = Annotated[

@@ -18,7 +18,7 @@ Captures = Annotated[
     typer.Argument(
         metavar="CAPTURE...",
         help="pcap or pcapng files (plain, gz, zst, xz; several are read as one) or one packet table "
-        "(.parquet, .csv); - is standard input.",
+        "(.parquet, .csv) or trace (see convert); - is standard input.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

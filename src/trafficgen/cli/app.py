@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -31,6 +31,7 @@ app.command("fit")(fit.fit)
 app.command("generate")(generate.generate)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
+app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(models.app, name="models")

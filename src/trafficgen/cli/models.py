@@ -13,9 +13,11 @@ from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic import JsonValue
 
-    from trafficgen.models import PublishedModel
+    from trafficgen.models import Parameter, PublishedModel
 
 _WIDTH = 120
 _LONGEST_VALUE = 60
@@ -96,13 +98,24 @@ def _render_mechanism(model: PublishedModel) -> None:
     parameters = model.mechanism.parameters
     print(f"\nMechanism {model.mechanism.kind}; its parameters can be set as well")
     if parameters:
-        rows = [(f"  {name}", _value_text(one.value), one.basis, one.source or "-") for name, one in parameters.items()]
+        rows = [
+            (f"  {name}", _value_text(one.value), ", ".join(one.bases), one.source or "-")
+            for name, one in parameters.items()
+        ]
         print_table(["  name", "value", "basis", "source"], rows)
-    reasons = {name: one.reason for name, one in parameters.items() if one.reason}
+    reasons = [line for name, one in parameters.items() for line in _reasons(name, one)]
     if reasons:
         print("\nReasons")
-        for name, reason in reasons.items():
-            _print_indented(f"{name}: {reason}")
+        for reason in reasons:
+            _print_indented(reason)
+
+
+def _reasons(name: str, parameter: Parameter) -> Iterator[str]:
+    """Yield why a parameter has its value, and of what other basis some of its values are."""
+    if parameter.reason:
+        yield f"{name}: {parameter.reason}"
+    for key, part in parameter.parts.items():
+        yield f"{name}, {key} ({part.basis}; {part.source or 'no source'}): {part.reason or ''}".removesuffix(": ")
 
 
 def _value_text(value: JsonValue) -> str:

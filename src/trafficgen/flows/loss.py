@@ -14,6 +14,8 @@ from trafficgen.units import BoolArray, IntArray
 #: restarted.
 _MAX_DROPOUT = 3000
 _MAX_MISORDER = 100
+#: Resendings end at least this part of the way below the highest number, a restarted source climbs on.
+_LEAST_WAY = 10
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _stretches(extended: IntArray) -> list[IntArray]:
         return [extended]
     follows = np.concatenate((steps[1:] == 1, [False]))
     stray = np.flatnonzero(jumps & ~follows) + 1
-    confirmed = np.flatnonzero(jumps & follows) + 1
+    confirmed = _without_resendings(extended, np.flatnonzero(jumps & follows) + 1)
     labels = np.zeros(extended.size, dtype=np.int64)
     labels[confirmed] = 1
     labels = np.cumsum(labels)
@@ -124,6 +126,26 @@ def _stretches(extended: IntArray) -> list[IntArray]:
     # A stray packet is left by a second jump; where none follows it, it began a stretch that the capture cuts short.
     kept[stray[back[stray]]] = False
     return [extended[kept & (labels == label)] for label in range(int(labels[-1]) + 1)]
+
+
+def _without_resendings(extended: IntArray, restarts: IntArray) -> IntArray:
+    """Return the restarts that are not resendings: several old numbers in a row, after which the new ones go on.
+
+    A.1 takes them for a restart. A source that has restarted counts up to the numbers that it had; after resendings the
+    numbers go back up by a jump over more than a tenth of the way that they fell, at least ten of them.
+    """
+    kept: list[int] = []
+    start, highest = 0, np.maximum.accumulate(extended)
+    for place in restarts.tolist():
+        top = int(highest[place - 1 - start])
+        back = start + int(np.searchsorted(highest, top, side="right"))
+        fell = top - int(extended[place])
+        goes_on = fell > 0 and back < extended.size and extended[back] - top <= _MAX_DROPOUT
+        if goes_on and _LEAST_WAY * (top - int(extended[back - 1])) > fell:
+            continue
+        kept.append(place)
+        start, highest = place, np.maximum.accumulate(extended[place:])
+    return np.array(kept, dtype=np.int64)
 
 
 def _count_stretch(extended: IntArray) -> _Stretch:

@@ -165,13 +165,40 @@ def delivery(sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start
     Raises:
         ValueError: If the interval is empty.
     """
-    if end_ns <= start_ns:
-        raise ValueError(f"an interval must end after its start, got {start_ns} to {end_ns} ns")
+    length_s = _interval_s(start_ns, end_ns)
     inside = (sent_ns >= start_ns) & (sent_ns < end_ns)
     came = inside & arrived
-    sent, length_s = int(np.count_nonzero(inside)), s_from_ns(end_ns - start_ns)
+    sent = int(np.count_nonzero(inside))
     return Delivery(
         offered_kbps=kbps_from_bytes(float(ip_bytes[inside].sum()), length_s),
         achieved_kbps=kbps_from_bytes(float(ip_bytes[came].sum()), length_s),
         loss=1 - int(np.count_nonzero(came)) / sent if sent else math.nan,
     )
+
+
+def received_kbps(arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
+    """Return the rate of what arrived in ``[start_ns, end_ns)``, whenever it was sent, kbit/s of IP bytes.
+
+    Args:
+        arrival_ns: When each packet arrived, ns, shape (n,).
+        ip_bytes: Their IP total lengths, shape (n,).
+        start_ns: Start of the interval.
+        end_ns: End of the interval, after its start.
+
+    Raises:
+        ValueError: If the interval is empty.
+    """
+    length_s = _interval_s(start_ns, end_ns)
+    inside = (arrival_ns >= start_ns) & (arrival_ns < end_ns)
+    return kbps_from_bytes(float(ip_bytes[inside].sum()), length_s)
+
+
+def _interval_s(start_ns: int, end_ns: int) -> float:
+    """Return the length of an interval, s.
+
+    Raises:
+        ValueError: If it is empty.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"an interval must end after its start, got {start_ns} to {end_ns} ns")
+    return s_from_ns(end_ns - start_ns)

@@ -19,7 +19,18 @@ from trafficgen.models.population import (
     RankCorrelation,
 )
 from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
-from trafficgen.models.published import Mechanism, Option, Parameter, PublishedModel, has_unit, same_value, shown
+from trafficgen.models.published import (
+    Basis,
+    Mechanism,
+    Option,
+    Parameter,
+    PublishedModel,
+    TablePart,
+    has_unit,
+    leaves,
+    same_value,
+    shown,
+)
 from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
 from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
 from trafficgen.models.schema import (
@@ -52,6 +63,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "Alternative",
     "Atom",
+    "Basis",
     "Buffering",
     "BurstDependence",
     "BurstProcess",
@@ -114,6 +126,7 @@ __all__ = [
     "Startup",
     "StatePackets",
     "Stream",
+    "TablePart",
     "Tail",
     "Transport",
     "TriedProcess",
@@ -121,6 +134,7 @@ __all__ = [
     "dump_model",
     "extended",
     "has_unit",
+    "leaves",
     "load_model",
     "model_json_schema",
     "model_of",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -90,29 +91,61 @@ class Option(ModelPart):
                 raise ValueError(f"{shown(value)} is above {self.high:g}")
 
 
+Basis = Literal["figure", "derived", "open", "definition"]
+_BASES = (
+    "figure: a paper's own; derived: by the arithmetic in `reason`; open: left open by the papers and"
+    " chosen here for `reason`; definition: of a standard or of the method."
+)
+
+
+class TablePart(ModelPart):
+    """Some values of a table whose basis is not that of the rest."""
+
+    basis: Basis = Field(description=_BASES)
+    source: str | None = Field(default=None, description="As of a parameter.")
+    reason: str | None = Field(default=None, description="As of a parameter.")
+
+    @model_validator(mode="after")
+    def _accounted_for(self) -> Self:
+        _account(self.basis, source=self.source, reason=self.reason)
+        return self
+
+
 class Parameter(ModelPart):
     """One number, text, list or table of the mechanism, and where it comes from."""
 
     value: JsonValue = Field(description="The value, in the unit that the name or `unit` says.")
-    basis: Literal["figure", "derived", "open", "definition"] = Field(
-        description="figure: a paper's own; derived: by the arithmetic in `reason`; open: left open by the papers and"
-        " chosen here for `reason`; definition: of a standard or of the method."
-    )
+    basis: Basis = Field(description=f"{_BASES} Of a table, that of all values that `parts` does not name.")
     source: str | None = Field(
         default=None, description="Findings or sections of papers, or the standard; null for what is open throughout."
     )
     reason: str | None = Field(default=None, description="Arithmetic of what is derived, reason of what is open.")
     unit: str | None = Field(default=None, description="Unit where the name does not say it; `1` for a plain number.")
+    parts: dict[str, TablePart] = Field(
+        default_factory=dict,
+        description="Values of a table that have a basis of their own, by key (`idle_s`), by column (`*.audio_kbps`),"
+        " or by row from 0 and column (`8.audio_kbps`), which counts before the column.",
+    )
 
     @model_validator(mode="after")
     def _accounted_for(self) -> Self:
-        if self.basis in ("derived", "open") and not (self.reason or "").strip():
-            wanted = "the arithmetic" if self.basis == "derived" else "why this value"
-            raise ValueError(f"basis {self.basis} needs a reason: {wanted}")
-        if self.basis != "open" and not (self.source or "").strip():
-            raise ValueError(f"basis {self.basis} needs a source: a finding's id, a section or a standard")
+        _account(self.basis, source=self.source, reason=self.reason)
         _refuse_what_json_lacks(self.value)
+        paths = [path for path, _ in leaves(self.value)]
+        for name in self.parts:
+            if not any(_names(name, path) for path in paths):
+                raise ValueError(f"parts.{name} names no value of the table")
         return self
+
+    def basis_of(self, path: str) -> Basis:
+        """Return the basis of the value at a path inside the table, such as ``8.audio_kbps``; empty: the whole."""
+        found = [name for name in self.parts if _names(name, path)]
+        return self.parts[min(found, key=lambda name: name.count("*"))].basis if found else self.basis
+
+    @property
+    def bases(self) -> tuple[Basis, ...]:
+        """The bases of its values, in the order in which they first occur; one where they do not differ."""
+        return tuple(dict.fromkeys(self.basis_of(path) for path, _ in leaves(self.value))) or (self.basis,)
 
 
 class Mechanism(ModelPart):
@@ -178,6 +211,35 @@ def shown(value: JsonValue) -> str:
 def same_value(first: JsonValue, second: JsonValue) -> bool:
     """Return whether two values are one; unlike Python, true is not 1."""
     return isinstance(first, bool) == isinstance(second, bool) and first == second
+
+
+def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield the path of each plain value inside a table, keys and positions parted by dots; empty for a plain one."""
+    rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if rows is None:
+        yield path, value
+        return
+    for key, one in rows:
+        yield from leaves(one, f"{path}.{key}" if path else str(key))
+
+
+def _names(part: str, path: str) -> bool:
+    """Return whether a name of a part means the value at a path, or a table that holds it."""
+    wanted, given = part.split("."), path.split(".")
+    return len(wanted) <= len(given) and all(one in ("*", key) for one, key in zip(wanted, given, strict=False))
+
+
+def _account(basis: Basis, *, source: str | None, reason: str | None) -> None:
+    """Refuse a basis that does not say what it must.
+
+    Raises:
+        ValueError: If source or reason is missing.
+    """
+    if basis in ("derived", "open") and not (reason or "").strip():
+        wanted = "the arithmetic" if basis == "derived" else "why this value"
+        raise ValueError(f"basis {basis} needs a reason: {wanted}")
+    if basis != "open" and not (source or "").strip():
+        raise ValueError(f"basis {basis} needs a source: a finding's id, a section or a standard")
 
 
 def _is_numeric(value: JsonValue) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
-from trafficgen.simulation.traces import Trace, load_trace
+from trafficgen.simulation.trace_steps import Trace
+from trafficgen.simulation.traces import load_trace
 from trafficgen.units import bytes_from_bps
 
 #: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty path.
@@ -92,7 +93,9 @@ def _reverse_capacity(link: PathLink) -> _Capacity:
     if link.reverse_rate_bps is not None:
         return _of_rate(link.reverse_rate_bps, link)
     if link.reverse_trace is not None:
-        return _traced(load_trace(link.reverse_trace, period_s=link.trace_period_s), link)
+        return _traced(load_trace(link.reverse_trace, period_s=link.trace_period_s, way="to_server"), link)
+    if link.trace is not None:  # one file may have both directions
+        return _traced(load_trace(link.trace, period_s=link.trace_period_s, way="to_server"), link)
     return _forward_capacity(link)
 
 

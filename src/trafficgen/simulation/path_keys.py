@@ -119,7 +119,8 @@ def _queue_key(field: str, explained: str) -> PathKey:
 LINK_KEYS: dict[str, PathKey] = {
     "rate": _rate_key("rate_bps", "capacity towards the client, IP bytes (and `overhead`); default: no limit"),
     "trace": _file_key(
-        "trace", "capacity from a file instead: mahimahi (a millisecond a line, repeated) or CSV with time_s and rate"
+        "trace",
+        "capacity from a file instead: mahimahi (a millisecond a line, repeated), CSV with time_s and rate, or JSON",
     ),
     "trace_period": _time_key("trace_period_s", "repeat a CSV trace after this time; default: its last rate stays"),
     "delay": _time_key("delay_s", "propagation, one way; default 0"),

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.calibration import Measures, Phases, PlayerLog
+from trafficgen.calibration.conditions import PathConditions
 from trafficgen.calibration.operational import operational_measures
 from trafficgen.flows import choose_session
+from trafficgen.models import CaptureConditions
 from trafficgen.tables import SIGNALLING_SCHEMA, PacketTable
 
 TableMaker = Callable[..., PacketTable]
@@ -32,7 +34,9 @@ def log_of(*, playback_start_s: float | None = None, buffer_full_s: float | None
 
 
 def measures_of(table: PacketTable, phases: Phases, log: PlayerLog | None = None) -> Measures:
-    return operational_measures(choose_session(table), phases, rtt_s=None, loss=None, log=log)
+    view = choose_session(table)
+    nothing = PathConditions(conditions=CaptureConditions(), loss=None, rtt_s=None, records=None)
+    return operational_measures(view, phases, nothing, log=log)
 
 
 def with_play(table: PacketTable, time_s: float) -> PacketTable:
@@ -57,7 +61,7 @@ def test_measures_of_ccz_b1_worked_by_hand(make_table: TableMaker) -> None:
     assert measures.steady_playout_rate_kbps == pytest.approx(40, rel=0.01)
     assert measures.ratio == pytest.approx(4, rel=0.01)
     assert measures.tcp_friendly_kbps is None
-    assert set(measures.absent) == {"buffering_period_s", "playback_delay_s"}
+    assert set(measures.absent) == {"buffering_period_s", "playback_delay_s", "delivery"}
 
 
 def test_measures_of_a_session_that_lasts_for_years_need_no_bins_of_years(make_table: TableMaker) -> None:

@@ -43,6 +43,22 @@ def test_a_restart_of_the_source_is_not_loss(make_table: TableMaker) -> None:
     assert (found.expected, found.lost) == (3 + 4, 1)
 
 
+def test_old_numbers_that_are_resent_in_a_row_are_no_restart(make_table: TableMaker) -> None:
+    # 1000 to 1299 but 1050, 1051 and 1052; of these the first two are resent after 1199, the third never
+    sent = [number for number in range(1000, 1300) if number not in (1050, 1051, 1052)]
+    place = sent.index(1200)
+    found = loss_of(make_table, [*sent[:place], 1050, 1051, *sent[place:]])
+    assert (found.expected, found.received, found.lost) == (300, 299, 1)
+    assert (found.reordered, found.duplicates) == (2, 0)
+
+
+def test_a_restart_below_that_counts_up_past_the_old_numbers_is_a_restart(make_table: TableMaker) -> None:
+    # from 1000 to 1199, then again from 1000 to 1399 with 1200 lost
+    again = [number for number in range(1000, 1400) if number != 1200]
+    found = loss_of(make_table, [*range(1000, 1200), *again])
+    assert (found.expected, found.lost, found.duplicates) == (200 + 400, 1, 0)
+
+
 def test_a_stray_packet_is_left_out(make_table: TableMaker) -> None:
     found = loss_of(make_table, [100, 101, 30000, 102, 104])
     assert (found.expected, found.lost) == (5, 1)

@@ -13,6 +13,7 @@ from trafficgen.flows import (
     data_rates_of_parts,
     delivery,
     normalised_differences,
+    received_kbps,
     scale_changes,
     spread,
     successive_ratios,
@@ -108,3 +109,11 @@ def test_offered_rate_counts_what_was_sent_and_achieved_rate_what_came() -> None
     assert math.isnan(delivery(sent_ns, sent_ns, arrived, start_ns=-9, end_ns=-1).loss)
     with pytest.raises(ValueError, match="end after its start"):
         delivery(sent_ns, sent_ns, arrived, start_ns=5, end_ns=5)
+
+
+def test_what_was_received_in_an_interval_counts_whenever_it_was_sent() -> None:
+    arrival_ns = np.array([-1, 0, 500_000_000, 999_999_999, 1_000_000_000])
+    received = received_kbps(arrival_ns, np.array([999, 125, 250, 125, 999]), start_ns=0, end_ns=1_000_000_000)
+    assert received == pytest.approx(500 * 8 / 1000)
+    with pytest.raises(ValueError, match="must end after its start"):
+        received_kbps(arrival_ns, arrival_ns, start_ns=5, end_ns=5)

@@ -8,10 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
 
 from trafficgen.errors import ModelFileError
-from trafficgen.models import Model, PublishedModel, extended, model_json_schema, model_of, read_model, save_model
+from trafficgen.models import (
+    Model,
+    Parameter,
+    PublishedModel,
+    extended,
+    leaves,
+    model_json_schema,
+    model_of,
+    read_model,
+    save_model,
+)
 
 SOURCE = {"authors": ["Nichols"], "year": 2004, "title": "Measurement of Windows Streaming Media", "supports": ["all"]}
 
@@ -52,6 +62,16 @@ def test_a_published_file_is_told_from_a_fitted_one_by_its_mechanism() -> None:
         pytest.param(_with_parameter("a_s", source=None), "figure needs a source", id="no-source"),
         pytest.param(_with_parameter("a_s", value="1e6"), "looks like a number", id="number-as-text"),
         pytest.param(_with_parameter("a_s", value=[1.0, {"b": "2"}]), "looks like a number", id="nested-text"),
+        pytest.param(
+            _with_parameter("a_s", value=[{"b_s": 1.0}], parts={"*.c_s": {"basis": "open", "reason": "why"}}),
+            "parts.*.c_s names no value of the table",
+            id="part-of-nothing",
+        ),
+        pytest.param(
+            _with_parameter("a_s", value=[{"b_s": 1.0}], parts={"*.b_s": {"basis": "open"}}),
+            "open needs a reason",
+            id="part-without-a-reason",
+        ),
         pytest.param(_with_parameter("rate_kbps"), "options.rate_kbps: rate_kbps is set by mechanism", id="set-twice"),
         pytest.param(_content(extra=1), "extra: Extra inputs are not permitted", id="unknown-key"),
         pytest.param(_content(schema_version="9.0"), "it has schema version 9.0", id="newer"),
@@ -151,3 +171,33 @@ def test_one_schema_covers_fitted_and_published_models() -> None:
     assert isinstance(schema["$defs"], dict)
     assert {"Model", "PublishedModel"} <= set(schema["$defs"])
     assert schema["anyOf"] == TypeAdapter(Model | PublishedModel).json_schema()["anyOf"]
+
+
+def test_a_value_of_a_table_has_the_basis_of_the_part_that_names_it_most_closely() -> None:
+    rows: JsonValue = [
+        {"rate_kbps": 340, "audio_kbps": 40},
+        {"rate_kbps": 764, "audio_kbps": 64, "times_s": [1.0, 2.0]},
+    ]
+    parts = {
+        "*.audio_kbps": {"basis": "open", "reason": "not told"},
+        "0.audio_kbps": {"basis": "figure", "source": "NIC-S3"},
+        "1.times_s": {"basis": "definition", "source": "RFC 3550"},
+    }
+    parameter = Parameter.model_validate(
+        {"value": rows, "basis": "derived", "source": "NIC-S2", "reason": "sums", "parts": parts}
+    )
+    assert [parameter.basis_of(path) for path, _ in leaves(rows)] == [
+        "derived",
+        "figure",
+        "derived",
+        "open",
+        "definition",
+        "definition",
+    ]
+    assert parameter.bases == ("derived", "figure", "open", "definition")
+
+
+def test_the_parts_of_an_empty_or_plain_value_are_itself() -> None:
+    plain = Parameter(value=3.0, basis="open", reason="chosen")
+    empty = Parameter(value=[], basis="open", reason="chosen")
+    assert (plain.bases, empty.bases) == (("open",), ("open",))

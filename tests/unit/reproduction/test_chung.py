@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from trafficgen.catalogue import playlist_clips
 from trafficgen.reproduction.chung import EXPERIMENTS, HeadToHead
-from trafficgen.reproduction.chung.playlist import playlist, source
+from trafficgen.reproduction.chung.playlist import source
 from trafficgen.reproduction.chung.playout import Outcome
 from trafficgen.reproduction.chung.setups import Bottleneck, scenario, token_bucket
 from trafficgen.simulation import run_scenario
@@ -43,12 +44,12 @@ def test_every_row_accepts_the_figure_that_was_published() -> None:
 
 
 def test_the_playlist_has_79_clips_of_which_55_answer_pings() -> None:
-    assert [clip.number for clip in playlist()] == list(range(1, 80))
-    assert sum(clip.answers_ping for clip in playlist()) == 55
+    assert [clip.number for clip in playlist_clips()] == list(range(1, 80))
+    assert sum(clip.answers_ping for clip in playlist_clips()) == 55
 
 
 def test_an_agent_is_told_its_own_row_of_the_playlist() -> None:
-    kind, parameters = source(playlist()[64], "tcp")
+    kind, parameters = source(playlist_clips()[64], "tcp")
     assert kind == "realplayer8"
     assert parameters["transport"] == "tcp"
     assert [row["clip"] for row in parameters["playlist"]] == [65]
@@ -63,7 +64,7 @@ def test_the_bottleneck_is_the_filter_of_the_paper() -> None:
 
 
 def test_both_players_share_the_path_to_the_server_with_pings() -> None:
-    clip = next(clip for clip in playlist() if clip.answers_ping and clip.path_loss > 0)
+    clip = next(clip for clip in playlist_clips() if clip.answers_ping and clip.path_loss > 0)
     made = scenario(clip, ("udp", "tcp"), token_bucket(300).link(), seed=1)
     agents = made["agents"]
     assert isinstance(agents, list)
@@ -74,7 +75,7 @@ def test_both_players_share_the_path_to_the_server_with_pings() -> None:
 
 def constant_rate_run(*, loss: float) -> Outcome:
     """80 kbit/s for 120 s over 50 ms each way, with pings beside it."""
-    clip = playlist()[0]
+    clip = playlist_clips()[0]
     made = scenario(clip, ("udp",), Bottleneck(1000, 10_000).link(), seed=4)
     for link in made["links"]:  # type: ignore[attr-defined]
         link.update({"delay_s": 0.0} if link["name"] == "bottleneck" else {"delay_s": 0.05, "loss": None})
@@ -89,7 +90,7 @@ def constant_rate_run(*, loss: float) -> Outcome:
 
 
 def test_a_constant_rate_is_measured_as_what_it_is() -> None:
-    played, series = constant_rate_run(loss=0).playout(playlist()[0], "udp")
+    played, series = constant_rate_run(loss=0).playout(playlist_clips()[0], "udp")
     assert played.mean_kbps == pytest.approx(80, rel=0.01)
     assert played.rates is not None
     assert (played.rates.buffering_kbps, played.ratio) == pytest.approx((80, 1), rel=0.02)

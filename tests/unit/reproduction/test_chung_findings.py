@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import DataRates
 from trafficgen.reproduction.chung import (
     bandwidth,
@@ -20,16 +21,26 @@ from trafficgen.reproduction.chung import (
     traffic,
 )
 from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool
-from trafficgen.reproduction.chung.playlist import Clip, Transport
+from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.reproduction.chung.playout import Pings, Playout, Series
 
-CLIP = Clip(1, (34.0, 80.0), length_s=180, base_rtt_s=0.1, path_loss=0.0, answers_ping=True)
+CLIP = PlaylistClip(
+    number=1,
+    ladder_kbps=(34.0, 80.0),
+    length_s=180,
+    multiple=4,
+    preselect=False,
+    tcp_response="steps",
+    base_rtt_s=0.1,
+    path_loss=0.0,
+    answers_ping=True,
+)
 
 
 def playout(
     transport: Transport = "udp",
     *,
-    clip: Clip = CLIP,
+    clip: PlaylistClip = CLIP,
     mean_kbps: float = 80.0,
     rates: tuple[float, float] | None = None,
     stalls_s: tuple[float, ...] = (),
@@ -59,7 +70,7 @@ def playout(
 
 
 def pair(
-    rate_kbps: int, *, udp: float = 50.0, tcp: float = 50.0, pings: Pings | None = None, clip: Clip = CLIP
+    rate_kbps: int, *, udp: float = 50.0, tcp: float = 50.0, pings: Pings | None = None, clip: PlaylistClip = CLIP
 ) -> Pair:
     return Pair(
         clip,

@@ -11,6 +11,7 @@ mod ping;
 mod poisson;
 mod realplayer8;
 mod realvideo10;
+mod rtsp;
 mod twostream;
 mod wmedia9;
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.boyden.rows import about, row
+from trafficgen.reproduction.boyden.rows import row
 from trafficgen.reproduction.boyden.session import BIN_S, Session
 from trafficgen.reproduction.boyden.setups import SURESTREAM, TCP, Setup
+from trafficgen.reproduction.rows import around
 
 _LINK_KBPS = 1500.0
 #: By then TurboPlay has stopped sending ahead and TCP has come back.
@@ -210,7 +211,7 @@ _ROWS_ON_SURESTREAM = (
         "TurboPlay on: stream",
         "kbps",
         "as one level of 1500",
-        accept=about(1500.0),
+        accept=around(1500.0),
         turboplay=True,
     ),
     row("BMW-B8", "tcp_kbps", "TurboPlay on: TCP", "kbps", "shut down", accept=(None, 150.0), turboplay=True),
@@ -220,7 +221,7 @@ _ROWS_ON_SURESTREAM = (
         "TurboPlay on: TCP after the stream",
         "kbps",
         "whole link",
-        accept=about(1500.0),
+        accept=around(1500.0),
         turboplay=True,
     ),
 )
@@ -229,7 +230,7 @@ _ROWS_OFF_SURESTREAM = (
     row("BMW-B8", "then_kbps", "TurboPlay off: the 2 s after it", "kbps", 1200),
     row("BMW-B8", "low_kbps", "TurboPlay off: low of the oscillation, 10% of seconds", "kbps", 750),
     row("BMW-B8", "high_kbps", "TurboPlay off: high of the oscillation, 90% of seconds", "kbps", 1100),
-    row("BMW-B8", "tcp_after_kbps", "TurboPlay off: TCP after the stream", "kbps", "whole link", accept=about(1500.0)),
+    row("BMW-B8", "tcp_after_kbps", "TurboPlay off: TCP after the stream", "kbps", "whole link", accept=around(1500.0)),
 )
 
 BESIDE_TCP = (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from trafficgen.catalogue import PlaylistClip, playlist_clips
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.chung import (
     bandwidth,
@@ -21,7 +22,7 @@ from trafficgen.reproduction.chung import (
     traffic,
 )
 from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool, tcp_kbps, udp_kbps
-from trafficgen.reproduction.chung.playlist import Clip, Transport, playlist
+from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.reproduction.chung.playout import Outcome, Playout, Series
 from trafficgen.reproduction.chung.rows import number
 from trafficgen.reproduction.chung.setups import PING, Bottleneck, scenario, token_bucket
@@ -180,9 +181,9 @@ class Clearing:
         udp, tcp = (part["playouts"] for part in parts)
         return switching.clearing(udp, tcp, from_s=self.from_s, until_s=self.until_s)
 
-    def _clips(self) -> list[Clip]:
+    def _clips(self) -> list[PlaylistClip]:
         """Return the first clips that have levels on both sides of 75 kbit/s, all of one length."""
-        scalable = [clip for clip in playlist() if clip.ladder_kbps[0] < 75 and clip.ladder_kbps[-1] > 80]
+        scalable = [clip for clip in playlist_clips() if clip.ladder_kbps[0] < 75 and clip.ladder_kbps[-1] > 80]
         return [replace(clip, length_s=self.length_s) for clip in scalable[: self.clips]]
 
     def _link(self) -> dict[str, object]:
@@ -191,12 +192,12 @@ class Clearing:
         return {"name": "bottleneck", "capacity": capacity, "queue": {"bytes": 10_000}}
 
 
-def _chosen(numbers: Sequence[int]) -> list[Clip]:
-    return [clip for clip in playlist() if not numbers or clip.number in numbers]
+def _chosen(numbers: Sequence[int]) -> list[PlaylistClip]:
+    return [clip for clip in playlist_clips() if not numbers or clip.number in numbers]
 
 
 def _play_pairs(
-    clips: Sequence[Clip], rate_kbps: int, bottleneck: Bottleneck, *, seed: int
+    clips: Sequence[PlaylistClip], rate_kbps: int, bottleneck: Bottleneck, *, seed: int
 ) -> Iterator[tuple[Pair, Pool]]:
     for clip in clips:
         outcome = Outcome(run_scenario(scenario(clip, _TRANSPORTS, bottleneck.link(), seed=seed)))
@@ -205,7 +206,7 @@ def _play_pairs(
 
 
 def _play_alone(
-    clips: Sequence[Clip], transport: Transport, bottleneck: dict[str, object], *, seed: int
+    clips: Sequence[PlaylistClip], transport: Transport, bottleneck: dict[str, object], *, seed: int
 ) -> Iterator[Playout]:
     for clip in clips:
         outcome = Outcome(run_scenario(scenario(clip, (transport,), bottleneck, seed=seed)))

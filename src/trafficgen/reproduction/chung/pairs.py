@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import normalised_differences
-from trafficgen.reproduction.chung.playlist import Clip
 from trafficgen.reproduction.chung.playout import Pings, Playout, Series
 from trafficgen.units import FloatArray
 
@@ -23,7 +23,7 @@ EQUAL_WITHIN = 0.02
 class Pair:
     """One run of a clip: both playouts and the pings beside them."""
 
-    clip: Clip
+    clip: PlaylistClip
     rate_kbps: int
     udp: Playout
     tcp: Playout

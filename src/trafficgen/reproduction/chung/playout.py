@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
+from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import (
     MEASURE_BIN_S,
     DataRates,
@@ -19,7 +20,7 @@ from trafficgen.flows import (
     successive_ratios,
     time_to_share_of_peak_s,
 )
-from trafficgen.reproduction.chung.playlist import Clip, Transport
+from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.tables import MEDIA
 from trafficgen.units import FloatArray, IntArray, bps_from_kbps, kbps_from_bytes, ns_from_s, s_from_ns
 
@@ -55,7 +56,7 @@ class Playout:
         server_kbps: Their rates.
     """
 
-    clip: Clip
+    clip: PlaylistClip
     transport: Transport
     mean_kbps: float
     span_s: float
@@ -138,7 +139,7 @@ class Outcome:
         self._agents = outcome.agents()
         self._number = {agent["name"]: number for number, agent in enumerate(self._agents)}
 
-    def playout(self, clip: Clip, transport: Transport) -> tuple[Playout, Series]:
+    def playout(self, clip: PlaylistClip, transport: Transport) -> tuple[Playout, Series]:
         """Return what came of the player of a transport."""
         flows = self._media_flows(transport)
         totals = self._outcome.totals(flows, media_only=True)
@@ -209,12 +210,12 @@ class Outcome:
             if time_ns is not None:
                 yield time_ns
 
-    def _mean_kbps(self, clip: Clip, agent: str, arrived_bytes: int, last_ns: int) -> float:
+    def _mean_kbps(self, clip: PlaylistClip, agent: str, arrived_bytes: int, last_ns: int) -> float:
         first_ns = min(self._media_times_ns(0), default=last_ns)
         end_ns = self._playout_end_ns(clip, agent, last_ns)
         return kbps_from_bytes(arrived_bytes, s_from_ns(end_ns - first_ns)) if end_ns > first_ns else 0.0
 
-    def _playout_end_ns(self, clip: Clip, agent: str, last_ns: int) -> int:
+    def _playout_end_ns(self, clip: PlaylistClip, agent: str, last_ns: int) -> int:
         """Return when the clip had been played to its end, or the player had left for want of media."""
         left_ns = self._left_ns(agent, last_ns)
         if left_ns is not None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from trafficgen.catalogue import PlaylistClip, playlist_clips
 from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.chung.playlist import Clip, playlist
 from trafficgen.reproduction.chung.rows import number, share
 
 _FAIR_KBPS = (37.5, 75.0, 150.0)
@@ -75,7 +75,7 @@ class Population:
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the shares of the playlist."""
-        clips = playlist()
+        clips = playlist_clips()
         lengths_s = np.array([clip.length_s for clip in clips])
         one = [clip for clip in clips if len(clip.ladder_kbps) == 1]
         middle = [clip for clip in clips if 3 <= len(clip.ladder_kbps) <= 5]
@@ -94,10 +94,10 @@ class Population:
         }
 
 
-def _share(clips: Sequence[Clip], holds: Callable[[Clip], bool]) -> float:
+def _share(clips: Sequence[PlaylistClip], holds: Callable[[PlaylistClip], bool]) -> float:
     return sum(map(holds, clips)) / len(clips)
 
 
-def _above(clips: Sequence[Clip], level: int, limit_kbps: float) -> float:
+def _above(clips: Sequence[PlaylistClip], level: int, limit_kbps: float) -> float:
     """Return the share of clips whose lowest (0) or highest (-1) level is above a limit that is no level's rate."""
     return _share(clips, lambda clip: clip.ladder_kbps[level] > limit_kbps)

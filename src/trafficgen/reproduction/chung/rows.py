@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TypedDict, Unpack
 
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.chung.playlist import UDP_ENTRY
+from trafficgen.reproduction.rows import Range, Role, around, row
 
-_POINTS, _RELATIVE = 0.08, 0.10
-Role = Literal["predicted", "input"]
+_POINTS = 0.08
+
+
+class Options(TypedDict, total=False):
+    """What most rows do not say: the entry (that over UDP), the role (predicted), why the simulation misses."""
+
+    entry: str
+    role: Role
+    gap: str | None
 
 
 def share(
@@ -16,18 +24,14 @@ def share(
     key: str,
     quantity: str,
     published: float | str | None,
-    accept: tuple[float | None, float | None] | None = None,
-    *,
-    entry: str = UDP_ENTRY,
-    role: Role = "predicted",
-    gap: str | None = None,
+    accept: Range | None = None,
+    **options: Unpack[Options],
 ) -> Finding:
     """Return a row for a share, 0 to 1; without a range, 8 points on either side of what was published."""
     if accept is None:
-        if not isinstance(published, float):
-            raise ValueError(f"{finding}: a share without a published figure needs a range")
-        accept = published - _POINTS, published + _POINTS
-    return number(finding, key, quantity, "share", published, accept, entry=entry, role=role, gap=gap)
+        figure = _figure(finding, published)
+        accept = figure - _POINTS, figure + _POINTS
+    return number(finding, key, quantity, "share", published, accept, **options)
 
 
 def number(  # noqa: PLR0917 - a row reads as a row
@@ -36,27 +40,24 @@ def number(  # noqa: PLR0917 - a row reads as a row
     quantity: str,
     unit: str,
     published: float | str | None,
-    accept: tuple[float | None, float | None] | None = None,
-    *,
-    entry: str = UDP_ENTRY,
-    role: Role = "predicted",
-    gap: str | None = None,
+    accept: Range | None = None,
+    **options: Unpack[Options],
 ) -> Finding:
     """Return a row for a number; without a range, 10% on either side of what was published."""
-    if accept is None:
-        if not isinstance(published, float):
-            raise ValueError(f"{finding}: a number without a published figure needs a range")
-        accept = published * (1 - _RELATIVE), published * (1 + _RELATIVE)
-    low, high = accept
-    return Finding(
-        id=finding,
-        quantity=quantity,
-        unit=unit,
-        published=published,
-        low=low,
-        high=high,
-        role=role,
-        entry=entry,
+    return row(
+        finding,
+        quantity,
+        unit,
+        published,
+        accept or around(_figure(finding, published)),
         key=key,
-        gap=gap,
+        entry=options.get("entry", UDP_ENTRY),
+        role=options.get("role", "predicted"),
+        gap=options.get("gap"),
     )
+
+
+def _figure(finding: str, published: float | str | None) -> float:
+    if not isinstance(published, float):
+        raise ValueError(f"{finding}: without a published figure a row needs a range")
+    return published

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trafficgen.catalogue import PlaylistClip
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.chung.playlist import Clip, Transport, source
+from trafficgen.reproduction.chung.playlist import Transport, source
 from trafficgen.units import bps_from_kbps
 
 PING = "ping"
@@ -48,7 +49,7 @@ def token_bucket(rate_kbps: float, *, queue_bytes: int = 10_000) -> Bottleneck:
 
 
 def scenario(
-    clip: Clip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
+    clip: PlaylistClip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
 ) -> dict[str, object]:
     """Return a run of one clip: its players by their transports, and pings of 64 bytes at 1 s (CCZ-S4).
 

@@ -1,11 +1,8 @@
-//! The RTSP control connection (CCZ-S5): requests and answers as messages of usual sizes.
+//! What RealPlayer 8 and its server say on the control connection (CCZ-S5).
 
-use super::parameters::Parameters;
-use crate::des::{ConnectionId, End, FlowSpec, Io, Label, Media, Phase};
+use crate::source::rtsp::{self, ControlMessage};
 
-/// RTSP of RealServer.
-const SERVER_PORT: u16 = 554;
-const CLIENT_PORT: u16 = 40_000;
+pub type Control = rtsp::Control<Message>;
 
 /// What the player tells the server while media comes over TCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,8 +25,8 @@ pub enum Message {
     Status(Status),
 }
 
-impl Message {
-    /// Bytes of the message: RealPlayer's requests carry its identity and challenge, the description the streams.
+impl ControlMessage for Message {
+    /// RealPlayer's requests carry its identity and challenge, the description the streams.
     fn bytes(self) -> u32 {
         match self {
             Self::Describe => 480,
@@ -40,32 +37,5 @@ impl Message {
             Self::Playing => 320,
             Self::Status(_) => 90,
         }
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct Control {
-    pub connection: ConnectionId,
-    /// What was said; a message's tag is its index.
-    said: Vec<Message>,
-}
-
-impl Control {
-    pub fn open(&mut self, io: &mut Io, parameters: &Parameters) {
-        let spec = FlowSpec::new("control", Media::Control, SERVER_PORT, CLIENT_PORT);
-        self.connection = io.open_tcp(spec, &parameters.server_tcp, &parameters.client_tcp);
-    }
-
-    pub fn say(&mut self, io: &mut Io, from: End, message: Message) {
-        let tag = self.said.len() as u64;
-        // A full send buffer means that nothing gets through: what is said now would be of no use when it does.
-        if io.write(self.connection, from, message.bytes(), tag, Label::of(Phase::Signalling)) {
-            self.said.push(message);
-        }
-    }
-
-    /// The message that has arrived.
-    pub fn heard(&self, tag: u64) -> Option<Message> {
-        self.said.get(tag as usize).copied()
     }
 }

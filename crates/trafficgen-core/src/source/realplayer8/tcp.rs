@@ -261,7 +261,7 @@ impl TcpSession {
 impl Agent for TcpSession {
     fn start(&mut self, io: &mut Io) {
         io.log(SessionEvent::Request);
-        self.control.open(io, &self.parameters);
+        self.control.open(io, &self.parameters.server_tcp, &self.parameters.client_tcp);
     }
 
     fn on_connected(&mut self, io: &mut Io, connection: ConnectionId, at: End) {

@@ -195,7 +195,7 @@ impl Agent for UdpSession {
     fn start(&mut self, io: &mut Io) {
         io.log(SessionEvent::Request);
         self.flow = io.open_udp(FlowSpec::new("media", Media::Mixed, MEDIA_PORTS.0, MEDIA_PORTS.1));
-        self.control.open(io, &self.parameters);
+        self.control.open(io, &self.parameters.server_tcp, &self.parameters.client_tcp);
     }
 
     fn on_connected(&mut self, io: &mut Io, _connection: ConnectionId, at: End) {

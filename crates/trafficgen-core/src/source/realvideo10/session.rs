@@ -284,7 +284,7 @@ impl Agent for Session {
     fn start(&mut self, io: &mut Io) {
         io.log(SessionEvent::Request);
         self.flow = io.open_udp(FlowSpec::new("media", Media::Mixed, MEDIA_PORTS.0, MEDIA_PORTS.1));
-        self.control.open(io, &self.parameters);
+        self.control.open(io, &self.parameters.server_tcp, &self.parameters.client_tcp);
     }
 
     fn on_connected(&mut self, io: &mut Io, _connection: ConnectionId, at: End) {
@@ -294,7 +294,7 @@ impl Agent for Session {
     }
 
     fn on_message(&mut self, io: &mut Io, _connection: ConnectionId, at: End, tag: u64) {
-        match (Control::heard(tag), at) {
+        match (self.control.heard(tag), at) {
             (Some(message), End::Server) => self.hear_request(io, message),
             (Some(message), End::Client) => self.hear_answer(io, message),
             (None, _) => {}

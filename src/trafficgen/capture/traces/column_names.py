@@ -1,0 +1,146 @@
+"""Names that others give to the columns of packet lists, and what each holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trafficgen.capture.traces.base import SizeKind
+
+#: Powers of ten that make nanoseconds of a unit.
+_S, _MS, _US, _NS = 9, 6, 3, 0
+#: Times: name -> digits of its unit; None where the size of the values must tell.
+TIMES: dict[str, int | None] = {
+    **dict.fromkeys(("time_s", "timestamp_s", "t_s", "ts_s", "seconds", "time_sec", "time_seconds", "unix_time_s"), _S),
+    **dict.fromkeys(("time_ms", "timestamp_ms", "t_ms", "ts_ms", "milliseconds", "epoch_ms"), _MS),
+    **dict.fromkeys(("time_us", "timestamp_us", "t_us", "ts_us", "microseconds", "epoch_us"), _US),
+    **dict.fromkeys(("time_ns", "timestamp_ns", "t_ns", "ts_ns", "nanoseconds", "epoch_ns"), _NS),
+    **dict.fromkeys(("frame.time_relative", "frame.time_epoch", "rel_time", "relative_time"), _S),
+    **dict.fromkeys(("time", "timestamp", "ts", "t", "epoch", "datetime", "date_time", "packet_time"), None),
+}
+#: Sizes that say what they are of.
+SIZES: dict[str, SizeKind] = {
+    **dict.fromkeys(("ip_bytes", "ip_length", "ip_len", "ip.len", "ip_size", "iplen", "total_length"), "ip"),
+    **dict.fromkeys(
+        ("frame_bytes", "frame_length", "frame_len", "frame.len", "frame_size", "wire_bytes", "wire_len", "orig_len"),
+        "frame",
+    ),
+    **dict.fromkeys(
+        (
+            "payload_bytes",
+            "payload_length",
+            "payload_len",
+            "payload_size",
+            "payload",
+            "data.len",
+            "tcp.len",
+            "udp_payload",
+        ),
+        "payload",
+    ),
+}
+#: Sizes that do not say it.
+UNCLEAR_SIZES: tuple[str, ...] = (
+    *("size", "length", "len", "bytes", "packet_size", "packet_length", "packet_len", "packet_bytes"),
+    *("pkt_size", "pkt_len", "pkt_length", "pktsize", "pktlen", "size_bytes", "length_bytes"),
+)
+#: Everything else that a list may say.
+OTHERS: dict[str, tuple[str, ...]] = {
+    "to_client": ("to_client",),
+    "direction": ("direction", "dir", "way"),
+    "protocol": ("protocol", "proto", "ip.proto", "ip_proto", "_ws.col.protocol", "transport"),
+    "flow": ("flow", "flow_id", "flowid", "stream", "stream_id", "udp.stream", "tcp.stream", "connection", "conn"),
+    "source": (
+        "source",
+        "src",
+        "src_ip",
+        "ip.src",
+        "ip_src",
+        "srcip",
+        "source_ip",
+        "src_addr",
+        "source_address",
+        "saddr",
+    ),
+    "destination": (
+        *("destination", "dst", "dst_ip", "ip.dst", "ip_dst", "dstip", "destination_ip", "dst_addr", "dest"),
+        *("destination_address", "daddr", "dest_ip"),
+    ),
+    "source_v6": ("ipv6.src",),
+    "destination_v6": ("ipv6.dst",),
+    "source_port": ("source_port", "src_port", "sport", "srcport", "udp.srcport"),
+    "source_port_tcp": ("tcp.srcport",),
+    "destination_port": ("destination_port", "dst_port", "dport", "dstport", "dest_port", "udp.dstport"),
+    "destination_port_tcp": ("tcp.dstport",),
+    "arrival": ("arrival_s", "arrival_ns", "arrival_ms", "arrival_us", "arrival_time", "rx_time", "receive_time"),
+    "rtp_ssrc": ("rtp_ssrc", "rtp.ssrc", "ssrc"),
+    "rtp_sequence": ("rtp_sequence", "rtp.seq", "rtp_seq"),
+    "rtp_timestamp": ("rtp_timestamp", "rtp.timestamp"),
+    "rtp_marker": ("rtp_marker", "rtp.marker"),
+}
+_UNITS = {"s": _S, "ms": _MS, "us": _US, "ns": _NS}
+
+
+@dataclass(frozen=True)
+class ListColumns:
+    """Which columns of a list hold what, by their own names.
+
+    Attributes:
+        time: The time.
+        time_digits: Power of ten that makes ns of it; None where the values must tell.
+        sizes: Size columns by what they are of.
+        unclear_size: A size that does not say what it is of.
+        others: Columns for the keys of :data:`OTHERS`.
+        unused: Columns that mean nothing here.
+    """
+
+    time: str
+    time_digits: int | None
+    sizes: dict[SizeKind, str]
+    unclear_size: str | None
+    others: dict[str, str]
+    unused: tuple[str, ...]
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name as the tables here have it: ``"Time (s)"`` is ``time_s``."""
+    text = name.strip().strip("\"'").strip().lower()
+    text = re.sub(r"\s*[\[(]\s*(?:in\s+)?([a-zµ]+)\s*[\])]$", r"_\1", text).replace("µs", "us")
+    return re.sub(r"[\s-]+", "_", text)
+
+
+def list_columns(names: Iterable[str]) -> ListColumns | None:
+    """Return what columns hold; None where there is no time or no size."""
+    by_plain: dict[str, str] = {}
+    for name in names:
+        by_plain.setdefault(plain_name(name), name)
+    time = next((name for name in TIMES if name in by_plain), None)
+    sizes: dict[SizeKind, str] = {}
+    for name, kind in SIZES.items():
+        if name in by_plain:
+            sizes.setdefault(kind, by_plain[name])
+    unclear = next((name for name in UNCLEAR_SIZES if name in by_plain), None)
+    others = {
+        role: by_plain[found]
+        for role, known in OTHERS.items()
+        if (found := next((name for name in known if name in by_plain), None)) is not None
+    }
+    if unclear == "length" and not sizes and {"source", "destination", "protocol"} <= set(by_plain):
+        sizes["frame"], unclear = by_plain["length"], None  # Wireshark's export
+    if time is None or not (sizes or unclear):
+        return None
+    used = {by_plain[time], *sizes.values(), *others.values()} | ({by_plain[unclear]} if unclear else set())
+    return ListColumns(
+        time=by_plain[time],
+        time_digits=TIMES[time],
+        sizes=sizes,
+        unclear_size=by_plain[unclear] if unclear else None,
+        others=others,
+        unused=tuple(name for name in by_plain.values() if name not in used),
+    )
+
+
+def arrival_digits(name: str) -> int | None:
+    """Return the power of ten that makes ns of an arrival column, None where its name has no unit."""
+    return _UNITS.get(plain_name(name).rpartition("_")[2])

@@ -1,0 +1,110 @@
+"""Logs of D-ITG: the text that ITGDec makes of the log of ITGSend or ITGRecv."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.capture.traces.base import (
+    LARGEST_PACKET_BYTES,
+    Notes,
+    ReadTrace,
+    TraceFormat,
+    TraceOptions,
+    nothing_readable,
+)
+from trafficgen.capture.traces.log_records import (
+    LogRecords,
+    columns_of,
+    header_note,
+    one_record_a_packet,
+    usable_ends,
+)
+from trafficgen.capture.traces.packetising import numbered
+from trafficgen.capture.traces.reading import any_line, read_result, understood
+from trafficgen.capture.traces.tables import Ends
+from trafficgen.capture.traces.text import TextFile, clock_ns, over_midnight
+from trafficgen.units import BoolArray, IntArray
+
+_PACKET = (
+    r"^Flow>\s*(?P<flow>[0-9]{1,9})\s+Seq>\s*(?P<sequence>[0-9]{1,9})\s+"
+    r"Src>\s*(?P<source>[0-9a-fA-F.:]+)/(?P<source_port>[0-9]{1,5})\s+"
+    r"Dest>\s*(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5})\s+"
+    r"txTime>\s*(?P<sent>[0-9:.]+)\s+rxTime>\s*(?P<received>[0-9:.]+)\s+Size>\s*(?P<size>[0-9]{1,9})\s*$"
+)
+_SEEN = r"^Flow>\s*[0-9]+\s+Seq>\s*[0-9]+\s"
+_WHAT = "line of a packet in a D-ITG log"
+_REMEDY = "give what `ITGDec LOG -l TEXT` writes"
+
+
+def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
+    """Return the packets of a decoded D-ITG log: of the receiver, of the sender, or of both in one file.
+
+    The sender's log repeats the time of sending as that of reception: its packets have no arrival. The log names no
+    protocol; UDP is assumed.
+
+    Raises:
+        PacketTableError: If no line is readable.
+
+    Source: what ITGDec 2.8.1 writes.
+    """
+    notes = Notes(assumptions=[header_note(), "the log names no protocol: UDP"])
+    found, unread = understood(file, _PACKET, what=_WHAT, remedy=_REMEDY)
+    sent_ns, sent_known, of_day = clock_ns(found.groups["sent"])
+    received_ns, known, _ = clock_ns(found.groups["received"])
+    flow, ends = _flows(found.groups)
+    usable = sent_known & known & (found.integers("size") <= LARGEST_PACKET_BYTES)
+    usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    if not usable.any():
+        raise nothing_readable(file, _WHAT, _REMEDY)
+    arrived = _arrived(sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence"))
+    if of_day:
+        sent_ns[usable] = over_midnight(sent_ns[usable])
+        received_ns = over_midnight(received_ns, near_ns=sent_ns)
+        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
+    records = LogRecords(
+        flow=flow,
+        number=found.integers("flow"),
+        sequence=found.integers("sequence"),
+        sent_ns=sent_ns,
+        size_bytes=found.integers("size"),
+        arrival_ns=np.where(arrived, received_ns, 0),
+        arrived=arrived,
+        ends=ends,
+    ).take(usable)
+    unread.bad[found.rows[~usable]] = True
+    packets = one_record_a_packet(records, notes)
+    columns = columns_of(packets, notes)
+    return read_result(
+        file, columns, format_name="ditg", records=len(records), unread=unread, notes=notes, of_day=of_day
+    )
+
+
+def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: IntArray) -> BoolArray:
+    """Return which lines are the receiver's, shape (n,), from those whose two times differ.
+
+    Lines with equal times are the sender's where packets have two lines or no packet has a delay; otherwise the file is
+    a receiver's log, and such packets came within its microsecond.
+    """
+    two_lines = len(numbered(flow, number, sequence)[1]) < len(flow)
+    return delayed if two_lines or not delayed.any() else np.ones_like(delayed)
+
+
+def _flows(groups: dict[str, pa.Array]) -> tuple[IntArray, tuple[Ends, ...]]:
+    """Return the flow of each line, shape (n,), and the ends of each, by addresses and ports."""
+    names = ("source", "source_port", "destination", "port")
+    encoded = pc.binary_join_element_wise(*(groups[name] for name in names), " ").dictionary_encode()
+    ends = []
+    for text in encoded.dictionary.to_pylist():
+        source, source_port, destination, port = text.split(" ")
+        ends.append(Ends(server=source, server_port=int(source_port), client=destination, client_port=int(port)))
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
+
+
+DITG = TraceFormat(
+    name="ditg",
+    description="Log of D-ITG as text (`ITGDec LOG -l TEXT`), of the receiver, the sender or both in one file.",
+    looks_like=any_line(_SEEN),
+    read=read_ditg,
+)

@@ -1,0 +1,186 @@
+"""Who talks to whom in a packet list: flows, ends and directions from the columns that a list has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.capture.protocols import protocol_name
+from trafficgen.capture.traces.base import Notes
+from trafficgen.capture.traces.packetising import numbered
+from trafficgen.capture.traces.tables import Ends, ip_version, made_ends
+from trafficgen.errors import PacketTableError
+from trafficgen.units import BoolArray, IntArray
+
+_TO_CLIENT = (
+    *("down", "downlink", "downstream", "download", "dl", "in", "incoming", "ingress", "rx", "received"),
+    *("s2c", "server_to_client", "to_client", "-1"),
+)
+_TO_SERVER = (
+    *("up", "uplink", "upstream", "upload", "ul", "out", "outgoing", "egress", "tx", "sent"),
+    *("c2s", "client_to_server", "to_server", "1", "+1"),
+)
+_TRUE, _FALSE = ("true", "1", "yes", "t"), ("false", "0", "no", "f")
+#: Names that Wireshark shows for what travels in TCP.
+_OVER_TCP = ("http", "https", "tls", "ssl", "rtsp", "rtmp", "ssh", "ftp", "smtp", "websocket", "http2")
+_HIGHEST_PORT = (1 << 16) - 1
+
+#: Columns of a list as texts, without nulls.
+Texts = dict[str, pa.Array]
+
+
+@dataclass(frozen=True)
+class ListFlows:
+    """Flows of a list.
+
+    Attributes:
+        flow: Row of ``ends``, shape (n,).
+        ends: Ends of each flow.
+        to_client: Direction, shape (n,).
+    """
+
+    flow: IntArray
+    ends: tuple[Ends, ...]
+    to_client: BoolArray
+
+
+def list_flows(name: str, texts: Texts, size_bytes: IntArray, notes: Notes) -> ListFlows:
+    """Return the flows of a list.
+
+    With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who sends more bytes.
+    Without, a flow column and a direction column say it; a list with neither is one flow to the client.
+
+    Raises:
+        PacketTableError: If a direction is not understood.
+    """
+    count = len(size_bytes)
+    protocol = _protocols(texts, count, notes)
+    direction = _direction(name, texts)
+    if direction is not None and "to_client" not in texts:
+        notes.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
+    if "source" in texts and "destination" in texts:
+        return _of_addresses(texts, protocol, direction, size_bytes, notes)
+    key = pc.binary_join_element_wise(texts["flow"], protocol, "\t") if "flow" in texts else protocol
+    codes, keys = _encoded(key)
+    ends = []
+    for number, text in enumerate(keys):
+        made = made_ends(number)
+        ends.append(Ends(text.rpartition("\t")[2], made.server, made.server_port, made.client, made.client_port))
+    if direction is None:
+        notes.assumptions.append("the list has no addresses or directions: all packets go to the client")
+        direction = np.ones(count, dtype=np.bool_)
+    return ListFlows(codes, tuple(ends), direction)
+
+
+def _of_addresses(
+    texts: Texts, protocol: pa.Array, direction: BoolArray | None, size_bytes: IntArray, notes: Notes
+) -> ListFlows:
+    source, destination = texts["source"], texts["destination"]
+    ports = [_ports(texts, "source_port", len(source)), _ports(texts, "destination_port", len(source))]
+    codes, addresses = _encoded(pa.concat_arrays([source, destination]))
+    from_code, to_code = codes[: len(source)], codes[len(source) :]
+    # Both directions of a 5-tuple have one key: the lower end stands first.
+    from_end, to_end = from_code * (1 << 17) + ports[0], to_code * (1 << 17) + ports[1]
+    forward = from_end <= to_end
+    low, high = np.where(forward, from_end, to_end), np.where(forward, to_end, from_end)
+    protocol_codes, protocols = _encoded(protocol)
+    flow_codes = _encoded(texts["flow"])[0] if "flow" in texts else np.zeros(len(low), dtype=np.int64)
+    flow, first = numbered(low, high, protocol_codes, flow_codes)
+    ahead = np.bincount(flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(first))
+    if direction is None:
+        low_serves = ahead > 0
+        tied = ahead == 0
+        low_serves[tied] = forward[first][tied]
+        to_client = forward == low_serves[flow]
+        notes.assumptions.append("the server of a flow is the end that sends more bytes")
+    else:
+        to_client = direction
+        low_serves = (forward == direction)[first]
+    ends = []
+    for row, serves in zip(first.tolist(), low_serves.tolist(), strict=True):
+        pair = (int(low[row]), int(high[row])) if serves else (int(high[row]), int(low[row]))
+        (server, server_port), (client, client_port) = (divmod(end, 1 << 17) for end in pair)
+        kind = protocols[int(protocol_codes[row])]
+        ends.append(Ends(kind, addresses[server], server_port, addresses[client], client_port))
+    return ListFlows(flow, tuple(ends), to_client)
+
+
+def has_ends(texts: Texts, count: int) -> BoolArray:
+    """Return which rows have addresses of one IP version and ports in range, where the list has addresses at all."""
+    if "source" not in texts or "destination" not in texts:
+        return np.ones(count, dtype=np.bool_)
+    codes, addresses = _encoded(pa.concat_arrays([texts["source"], texts["destination"]]))
+    version = np.array([ip_version(address) or 0 for address in addresses], dtype=np.int64)[codes]
+    usable = (version[:count] == version[count:]) & (version[:count] > 0)
+    for role in ("source_port", "destination_port"):
+        usable &= _ports(texts, role, count) <= _HIGHEST_PORT
+    return np.asarray(usable, dtype=np.bool_)
+
+
+def _ports(texts: Texts, role: str, count: int) -> IntArray:
+    """Return the ports of an end, shape (n,): 0 where there is none, above the highest where a text is no port."""
+    result = np.zeros(count, dtype=np.int64)
+    for name in (f"{role}_tcp", role):
+        if name not in texts:
+            continue
+        given = np.asarray(pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
+        found = pc.extract_regex(texts[name], r"^(?P<port>[0-9]{1,5})(?:\.0*)?$")
+        numbers = pc.cast(pc.fill_null(pc.struct_field(found, "port"), str(_HIGHEST_PORT + 1)), pa.int64())
+        result[given] = np.minimum(numbers.to_numpy(zero_copy_only=False), _HIGHEST_PORT + 1)[given]
+    return result
+
+
+def _protocols(texts: Texts, count: int, notes: Notes) -> pa.Array:
+    if "protocol" not in texts:
+        if "source_port_tcp" in texts and "source_port" not in texts:
+            return pa.array(["tcp"] * count)
+        if "source_port_tcp" in texts:
+            return pc.if_else(pc.not_equal(texts["source_port_tcp"], ""), "tcp", "udp")
+        notes.assumptions.append("the list has no protocol: UDP")
+        return pa.array(["udp"] * count)
+    encoded = texts["protocol"].dictionary_encode()
+    guessed: list[str] = []
+    names = [_protocol(text, guessed) for text in encoded.dictionary.to_pylist()]
+    if guessed:
+        shown = ", ".join(sorted(guessed)[:5]) + (", ..." if len(guessed) > 5 else "")
+        notes.assumptions.append(f"protocols that travel in UDP as far as is known here: {shown}")
+    return pa.array(names, pa.string()).take(encoded.indices)
+
+
+def _protocol(text: str, guessed: list[str]) -> str:
+    name = text.strip().lower()
+    if name.isascii() and name.isdigit():
+        return protocol_name(min(int(name), 255)) if len(name) < 5 else "udp"
+    if name in ("tcp", "udp", "icmp", "icmpv6", "sctp", "dccp", "igmp", "gre", "esp", "udplite"):
+        return name
+    if name in _OVER_TCP or name.startswith(("tls", "ssl", "http/", "http2")):
+        return "tcp"
+    if name:
+        guessed.append(text.strip())
+    return "udp"
+
+
+def _direction(name: str, texts: Texts) -> BoolArray | None:
+    role = next((role for role in ("to_client", "direction") if role in texts), None)
+    if role is None:
+        return None
+    true, false = (_TRUE, _FALSE) if role == "to_client" else (_TO_CLIENT, _TO_SERVER)
+    codes, values = _encoded(texts[role])
+    meanings = []
+    for value in values:
+        word = value.strip().lower().replace(" ", "_").replace("-", "_" if len(value) > 2 else "-")
+        word = word.removesuffix(".0")
+        if word not in true and word not in false:
+            remedy = f"write {true[0]} or {false[0]}, or give a column to_client with true and false"
+            raise PacketTableError(file=name, problem=f"column of the direction holds {value!r}", remedy=remedy)
+        meanings.append(word in true)
+    return np.array(meanings, dtype=np.bool_)[codes] if meanings else np.zeros(0, dtype=np.bool_)
+
+
+def _encoded(values: pa.Array) -> tuple[IntArray, list[str]]:
+    """Return the number of each text, in order of first appearance, shape (n,), and the texts."""
+    encoded = values.dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()

@@ -1,0 +1,145 @@
+"""Times and sizes of a packet list: units and kinds as the names of the columns say them, or as the values tell."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.capture.traces.base import LARGEST_PACKET_BYTES, Notes, SizeKind, TraceOptions
+from trafficgen.capture.traces.column_names import ListColumns
+from trafficgen.capture.traces.list_flows import Texts
+from trafficgen.capture.traces.text import matches, scaled_decimals
+from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
+
+_SECONDS_DIGITS = 9
+#: Times without a unit in their name: from this size on they can only be ns, us, ms since 1970.
+_EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))
+#: A list of seconds that goes on for longer is more likely one of another unit: eleven days.
+_LONG_S = 1e6
+_ZONE = r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,9}})?{_ZONE}?$"
+#: Years that nanoseconds since 1970 reach in 64 bits, with a margin.
+_YEARS = (1700, 2250)
+
+
+def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArray, BoolArray]:
+    """Return times in ns and which could be read, shape (n,) each."""
+    values, digits, name = texts[wanted.time], wanted.time_digits, wanted.time
+    if digits is not None:
+        return scaled_decimals(values, digits)
+    time_ns, known = scaled_decimals(values, 0)
+    if not known.any():
+        return _dates(values)
+    typical = float(np.median(np.abs(time_ns[known])))
+    digits = next((digits for least, digits in _EPOCHS if typical >= least), _SECONDS_DIGITS)
+    if digits != _SECONDS_DIGITS:
+        unit = {0: "ns", 3: "us", 6: "ms"}[digits]
+        notes.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
+    time_ns, known = scaled_decimals(values, digits)
+    if known.any() and (length_s := s_from_ns(int(time_ns[known].max()) - int(time_ns[known].min()))) > _LONG_S:
+        notes.doubts.append(
+            f"column {name} was taken for seconds, so the list lasts {length_s:.4g} s; if it has another unit, name it "
+            "time_ms, time_us or time_ns"
+        )
+    return time_ns, known
+
+
+def _dates(values: pa.Array) -> tuple[IntArray, BoolArray]:
+    """Return dates with times of day (ISO 8601) in ns since 1970, UTC where they name no zone."""
+    known = matches(values, _DATE)
+    days = pc.utf8_slice_codeunits(values, 0, 10).dictionary_encode()
+    real = np.array([_is_day(day) for day in days.dictionary.to_pylist()], dtype=np.bool_)
+    known &= real[days.indices.to_numpy(zero_copy_only=False)]
+    time_ns = np.zeros(len(values), dtype=np.int64)
+    zone = matches(values, f"{_ZONE}$")
+    for rows, kind in ((known & zone, pa.timestamp("ns", "UTC")), (known & ~zone, pa.timestamp("ns"))):
+        read = values.filter(pa.array(rows)).cast(kind).cast(pa.int64())
+        time_ns[rows] = read.to_numpy(zero_copy_only=False)
+    return time_ns, known
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return _YEARS[0] <= datetime.date.fromisoformat(text).year <= _YEARS[1]
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of packets by what they are of; a row may have some of them.
+
+    Attributes:
+        size_bytes: Sizes, bytes, shape (n,) each; 0 where not known.
+        known: Where they are known, shape (n,) each.
+    """
+
+    size_bytes: dict[SizeKind, IntArray]
+    known: dict[SizeKind, BoolArray]
+
+    def kept(self, rows: BoolArray) -> Sizes:
+        """Return the sizes where ``rows``, shape (n,), is true."""
+        return Sizes(
+            {kind: values[rows] for kind, values in self.size_bytes.items()},
+            {kind: known[rows] for kind, known in self.known.items()},
+        )
+
+    def any_bytes(self) -> IntArray:
+        """Return one of the sizes of each packet, bytes, shape (n,), to weigh directions with."""
+        result: IntArray = np.maximum.reduce(list(self.size_bytes.values()))
+        return result
+
+    def lengths(self, header_bytes: IntArray, notes: Notes) -> tuple[IntArray, IntArray, IntArray]:
+        """Return IP length, payload and length on the wire, bytes, shape (n,) each.
+
+        Args:
+            header_bytes: IP and transport headers without options, shape (n,).
+            notes: Takes what is assumed of headers.
+        """
+        count = len(header_bytes)
+        nothing, never = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
+        ip, frame, payload = (self.size_bytes.get(kind, nothing) for kind in ("ip", "frame", "payload"))
+        has_ip, has_frame, has_payload = (self.known.get(kind, never) for kind in ("ip", "frame", "payload"))
+        of_frame = np.maximum(frame - ETHERNET_HEADER_BYTES, 0)
+        ip_bytes = np.where(has_ip, ip, np.where(has_frame, of_frame, payload + header_bytes))
+        if bool((has_frame & ~has_ip).any()):
+            notes.assumptions.append(f"frames have an Ethernet header of {ETHERNET_HEADER_BYTES} bytes")
+        if bool((has_payload & ~has_ip & ~has_frame).any()):
+            notes.assumptions.append("IP and transport headers have no options")
+        payload_bytes = np.where(has_payload, payload, np.maximum(ip_bytes - header_bytes, 0))
+        return ip_bytes, payload_bytes, np.where(has_frame, frame, ip_bytes + ETHERNET_HEADER_BYTES)
+
+
+def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> dict[SizeKind, str]:
+    """Return the columns of sizes by what they are of; an unclear one is of IP packets unless the options say."""
+    columns: dict[SizeKind, str] = dict(wanted.sizes)
+    if options.sizes is not None:
+        name = columns.get(options.sizes) or wanted.unclear_size or next(iter(columns.values()))
+        return {options.sizes: name}
+    if not columns and wanted.unclear_size is not None:
+        columns["ip"] = wanted.unclear_size
+        notes.doubts.append(
+            f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the wire or of payloads, "
+            "convert it with --sizes frame or --sizes payload"
+        )
+    return columns
+
+
+def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolArray]:
+    """Return the sizes, and which rows have at least one and none that is damaged, shape (n,)."""
+    sizes, knowns = {}, {}
+    given = sound = None
+    for kind, name in columns.items():
+        values, known = scaled_decimals(texts[name], 0)
+        known &= (values >= 0) & (values <= LARGEST_PACKET_BYTES)
+        is_empty = np.asarray(pc.equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
+        sizes[kind], knowns[kind] = np.where(known, values, 0), known
+        given = known if given is None else given | known
+        sound = known | is_empty if sound is None else sound & (known | is_empty)
+    if given is None or sound is None:
+        raise ValueError("a list has at least one column of sizes")
+    return Sizes(sizes, knowns), given & sound

@@ -1,0 +1,140 @@
+"""Records of packet generators' logs: what was sent and what arrived, joined by flow and sequence number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trafficgen.capture.traces.base import Notes, counted
+from trafficgen.capture.traces.packetising import numbered
+from trafficgen.capture.traces.tables import FULL_IP_BYTES, Columns, Ends, ip_header_bytes, ip_version
+from trafficgen.units import BoolArray, IntArray, s_from_ns
+
+
+@dataclass(frozen=True)
+class LogRecords:
+    """Lines of a log about packets, shape (n,) each.
+
+    Attributes:
+        flow: Row of ``ends``: the 5-tuple.
+        number: Number that the tool gives to the flow; several may share a 5-tuple.
+        sequence: Number of the packet in the tool's flow, from 0 or 1 on.
+        sent_ns: When it was sent, ns.
+        size_bytes: Its transport payload, bytes.
+        arrival_ns: When it arrived, ns; 0 where ``arrived`` is false.
+        arrived: Whether the line says that it arrived.
+        ends: Ends of each flow.
+    """
+
+    flow: IntArray
+    number: IntArray
+    sequence: IntArray
+    sent_ns: IntArray
+    size_bytes: IntArray
+    arrival_ns: IntArray
+    arrived: BoolArray
+    ends: tuple[Ends, ...]
+
+    def __len__(self) -> int:
+        return len(self.flow)
+
+    def take(self, rows: IntArray | BoolArray) -> LogRecords:
+        """Return some of the lines."""
+        names = ("flow", "number", "sequence", "sent_ns", "size_bytes", "arrival_ns", "arrived")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
+    """Return a line for each packet: that of the sender, with the first arrival that another line of it has.
+
+    Packets are told apart by the tool's flow and their number there. What no line of the sender tells, because only the
+    receiver's log is there, is counted by the gaps in the numbers.
+    """
+    if (flows := len(numbered(records.flow, records.number)[1])) > len(np.unique(records.flow)):
+        notes.assumptions.append(f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow")
+    run = _runs(records)
+    key, _ = numbered(run, records.sequence)
+    late = np.where(records.arrived, records.arrival_ns, np.iinfo(np.int64).max)
+    order = np.lexsort((late, key))
+    keys, first, inverse = np.unique(key[order], return_index=True, return_inverse=True)
+    sent = np.zeros(len(keys), dtype=np.bool_)
+    np.logical_or.at(sent, inverse, ~records.arrived[order])
+    arrivals = np.bincount(inverse, weights=records.arrived[order], minlength=len(keys))
+    sends = np.bincount(inverse, weights=~records.arrived[order], minlength=len(keys))
+    repeated = int(np.maximum(arrivals - 1, 0).sum() + np.maximum(sends - 1, 0).sum())
+    if repeated:
+        notes.doubts.append(f"{counted(repeated, 'line')} for a packet that had one already; the first counts")
+    kept = np.sort(order[first])
+    result = records.take(kept)
+    _tell_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
+    return result
+
+
+def _runs(records: LogRecords) -> IntArray:
+    """Return the run of numbers that each line belongs to, shape (n,).
+
+    A flow that stops and starts again counts from the beginning: its number falls while the time of sending rises.
+    """
+    its, _ = numbered(records.flow, records.number)
+    order = np.lexsort((records.sequence, records.sent_ns, its))
+    flow, sequence = its[order], records.sequence[order]
+    is_first = np.ones(len(records), dtype=np.bool_)
+    is_first[1:] = (flow[1:] != flow[:-1]) | (sequence[1:] < sequence[:-1])
+    run = np.zeros(len(records), dtype=np.int64)
+    run[order] = np.cumsum(is_first)
+    return run
+
+
+def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
+    if with_sender:
+        if records.arrived.any() and (lost := int((~records.arrived).sum())):
+            notes.assumptions.append(f"{counted(lost, 'packet')} without a line of the receiver: lost")
+        return
+    missing = 0
+    for number in np.unique(run):
+        numbers = records.sequence[run == number]
+        missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
+    if missing:
+        notes.doubts.append(
+            f"{counted(missing, 'packet')} lost by the gaps in the sequence numbers; only the sender's log knows their "
+            "times and sizes: put both logs into one file"
+        )
+
+
+def columns_of(records: LogRecords, notes: Notes) -> Columns:
+    """Return the packets of records; TCP messages longer than a segment are cut into segments of one time."""
+    header = np.array([ends.header_bytes for ends in records.ends], dtype=np.int64)
+    is_tcp = np.array([ends.protocol == "tcp" for ends in records.ends], dtype=np.bool_)[records.flow]
+    segment_bytes = FULL_IP_BYTES - header[records.flow]
+    count = np.where(is_tcp, np.maximum(-(-records.size_bytes // segment_bytes), 1), 1)
+    if bool((count > 1).any()):
+        notes.assumptions.append(f"TCP messages are cut into segments of IP packets of {FULL_IP_BYTES} bytes")
+    of = np.repeat(np.arange(len(records)), count)
+    place = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
+    rest = records.size_bytes[of] - place * segment_bytes[of]
+    payload_bytes = np.where(is_tcp[of], np.minimum(rest, segment_bytes[of]), records.size_bytes[of])
+    known = bool(records.arrived.any())
+    if known and bool((records.arrival_ns < records.sent_ns)[records.arrived].any()):
+        early_s = s_from_ns(int((records.sent_ns - records.arrival_ns)[records.arrived].max()))
+        notes.doubts.append(f"packets arrive up to {early_s:.6g} s before they were sent: the clocks differ")
+    return Columns(
+        time_ns=records.sent_ns[of],
+        ip_bytes=payload_bytes + header[records.flow[of]],
+        payload_bytes=payload_bytes,
+        flow=records.flow[of],
+        ends=records.ends,
+        arrival_ns=records.arrival_ns[of] if known else None,
+        arrived=records.arrived[of] if known else None,
+    )
+
+
+def usable_ends(ends: Ends) -> bool:
+    """Return whether addresses are of one IP version and ports in range."""
+    versions = {ip_version(ends.server), ip_version(ends.client)}
+    return None not in versions and len(versions) == 1 and max(ends.server_port, ends.client_port) < 1 << 16
+
+
+def header_note() -> str:
+    """Return what is assumed about the headers of packets whose payload alone a log tells."""
+    return f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6: {ip_header_bytes(':')})"

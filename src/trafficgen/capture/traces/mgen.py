@@ -1,0 +1,128 @@
+"""Logs of MGEN: what a sender (``txlog``) and a receiver wrote about each packet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.capture.traces.base import (
+    LARGEST_PACKET_BYTES,
+    Notes,
+    ReadTrace,
+    TraceFormat,
+    TraceOptions,
+    nothing_readable,
+)
+from trafficgen.capture.traces.log_records import (
+    LogRecords,
+    columns_of,
+    header_note,
+    one_record_a_packet,
+    usable_ends,
+)
+from trafficgen.capture.traces.reading import Unread, any_line, read_result
+from trafficgen.capture.traces.tables import Ends
+from trafficgen.capture.traces.text import IGNORED, TextFile, clock_ns, matches, matching, over_midnight
+from trafficgen.tables.addresses import documentation_server
+from trafficgen.units import BoolArray, IntArray
+
+_PACKET = (
+    r"^(?P<time>[0-9:.]+) (?P<event>SEND|RECV) (?:proto>(?P<protocol>UDP|TCP) )?flow>(?P<flow>[0-9]{1,10}) "
+    r"seq>(?P<sequence>[0-9]{1,9}) (?:frag>\S+ )?(?:TOS>\S+ )?"
+    r"(?:srcPort>(?P<source_port>[0-9]{1,5})|src>(?P<source>[0-9a-fA-F.:]+)/(?P<source_port_too>[0-9]{1,5})) "
+    r"dst>(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5}) "
+    r"(?:sent>(?P<sent>[0-9:.]+) )?size>(?P<size>[0-9]{1,9})\b"
+)
+#: Lines about other things than packets: START, STOP, LISTEN, ON, OFF, ...
+_OTHER = r"^[0-9:.]+ (?:[A-QT-Z][A-Z]*|RECONNECT|REPORT|RERR|S[HT][A-Z]+)\b"
+_SEEN = r"^[0-9:.]+ (?:SEND|RECV) .*flow>[0-9]+ .*seq>[0-9]+ "
+_WHAT = "line of a packet in an MGEN log"
+_REMEDY = "give the log of mgen (for the sender with txlog), as text"
+
+
+def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
+    """Return the packets of an MGEN log: of its sender, of its receiver, or of both in one file.
+
+    The time of a packet is that of its sending. With lines of the receiver its arrival is known; packets that have only
+    a line of the sender are then lost.
+
+    Raises:
+        PacketTableError: If no line about a packet is readable.
+
+    Source: logs that MGEN 5.02b writes.
+    """
+    notes = Notes(assumptions=[header_note()])
+    found = matching(file.lines, _PACKET)
+    if not len(found):
+        raise nothing_readable(file, _WHAT, _REMEDY)
+    bad = ~matches(file.lines, IGNORED) & ~matches(file.lines, _OTHER)
+    bad[found.rows] = False
+    unread = Unread(bad)
+    logged_ns, known, of_day = clock_ns(found.groups["time"])
+    received = matches(found.groups["event"], "RECV")
+    sent_ns, sent_known, _ = clock_ns(pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"]))
+    usable = known & sent_known & (found.integers("size") <= LARGEST_PACKET_BYTES)
+    flow, ends = _flows(found.groups, received)
+    usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    if not usable.any():
+        raise nothing_readable(file, _WHAT, _REMEDY)
+    if of_day:
+        logged_ns[usable] = over_midnight(logged_ns[usable])
+        sent_ns = over_midnight(sent_ns, near_ns=logged_ns)
+        notes.assumptions.append("the log has times of day without a date: 2020-01-01")
+    records = LogRecords(
+        flow=flow,
+        number=found.integers("flow"),
+        sequence=found.integers("sequence"),
+        sent_ns=sent_ns,
+        size_bytes=found.integers("size"),
+        arrival_ns=np.where(received, logged_ns, 0),
+        arrived=received,
+        ends=ends,
+    ).take(usable)
+    unread.bad[found.rows[~usable]] = True
+    packets = one_record_a_packet(records, notes)
+    columns = columns_of(packets, notes)
+    return read_result(
+        file, columns, format_name="mgen", records=len(records), unread=unread, notes=notes, of_day=of_day
+    )
+
+
+def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, tuple[Ends, ...]]:
+    """Return the flow of each line, shape (n,), and the ends of each.
+
+    A sender's log does not know its own address. Where there is one, the address comes from lines of the receiver with
+    the same ports; without one, receivers' lines from several senders stay apart.
+    """
+    source_port = pc.if_else(pc.equal(groups["source_port"], ""), groups["source_port_too"], groups["source_port"])
+    parts = [groups["protocol"], source_port, groups["destination"], groups["port"]]
+    if received.all():
+        parts.append(groups["source"])
+    encoded = pc.binary_join_element_wise(*parts, " ").dictionary_encode()
+    flow = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    rows = np.flatnonzero(received)
+    flows_received, first = np.unique(flow[rows], return_index=True)
+    sources = groups["source"].take(pa.array(rows[first])).to_pylist()
+    addresses = dict(zip(flows_received.tolist(), sources, strict=True))
+    ends = []
+    for number, text in enumerate(encoded.dictionary.to_pylist()):
+        protocol, port, destination, destination_port = text.split(" ")[:4]
+        ends.append(
+            Ends(
+                protocol=(protocol or "UDP").lower(),
+                server=addresses.get(number) or documentation_server(ipv6=":" in destination),
+                server_port=int(port),
+                client=destination,
+                client_port=int(destination_port),
+            )
+        )
+    return flow, tuple(ends)
+
+
+MGEN = TraceFormat(
+    name="mgen",
+    description="Log of MGEN, of the sender (txlog), the receiver or both in one file.",
+    looks_like=any_line(_SEEN),
+    read=read_mgen,
+)

@@ -1,0 +1,108 @@
+"""`export` from the command line: schedules of catalogue models go to every target, and bad requests are one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trafficgen
+from trafficgen.export import TARGETS
+
+Command = Callable[..., Any]
+
+#: Published sources of the catalogue with media over UDP, and one over TCP.
+OVER_UDP = ("realplayer8_chung2002", "realvideo10_boyden2005", "wmedia9_nichols2004", "twostream_latecki2003", "cbr")
+OVER_TCP = ("realplayer8_tcp_chung2002",)
+#: Targets that can send UDP alone.
+UDP_ONLY = ("ns3",)
+
+
+@pytest.fixture(scope="module")
+def schedules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve seconds of each source, as packet tables."""
+    folder = tmp_path_factory.mktemp("schedules")
+    for name in (*OVER_UDP, *OVER_TCP):
+        trafficgen.generate(name, folder / f"{name}.parquet", duration_s=12, seed=3)
+    return folder
+
+
+@pytest.mark.parametrize("source", OVER_UDP)
+@pytest.mark.parametrize("target", TARGETS)
+def test_twelve_seconds_of_a_published_source_go_to_every_target(
+    command: Command, schedules: Path, tmp_path: Path, target: str, source: str
+) -> None:
+    result = command("export", str(schedules / f"{source}.parquet"), "--to", target, "-o", "out", "--json")
+    assert (result.code, result.err) == (0, "")
+    report = result.json
+    assert report["target"] == target
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*report["files"], "README.md"}
+    if target != "mahimahi":
+        assert report["packets"] > 0
+        assert report["bytes_after"] == pytest.approx(report["bytes_before"], rel=0.01)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_source_over_tcp_is_taken_or_refused_in_one_line(
+    command: Command, schedules: Path, tmp_path: Path, target: str
+) -> None:
+    result = command("export", str(schedules / f"{OVER_TCP[0]}.parquet"), "--to", target, "-o", "out")
+    if target in UDP_ONLY:
+        assert result.code == 2
+        assert result.err.startswith(f"trafficgen: {target}")
+        assert result.err.count("\n") == 1
+        assert "TCP" in result.err
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert (result.code, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_folder_that_cannot_be_made_is_one_line(
+    command: Command, schedules: Path, tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = command("export", str(schedules / "cbr.parquet"), "--to", target, "-o", "file/out")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("trafficgen: file/out: cannot be written")
+    assert result.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--to", "ns4"], ["no target 'ns4'", "pcap"]),
+        (["--to", "pcap", "--flow", "7"], ["flow 7"]),
+        (["--to", "pcap", "--set", "colour=red"], ["no setting 'colour'", "snaplen_bytes"]),
+        (["--to", "pcap", "--set", "snaplen_bytes=0"], ["snaplen_bytes=0"]),
+        (["--to", "csv", "--snaplen", "100"], ["snaplen_bytes"]),
+        (["--to", "parquet", "--at", "receiver"], ["--at"]),
+    ],
+)
+def test_bad_requests_are_one_line_and_leave_nothing(
+    command: Command, schedules: Path, tmp_path: Path, arguments: list[str], parts: list[str]
+) -> None:
+    result = command("export", str(schedules / "cbr.parquet"), "-o", "new/out", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
+    for part in parts:
+        assert part in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_published_source_has_no_law_to_hand_over(command: Command, tmp_path: Path) -> None:
+    result = command("export", "wmedia9_nichols2004", "--to", "pcap", "-o", "out")
+    assert result.code == 2
+    assert "generate packets of it" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_is_refused_where_the_target_takes_packets(command: Command, model_file: Path, tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    result = command("export", str(model_file), "--to", "pcap", "-o", "out")
+    assert result.code == 2
+    assert "takes packets, not a model's law" in result.err
+    assert set(tmp_path.iterdir()) == before
