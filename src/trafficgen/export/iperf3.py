@@ -105,8 +105,8 @@ The servers' side is in `sink.PORT.log`.
 
 Traps:
 
-- iperf3 needs some five round trips and a few milliseconds before the first packet of a run. On a long path start runs
-  earlier by that (`LEAD_US=100000 bash send.sh`, or `--set lead_s=0.1`). Without, epochs are late by it.
+- iperf3 needs four or five round trips and a few milliseconds before the first packet of a run. On a long path start
+  runs earlier by that (`LEAD_US=100000 bash send.sh`, or `--set lead_s=0.1`). Without, epochs are late by it.
 - The last `guard_s` of an epoch is left free, so that a late run does not reach into the next epoch.
 - "the server is busy" in a log: a server was still at an earlier epoch. Export with more `servers`.
 - iperf3 wakes every millisecond (`--pacing-timer`): above a thousand packets a second they leave in small bursts.

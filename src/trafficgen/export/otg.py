@@ -52,11 +52,12 @@ def write_otg(table: PacketTable, folder: Path, settings: Settings) -> Written:
 
     Source: Open Traffic Generator models 1.x (Config, Flow, FlowSize, FlowRate, FlowDuration).
     """
-    has_ipv6 = any(":" in address for address in table.flows.column("server").to_pylist())
-    headers = _IPV6_UDP_BYTES if has_ipv6 else _IPV4_UDP_BYTES
+    is_ipv6 = {":" in row["server"] for row in table.flows.to_pylist() if row["protocol"] == "udp"}
+    least_headers = _IPV6_UDP_BYTES if is_ipv6 == {True} else _IPV4_UDP_BYTES
+    most_headers = _IPV6_UDP_BYTES if True in is_ipv6 else _IPV4_UDP_BYTES
     limits = Limits(
-        low_bytes=max(1, _LEAST_FRAME_BYTES - ETHERNET_HEADER_BYTES - headers),
-        high_bytes=settings.whole("mtu_bytes") - headers,
+        low_bytes=max(1, _LEAST_FRAME_BYTES - ETHERNET_HEADER_BYTES - least_headers),
+        high_bytes=settings.whole("mtu_bytes") - most_headers,
     )
     plans = plans_of(table, settings, target="otg", limits={"udp": limits})
     if settings.text("sizes") == "weights":
