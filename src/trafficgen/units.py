@@ -14,6 +14,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
 US_PER_S = 1_000_000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.

@@ -10,8 +10,13 @@ from trafficgen.errors import ExportError
 from trafficgen.export import iperf2, iperf2_isochronous, iperf3, otg
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.inet import write_inet
+from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
+from trafficgen.export.ns3 import write_ns3
+from trafficgen.export.ns3_model import write_ns3_model
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.simulated_network import NETWORK_SETTINGS
 from trafficgen.tables import PacketTable
 
 _SNAPLEN = Setting(
@@ -78,32 +83,45 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
-_IPERF3 = Target(
-    name="iperf3",
-    summary="scripts of iperf3 runs, one an epoch, with their servers",
-    versions="iperf3 3.12 and newer; bash 5",
-    write=iperf3.write_iperf3,
-    settings=iperf3.SETTINGS,
-)
-
-_IPERF2 = Target(
-    name="iperf2",
-    summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
-    versions="iperf 2.1.8; bash 5",
-    write=iperf2.write_iperf2,
-    write_model=iperf2_isochronous.write_iperf2_model,
-    settings=iperf2.SETTINGS,
-)
-
-_OTG = Target(
-    name="otg",
-    summary="an Open Traffic Generator configuration, a flow of the tester an epoch",
-    versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
-    write=otg.write_otg,
-    settings=otg.SETTINGS,
+_TOOLS = (
+    Target(
+        name="ns3",
+        summary="UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in Python and C++",
+        versions="ns-3.37 and later (run with 3.37 and 3.44)",
+        write=write_ns3,
+        write_model=write_ns3_model,
+        settings=NS3_SETTINGS,
+    ),
+    Target(
+        name="inet",
+        summary="NetPerfMeter traces with a network and an omnetpp.ini",
+        versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
+        write=write_inet,
+        settings=NETWORK_SETTINGS,
+    ),
+    Target(
+        name="iperf2",
+        summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
+        versions="iperf 2.1.8; bash 5",
+        write=iperf2.write_iperf2,
+        write_model=iperf2_isochronous.write_iperf2_model,
+        settings=iperf2.SETTINGS,
+    ),
+    Target(
+        name="iperf3",
+        summary="scripts of iperf3 runs, one an epoch, with their servers",
+        versions="iperf3 3.12 and newer; bash 5",
+        write=iperf3.write_iperf3,
+        settings=iperf3.SETTINGS,
+    ),
+    Target(
+        name="otg",
+        summary="an Open Traffic Generator configuration, a flow of the tester an epoch",
+        versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
+        write=otg.write_otg,
+        settings=otg.SETTINGS,
+    ),
 )
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {
-    target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _IPERF2, _IPERF3, _OTG)
-}
+TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)}
