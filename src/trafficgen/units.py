@@ -172,3 +172,8 @@ def ns_from_us(time_us: IntArray) -> IntArray:
 def ns_from_ms(time_ms: float) -> int:
     """Return whole nanoseconds, rounded to nearest, from milliseconds."""
     return round(time_ms * NS_PER_MS)
+
+
+def us_from_s(time_s: float) -> float:
+    """Return seconds as microseconds, in which shells and timers count."""
+    return time_s * US_PER_S

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import ditg, ditg_model, mgen, mgen_model
+from trafficgen.export import ditg, ditg_model, iperf2, iperf2_isochronous, iperf3, mgen, mgen_model, otg
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.inet import write_inet
@@ -101,6 +101,28 @@ _TOOLS = (
         versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
         write=write_inet,
         settings=NETWORK_SETTINGS,
+    ),
+    Target(
+        name="iperf2",
+        summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
+        versions="iperf 2.1.8; bash 5",
+        write=iperf2.write_iperf2,
+        write_model=iperf2_isochronous.write_iperf2_model,
+        settings=iperf2.SETTINGS,
+    ),
+    Target(
+        name="iperf3",
+        summary="scripts of iperf3 runs, one an epoch, with their servers",
+        versions="iperf3 3.12 and newer; bash 5",
+        write=iperf3.write_iperf3,
+        settings=iperf3.SETTINGS,
+    ),
+    Target(
+        name="otg",
+        summary="an Open Traffic Generator configuration, a flow of the tester an epoch",
+        versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
+        write=otg.write_otg,
+        settings=otg.SETTINGS,
     ),
     Target(
         name="mgen",
