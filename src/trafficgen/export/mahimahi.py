@@ -237,9 +237,16 @@ def _distances(links: list[tuple[_Direction, _Direction]]) -> dict[str, float]:
 
 def _how_to_run(links: list[tuple[_Direction, _Direction]], shells: Shells, *, path: Path | None) -> str:
     rates = [link[0].delivery.rate_bps for link in links if link[0].delivery is not None]
-    carries = f"{kbps_from_bps(min(rates)):.6g} kbps" if rates else "no limit"
     lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
-    repeats = f" and repeats after {max(lengths):.6g} s" if lengths else ""
+    traces = (
+        f"""What the program receives comes through
+`forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the uplink). Each line of a
+trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES} are the tunnel's header of each packet.
+With them {kbps_from_bps(min(rates)):.6g} kbps pass towards the client; the trace repeats after {max(lengths):.6g} s.
+"""
+        if rates
+        else "It has no limit, and so no traces.\n"
+    )
     if path is None:
         stands = "It stands for what the table's packets used, not for a path that was measured."
     else:
@@ -254,16 +261,13 @@ sudo sysctl -w net.ipv4.ip_forward=1     # once
 ./{_SCRIPT} CLIENT ARGUMENTS...          # or without arguments: a shell behind the path
 ```
 
-The program runs behind the path: what it receives comes through `forward*.trace` (the downlink of `mm-link`), what it
-sends leaves through `reverse*.trace` (the uplink). Inside, the machine outside is `$MAHIMAHI_BASE`. The script runs
+The program runs behind the path; inside, the machine outside is `$MAHIMAHI_BASE`. The script runs
 
 ```text
 {shells.shown()}
 ```
 
-Towards the client it carries {carries}{repeats}; each line of a trace lets {OPPORTUNITY_BYTES} bytes pass, of which
-{TUNNEL_HEADER_BYTES} are the tunnel's header of each packet. {stands}
-
+{stands} {traces}
 Things to know:
 
 - `mm-link` ends with an error when a packet is larger than 1500 bytes.

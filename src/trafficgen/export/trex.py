@@ -205,7 +205,7 @@ Things to know:
 - Frames leave with {cards}.
 - IP addresses are those of the table unless exported with `--set server=...`, `--set client=...`.
 - The multiplier (`-m`) must stay 1: it would change rates of streams, not their gaps.
-- This profile was loaded with TRex's Python client; it has not been run on a TRex server.
+- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex server.
 
 To check: `stats` counts the packets that left; a capture at the other end compares with
 `trafficgen compare {"to_client.pcap" if _has(frames, to_client=True) else "to_server.pcap"} captured.pcap`.

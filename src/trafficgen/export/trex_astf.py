@@ -131,7 +131,7 @@ Things to know:
 
 - Writes do not wait for acknowledgements (`set_send_blocking(False)`), but TRex's TCP does: a slow path delays them.
 - Delays of a program are counted one after the other, so lateness adds up; compare before you rely on times.
-- This profile was loaded with TRex's Python client; it has not been run on a TRex server.
+- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex server.
 
 To check: `stats` counts connections and bytes of both sides; a capture between them compares with `trafficgen compare`.
 """
