@@ -14,7 +14,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
-_NS_PER_MS = 1_000_000
+NS_PER_MS = 1_000_000
 _NS_PER_US = 1_000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.
@@ -164,4 +164,4 @@ def ns_from_us(time_us: IntArray) -> IntArray:
 
 def ns_from_ms(time_ms: float) -> int:
     """Return whole nanoseconds, rounded to nearest, from milliseconds."""
-    return round(time_ms * _NS_PER_MS)
+    return round(time_ms * NS_PER_MS)

@@ -9,9 +9,14 @@ from typing import Any
 from trafficgen.errors import ExportError
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.inet import write_inet
 from trafficgen.export.mahimahi import MAHIMAHI_SETTINGS, write_mahimahi
+from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
+from trafficgen.export.ns3 import write_ns3
+from trafficgen.export.ns3_model import write_ns3_model
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.simulated_network import NETWORK_SETTINGS
 from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
 from trafficgen.export.trex import TREX_SETTINGS, write_trex
 from trafficgen.tables import PacketTable
@@ -80,31 +85,44 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
+_TOOLS = (
+    Target(
+        name="ns3",
+        summary="UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in Python and C++",
+        versions="ns-3.37 and later (run with 3.37 and 3.44)",
+        write=write_ns3,
+        write_model=write_ns3_model,
+        settings=NS3_SETTINGS,
+    ),
+    Target(
+        name="inet",
+        summary="NetPerfMeter traces with a network and an omnetpp.ini",
+        versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
+        write=write_inet,
+        settings=NETWORK_SETTINGS,
+    ),
+    Target(
+        name="tcpreplay",
+        summary="a pcap file whose frames can be sent as they are, with scripts for one interface and two",
+        versions="tcpreplay 4.4 or newer",
+        write=write_tcpreplay,
+        settings=TCPREPLAY_SETTINGS,
+    ),
+    Target(
+        name="trex",
+        summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
+        versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
+        write=write_trex,
+        settings=TREX_SETTINGS,
+    ),
+    Target(
+        name="mahimahi",
+        summary="the path: delivery traces of mm-link and a script that runs a program behind them",
+        versions="mahimahi 0.98",
+        write=write_mahimahi,
+        settings=MAHIMAHI_SETTINGS,
+    ),
+)
+
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {
-    target.name: target
-    for target in (
-        *map(_of_format, FILE_FORMATS.values()),
-        Target(
-            name="tcpreplay",
-            summary="a pcap file whose frames can be sent as they are, with scripts for one interface and two",
-            versions="tcpreplay 4.4 or newer",
-            write=write_tcpreplay,
-            settings=TCPREPLAY_SETTINGS,
-        ),
-        Target(
-            name="trex",
-            summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
-            versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
-            write=write_trex,
-            settings=TREX_SETTINGS,
-        ),
-        Target(
-            name="mahimahi",
-            summary="the path: delivery traces of mm-link and a script that runs a program behind them",
-            versions="mahimahi 0.98",
-            write=write_mahimahi,
-            settings=MAHIMAHI_SETTINGS,
-        ),
-    )
-}
+TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)}
