@@ -242,7 +242,7 @@ def _how_to_run(links: list[tuple[_Direction, _Direction]], shells: Shells, *, p
         f"""What the program receives comes through
 `forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the uplink). Each line of a
 trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES} are the tunnel's header of each packet.
-With them it carries {kbps_from_bps(min(rates)):.6g} kbps towards the client and repeats after {max(lengths):.6g} s.
+With them {kbps_from_bps(min(rates)):.6g} kbps pass towards the client; the trace repeats after {max(lengths):.6g} s.
 """
         if rates
         else "It has no limit, and so no traces.\n"
