@@ -39,6 +39,11 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	.venv-ns3/bin/python -m pip --disable-pip-version-check --quiet install ns3==3.44.post0
 	touch $@
 
+.venv-trex/installed:  # TRex's own Python client, which takes no Python newer than 3.11
+	test -x .venv-trex/bin/python || $(PYTHON) -m venv .venv-trex
+	.venv-trex/bin/python -m pip --disable-pip-version-check --quiet install --no-deps lbr-trex-client==3.4.0
+	touch $@
+
 ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
 

@@ -62,7 +62,7 @@ def run_page(name: str) -> str:
                 _run(name, [sys.executable, "-c", body], body.partition("\n")[0], folder=folder, code=0)
                 return match[0]
             lines = []
-            for command in re.findall(r"^\$ (.*(?:\\\n.*)*)", body, re.MULTILINE):
+            for command in re.findall(r"^\$ ((?:.*\\\n)*.*)", body, re.MULTILINE):
                 output = _run(name, ["bash", "-o", "pipefail", "-c", command], command, folder=folder, code=code)
                 lines.append(f"$ {command}\n{output}")
             return f"{match['exit'] or ''}```console\n{''.join(lines)}```"

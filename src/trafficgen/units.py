@@ -14,7 +14,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
-NS_PER_US = 1000
+NS_PER_MS = 1_000_000
+NS_PER_US = 1_000
 US_PER_S = 1_000_000
 US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
@@ -39,16 +40,6 @@ def ns_from_s(time_s: float) -> int:
 def ns_array_from_s(time_s: FloatArray) -> IntArray:
     """Return whole nanoseconds, rounded to nearest, from seconds; any shape."""
     return np.rint(np.asarray(time_s, dtype=np.float64) * NS_PER_S).astype(np.int64)
-
-
-def us_array_from_ns(time_ns: IntArray) -> IntArray:
-    """Return whole microseconds, rounded to nearest, from nanoseconds; any shape."""
-    return (time_ns + NS_PER_US // 2) // NS_PER_US
-
-
-def ns_array_from_us(time_us: IntArray) -> IntArray:
-    """Return nanoseconds from whole microseconds; any shape."""
-    return time_us * NS_PER_US
 
 
 def us_from_ms(time_ms: int) -> int:
@@ -76,7 +67,11 @@ def bps_from_kbps(rate_kbps: float) -> float:
     return rate_kbps * BITS_PER_KILOBIT
 
 
-def bytes_from_bps(rate_bps: float, duration_s: float) -> float:
+@overload
+def bytes_from_bps(rate_bps: float, duration_s: float) -> float: ...
+@overload
+def bytes_from_bps(rate_bps: FloatArray, duration_s: FloatArray) -> FloatArray: ...
+def bytes_from_bps(rate_bps: float | FloatArray, duration_s: float | FloatArray) -> float | FloatArray:
     """Return the bytes that a rate in bit/s carries in ``duration_s``."""
     return rate_bps * duration_s / BITS_PER_BYTE
 
@@ -137,11 +132,48 @@ def _scaled(text: str, units: dict[str, int]) -> float | None:
     return parts[0] * units[parts[1]] if parts is not None and parts[1] in units else None
 
 
-def s_from_ms(time_ms: float) -> float:
+@overload
+def s_from_ms(time_ms: float) -> float: ...
+@overload
+def s_from_ms(time_ms: FloatArray) -> FloatArray: ...
+def s_from_ms(time_ms: float | FloatArray) -> float | FloatArray:
     """Return seconds from milliseconds."""
     return time_ms / 1000
 
 
-def ms_from_s(time_s: float) -> float:
+@overload
+def ms_from_s(time_s: float) -> float: ...
+@overload
+def ms_from_s(time_s: FloatArray) -> FloatArray: ...
+def ms_from_s(time_s: float | FloatArray) -> float | FloatArray:
     """Return seconds as milliseconds, in which papers print delays."""
     return time_s * 1000
+
+
+@overload
+def us_from_ns(time_ns: int) -> int: ...
+@overload
+def us_from_ns(time_ns: IntArray) -> IntArray: ...
+def us_from_ns(time_ns: int | IntArray) -> int | IntArray:
+    """Return whole microseconds, rounded to nearest, from nanoseconds."""
+    return (time_ns + NS_PER_US // 2) // NS_PER_US
+
+
+def rounded_to_us(time_ns: IntArray) -> IntArray:
+    """Return nanoseconds rounded to the nearest whole microsecond; any shape."""
+    return ns_from_us(us_from_ns(time_ns))
+
+
+def ns_from_us(time_us: IntArray) -> IntArray:
+    """Return nanoseconds from microseconds; any shape."""
+    return time_us * NS_PER_US
+
+
+def ns_from_ms(time_ms: float) -> int:
+    """Return whole nanoseconds, rounded to nearest, from milliseconds."""
+    return round(time_ms * NS_PER_MS)
+
+
+def us_from_s(time_s: float) -> float:
+    """Return seconds as microseconds, in which shells and timers count."""
+    return time_s * US_PER_S

@@ -17,7 +17,7 @@ Command = Callable[..., Any]
 OVER_UDP = ("realplayer8_chung2002", "realvideo10_boyden2005", "wmedia9_nichols2004", "twostream_latecki2003", "cbr")
 OVER_TCP = ("realplayer8_tcp_chung2002",)
 #: Targets that can send UDP alone.
-UDP_ONLY = ("ns3",)
+UDP_ONLY = ("ns3", "otg")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapNGReader};
 use proptest::prelude::*;
 use trafficgen_core::write::{
-    CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions, WriteSummary,
+    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions,
+    WriteSummary,
 };
 
 const OPTIONS: WriteOptions = WriteOptions {
@@ -17,6 +18,7 @@ const OPTIONS: WriteOptions = WriteOptions {
     origin_ns: 1_700_000_000_000_000_000,
     snaplen_bytes: 262_144,
     raise_small: false,
+    macs: None,
 };
 
 fn ends(protocol: Protocol, server: &str, client: &str) -> FlowEnds {
@@ -96,7 +98,7 @@ fn written(
 /// Time since 1970 in ns, original length and captured bytes of every record, read by pcap-parser.
 fn records(file: &[u8], container: Container) -> Vec<(u64, u32, Vec<u8>)> {
     let mut reader: Box<dyn PcapReaderIterator> = match container {
-        Container::Pcap => Box::new(LegacyPcapReader::new(1 << 20, file).unwrap()),
+        Container::Pcap | Container::PcapMicroseconds => Box::new(LegacyPcapReader::new(1 << 20, file).unwrap()),
         Container::Pcapng => Box::new(PcapNGReader::new(1 << 20, file).unwrap()),
     };
     let mut found = Vec::new();
@@ -450,4 +452,41 @@ fn other_protocols_are_ip_packets_with_their_number() {
     let frame = &records(&file, Container::Pcap)[0].2;
     assert_eq!((frame.len(), frame[23]), (74, 50));
     assert!(frame[34..].iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn network_cards_have_the_addresses_given_and_groups_keep_their_own() {
+    let macs = EndMacs { server: [2, 0, 0, 0, 0, 1], client: [2, 0, 0, 0, 0, 2] };
+    let flows = [ends(Protocol::Udp, "192.0.2.1", "198.51.100.2"), ends(Protocol::Udp, "2001:db8::1", "ff02::5:6")];
+    let mut columns = Columns::default();
+    for (flow, to_client) in [(0, true), (0, false), (1, true)] {
+        columns.push(flow, to_client, 100);
+    }
+    let options = WriteOptions { macs: Some(macs), ..OPTIONS };
+    let (file, _) = written(&flows, &columns.plain(), options).unwrap();
+    let found: Vec<_> = records(&file, Container::Pcap).iter().map(|(_, _, frame)| frame[..12].to_vec()).collect();
+    let group = [0x33, 0x33, 0, 5, 0, 6];
+    assert_eq!(
+        found,
+        [[macs.client, macs.server].concat(), [macs.server, macs.client].concat(), [group, macs.server].concat()]
+    );
+}
+
+#[test]
+fn a_pcap_with_microseconds_has_times_rounded_to_the_nearest() {
+    let mut columns = Columns::default();
+    (0..4).for_each(|_| columns.push(0, true, 100));
+    columns.time_ns = vec![0, 1_499, 1_500, 999_999_501];
+    let options = WriteOptions { container: Container::PcapMicroseconds, ..OPTIONS };
+    let (file, _) = written(&four_flows(), &columns.plain(), options).unwrap();
+    assert_eq!(file[..4], [0xd4, 0xc3, 0xb2, 0xa1]);
+    let mut reader = LegacyPcapReader::new(1 << 16, &file[..]).unwrap();
+    let mut times = Vec::new();
+    while let Ok((used, block)) = reader.next() {
+        if let PcapBlockOwned::Legacy(record) = block {
+            times.push((record.ts_sec, record.ts_usec));
+        }
+        reader.consume(used);
+    }
+    assert_eq!(times, [(1_700_000_000, 0), (1_700_000_000, 1), (1_700_000_000, 2), (1_700_000_001, 0)]);
 }

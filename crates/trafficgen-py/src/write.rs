@@ -7,7 +7,7 @@ use numpy::{Element, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trafficgen_core::write::{
-    CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions,
+    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions,
 };
 
 mod trafficgen_errors {
@@ -59,6 +59,15 @@ fn flow_ends(flow: usize, row: &FlowRow) -> PyResult<FlowEnds> {
     })
 }
 
+fn container_of(name: &str) -> PyResult<Container> {
+    match name {
+        "pcap" => Ok(Container::Pcap),
+        "pcap_us" => Ok(Container::PcapMicroseconds),
+        "pcapng" => Ok(Container::Pcapng),
+        _ => Err(PyValueError::new_err(format!("there is no container {name:?}"))),
+    }
+}
+
 #[pyclass(name = "CaptureWriter", module = "trafficgen._core._rust")]
 pub struct PyCaptureWriter {
     writer: Option<CaptureWriter<File>>,
@@ -67,21 +76,24 @@ pub struct PyCaptureWriter {
 #[pymethods]
 impl PyCaptureWriter {
     #[new]
-    #[pyo3(signature = (path, flows, *, pcapng, origin_ns, snaplen_bytes, raise_small))]
+    #[pyo3(signature = (path, flows, *, container, origin_ns, snaplen_bytes, raise_small, macs=None))]
+    #[allow(clippy::too_many_arguments)] // pyo3 hands them over
     fn new(
         path: PathBuf,
         flows: Vec<FlowRow>,
-        pcapng: bool,
+        container: &str,
         origin_ns: i64,
         snaplen_bytes: u32,
         raise_small: bool,
+        macs: Option<([u8; 6], [u8; 6])>,
     ) -> PyResult<Self> {
         let ends = flows.iter().enumerate().map(|(flow, row)| flow_ends(flow, row)).collect::<PyResult<Vec<_>>>()?;
         let options = WriteOptions {
-            container: if pcapng { Container::Pcapng } else { Container::Pcap },
+            container: container_of(container)?,
             origin_ns,
             snaplen_bytes,
             raise_small,
+            macs: macs.map(|(server, client)| EndMacs { server, client }),
         };
         let writer = CaptureWriter::new(File::create(path)?, &ends, options).map_err(python_error)?;
         Ok(Self { writer: Some(writer) })

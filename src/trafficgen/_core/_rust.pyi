@@ -76,10 +76,11 @@ class CaptureWriter:
         path: str | PathLike[str],
         flows: list[tuple[int | None, str, int, str, int, int, int]],
         *,
-        pcapng: bool,
+        container: str,
         origin_ns: int,
         snaplen_bytes: int,
         raise_small: bool,
+        macs: tuple[bytes, bytes] | None = None,
     ) -> CaptureWriter: ...
     def write(
         self,

@@ -64,11 +64,14 @@ def export(
 
 
 def _print_report(report: ProjectionReport, out: Path) -> None:
-    what = "the model's law" if report.packets is None else f"{report.packets:,} packets"
+    whole = "the model's law" if report.kind == "model" else "the path"
+    what = whole if report.packets is None else f"{report.packets:,} packets"
     shown = ", ".join(report.files[:_LISTED_FILES])
     more = len(report.files) - _LISTED_FILES
     print(f"{what} written to {out}: {shown}{f' and {more} more files' if more > 0 else ''}")
-    if report.timing_error_s is not None:
+    if report.timing_error_s is not None and report.packets_changed is None:
+        print(f"timing error at most {number(report.timing_error_s.max)} s")
+    elif report.timing_error_s is not None:
         print(f"{report.packets_changed:,} packets changed; timing error at most {number(report.timing_error_s.max)} s")
     for metric, distance in report.distances.items():
         print(f"distance {metric}: {number(distance)}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import FlowSchedule
-from trafficgen.units import US_PER_S, IntArray, ns_array_from_us, us_array_from_ns
+from trafficgen.units import US_PER_S, IntArray, ns_from_us, us_from_ns
 
 _SHORTEST_US = 1000
 
@@ -47,7 +47,7 @@ def writes_of(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes:
     Raises:
         ExportError: If writes would follow one another within less than a millisecond.
     """
-    window = us_array_from_ns(flow.time_ns) // window_us
+    window = us_from_ns(flow.time_ns) // window_us
     numbers, first, row = np.unique(window, return_index=True, return_inverse=True)
     total_bytes = np.bincount(row, weights=flow.payload_bytes).astype(np.int64)
     pieces = -(-total_bytes // high_bytes)
@@ -66,7 +66,7 @@ def writes_of(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes:
     return Writes(
         time_us=numbers[piece_row] * window_us + place * window_us // pieces[piece_row],
         payload_bytes=payload_bytes,
-        sent=replace(flow, time_ns=ns_array_from_us(sent_us), payload_bytes=sent_bytes),
+        sent=replace(flow, time_ns=ns_from_us(sent_us), payload_bytes=sent_bytes),
         raised=int(np.count_nonzero(payload_bytes > plain_bytes)),
     )
 

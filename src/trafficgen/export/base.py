@@ -32,7 +32,7 @@ class TimingError:
 class ProjectionReport:
     """What an export kept of a packet table and what the target could not hold.
 
-    Of a model export, which holds a law and no packets, the counts and the timing error are None.
+    Of an export that holds no packets, but a model's law or a path, the counts are None; of a law the timing error too.
 
     Attributes:
         target: Name of the target.

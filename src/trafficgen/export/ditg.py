@@ -22,7 +22,7 @@ from trafficgen.export.microseconds import rising_us
 from trafficgen.export.sending_ends import destination_of, direction_of, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
-from trafficgen.units import US_PER_MS, IntArray, ns_array_from_us, us_from_ms
+from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
 
 SCHEDULE_SETTINGS = (
     Setting("destination", "127.0.0.1", "Address or name that is sent to."),
@@ -74,7 +74,7 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         flow, said = _long_enough(given, settings)
         notes += said
         gap_us, time_us = _gaps(flow, start_us=start_us)
-        sent.append(replace(flow, time_ns=ns_array_from_us(time_us)))
+        sent.append(replace(flow, time_ns=ns_from_us(time_us)))
         line = _line(flow, port, settings)
         names = _names(flow)
         _write(folder / names.gaps, _gap_texts(gap_us, late_us=settings.whole("late_us")))

@@ -70,12 +70,27 @@ def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
         epoch_s: Length of an epoch, s, > 0.
     """
     length_ns = max(1, ns_from_s(epoch_s))
-    epoch = flow.time_ns // length_ns
-    numbers, index = np.unique(epoch, return_inverse=True)
-    payload = np.bincount(index, weights=flow.payload_bytes, minlength=numbers.size)
+    numbers, index = np.unique(flow.time_ns // length_ns, return_inverse=True)
+    lengths_ns = np.full(numbers.size, length_ns, dtype=np.int64)
+    return _counted(flow, index, start_ns=numbers * length_ns, length_ns=lengths_ns)
+
+
+def epochs_between(flow: FlowSchedule, *, edges_ns: IntArray) -> Epochs:
+    """Return the epochs of a flow from edge to edge; empty ones are left out.
+
+    Args:
+        flow: What is sent; all of it lies between the first edge and the last.
+        edges_ns: Starts of the epochs and the end of the last, ns, ascending, shape (e + 1,).
+    """
+    numbers, index = np.unique(np.searchsorted(edges_ns, flow.time_ns, side="right") - 1, return_inverse=True)
+    return _counted(flow, index, start_ns=edges_ns[numbers], length_ns=np.diff(edges_ns)[numbers])
+
+
+def _counted(flow: FlowSchedule, index: IntArray, *, start_ns: IntArray, length_ns: IntArray) -> Epochs:
+    payload = np.bincount(index, weights=flow.payload_bytes, minlength=start_ns.size)
     return Epochs(
-        start_ns=numbers * length_ns,
-        length_ns=np.full(numbers.size, length_ns, dtype=np.int64),
-        packets=np.bincount(index, minlength=numbers.size).astype(np.int64),
+        start_ns=start_ns,
+        length_ns=length_ns,
+        packets=np.bincount(index, minlength=start_ns.size).astype(np.int64),
         payload_bytes=np.rint(payload).astype(np.int64),
     )

@@ -71,10 +71,12 @@ class Schedules:
     Attributes:
         flows: Their schedules, in order of flow numbers; none is empty.
         left_out: What of the table is not among them, a sentence each.
+        start_ns: Time in the table of the first packet that is exported, ns: the origin of the schedules' times.
     """
 
     flows: tuple[FlowSchedule, ...]
     left_out: tuple[str, ...] = ()
+    start_ns: int = 0
 
     @property
     def packets(self) -> int:
@@ -128,7 +130,14 @@ def schedules_of(
         *_counted(table, is_bare, "TCP segments without payload"),
         *_counted(table, is_repeated, "repeated TCP segments"),
     ]
-    return Schedules(tuple(_flows(table, is_exported, direction=direction)), tuple(left_out))
+    start_ns = int(table.time_ns[is_exported].min())
+    return Schedules(tuple(_flows(table, is_exported, direction=direction)), tuple(left_out), start_ns)
+
+
+def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
+    """Return the rows of a flow's packets in one direction, in order of time; of a UDP flow they are its schedule's."""
+    rows = np.flatnonzero((table.flow == flow) & (table.to_client == (direction == "to_client")))
+    return rows[np.argsort(table.time_ns[rows], kind="stable")]
 
 
 def _flows(table: PacketTable, chosen: BoolArray, *, direction: Direction) -> Iterator[FlowSchedule]:

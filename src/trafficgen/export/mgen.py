@@ -33,7 +33,7 @@ from trafficgen.export.microseconds import rising_us
 from trafficgen.export.sending_ends import destination_of, direction_of, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
-from trafficgen.units import ns_array_from_us, us_array_from_ns, us_from_ms
+from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
 
 SETTINGS = (
     Setting("destination", "127.0.0.1", "Address or name that is sent to."),
@@ -149,7 +149,7 @@ def _plan(given: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
         return _clone(flow, ends)
     if mode == "exact" or (mode == "auto" and len(flow) <= _MOST_LINES):
         time_us = rising_us(flow.time_ns)
-        sent = replace(flow, time_ns=ns_array_from_us(time_us))
+        sent = replace(flow, time_ns=ns_from_us(time_us))
         return _Plan(sent, single_messages(time_us, flow.payload_bytes, ends))
     return _epochs(flow, ends, settings)
 
@@ -183,8 +183,8 @@ def _epochs(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
 def _clone(flow: FlowSchedule, ends: Ends) -> _Plan:
     if len(flow) < 2:
         raise ExportError(f"flow {flow.flow} has one packet and mgen clones two or more; leave mode=clone out")
-    sent = replace(flow, time_ns=ns_array_from_us(us_array_from_ns(flow.time_ns)))
-    start_us = int(us_array_from_ns(flow.time_ns[:1])[0])
+    sent = replace(flow, time_ns=ns_from_us(us_from_ns(flow.time_ns)))
+    start_us = int(us_from_ns(flow.time_ns[:1])[0])
     line = cloning_line(start_us, ends, file=_capture_name(flow))
     return _Plan(sent, [line], capture=pcap_to_clone(flow.time_ns, flow.payload_bytes))
 

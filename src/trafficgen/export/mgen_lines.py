@@ -14,7 +14,7 @@ import numpy as np
 
 from trafficgen.export.epochs import Epochs
 from trafficgen.export.microseconds import seconds_text
-from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, us_array_from_ns
+from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, us_from_ns
 
 #: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one interval.
 _RATE_OF_ONE_PER_S = 1000
@@ -64,7 +64,7 @@ def epoch_messages(epochs: Epochs, payload_bytes: IntArray, ends: Ends, *, patte
         pattern: ``PERIODIC`` or ``POISSON``.
     """
     options = ends.options("udp")
-    start_us = us_array_from_ns(epochs.start_ns).tolist()
+    start_us = us_from_ns(epochs.start_ns).tolist()
     rows = zip(
         start_us, epochs.packet_rate_per_s.tolist(), payload_bytes.tolist(), epochs.packets.tolist(), strict=True
     )
@@ -107,7 +107,7 @@ def pcap_to_clone(time_ns: IntArray, payload_bytes: IntArray) -> bytes:
         ]
     )
     records = np.zeros(count, dtype=[("record", header), ("frame", frame)])
-    whole_us = us_array_from_ns(time_ns)
+    whole_us = us_from_ns(time_ns)
     record, packet = records["record"], records["frame"]
     record["seconds"], record["microseconds"] = whole_us // US_PER_S, whole_us % US_PER_S
     record["captured"] = frame.itemsize

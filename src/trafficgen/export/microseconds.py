@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.units import US_PER_S, IntArray, us_array_from_ns
+from trafficgen.units import US_PER_S, IntArray, us_from_ns
 
 
 def rising_us(time_ns: IntArray) -> IntArray:
@@ -16,7 +16,7 @@ def rising_us(time_ns: IntArray) -> IntArray:
     Args:
         time_ns: Times, ns, ascending, shape (n,).
     """
-    whole_us = us_array_from_ns(time_ns)
+    whole_us = us_from_ns(time_ns)
     place = np.arange(whole_us.size)
     return np.asarray(np.maximum.accumulate(whole_us - place) + place, dtype=np.int64)
 

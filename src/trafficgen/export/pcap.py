@@ -88,8 +88,47 @@ def write_pcapng(
     return _write_capture(table, Path(path), "pcapng", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small)
 
 
+def write_replay(
+    table: PacketTable, path: Path, *, target: str, macs: tuple[bytes, bytes], microseconds: bool = False
+) -> ProjectionReport:
+    """Write packets as a classic pcap file whose frames can be sent as they are: whole, from one card to the other.
+
+    Packets too small for their headers are made just large enough; the report counts them.
+
+    Args:
+        table: Packets in order of time.
+        path: File to write; it appears whole or not at all.
+        target: Name of the target, for the report.
+        macs: Addresses of the network cards of server and client, 6 bytes each.
+        microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no others.
+
+    Raises:
+        ExportError: If a packet cannot be such a frame; the message names its row.
+        OutputFileError: If the file cannot be written.
+    """
+    container = "pcap_us" if microseconds else "pcap"
+    return _write_capture(
+        table,
+        path,
+        target,
+        container=container,
+        macs=macs,
+        view="sender",
+        snaplen_bytes=WHOLE_FRAME_BYTES,
+        raise_small=True,
+    )
+
+
 def _write_capture(
-    table: PacketTable, path: Path, target: str, *, view: View, snaplen_bytes: int, raise_small: bool
+    table: PacketTable,
+    path: Path,
+    target: str,
+    *,
+    container: str | None = None,
+    macs: tuple[bytes, bytes] | None = None,
+    view: View,
+    snaplen_bytes: int,
+    raise_small: bool,
 ) -> ProjectionReport:
     if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
         raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
@@ -98,10 +137,11 @@ def _write_capture(
         writer = CaptureWriter(
             part,
             _flow_rows(table.flows),
-            pcapng=target == "pcapng",
+            container=container or target,
             origin_ns=table.origin_ns,
             snaplen_bytes=snaplen_bytes,
             raise_small=raise_small,
+            macs=macs,
         )
         for batch in table.packets.to_batches(max_chunksize=_BATCH_ROWS):
             _write_batch(writer, batch)

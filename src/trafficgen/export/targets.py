@@ -7,11 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import ditg, ditg_model, mgen, mgen_model
+from trafficgen.export import ditg, ditg_model, iperf2, iperf2_isochronous, iperf3, mgen, mgen_model, otg
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
+from trafficgen.export.inet import write_inet
+from trafficgen.export.mahimahi import MAHIMAHI_SETTINGS, write_mahimahi
+from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
+from trafficgen.export.ns3 import write_ns3
+from trafficgen.export.ns3_model import write_ns3_model
 from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.simulated_network import NETWORK_SETTINGS
+from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
+from trafficgen.export.trex import TREX_SETTINGS, write_trex
 from trafficgen.tables import PacketTable
 
 _SNAPLEN = Setting(
@@ -78,22 +86,82 @@ def _of_format(file_format: FileFormat) -> Target:
     )
 
 
-_MGEN = Target(
-    name="mgen",
-    summary="MGEN scripts, one a flow and one for the receiving end",
-    versions="MGEN 5.02b",
-    write=mgen.write_mgen,
-    write_model=mgen_model.write_mgen_model,
-    settings=(*mgen.SETTINGS, *mgen_model.MODEL_SETTINGS),
-)
-_DITG = Target(
-    name="ditg",
-    summary="D-ITG scripts with files of gaps and sizes, one a flow",
-    versions="D-ITG 2.8.1",
-    write=ditg.write_ditg,
-    write_model=ditg_model.write_ditg_model,
-    settings=(*ditg.SCHEDULE_SETTINGS, *ditg_model.MODEL_SETTINGS),
+_TOOLS = (
+    Target(
+        name="ns3",
+        summary="UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in Python and C++",
+        versions="ns-3.37 and later (run with 3.37 and 3.44)",
+        write=write_ns3,
+        write_model=write_ns3_model,
+        settings=NS3_SETTINGS,
+    ),
+    Target(
+        name="inet",
+        summary="NetPerfMeter traces with a network and an omnetpp.ini",
+        versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
+        write=write_inet,
+        settings=NETWORK_SETTINGS,
+    ),
+    Target(
+        name="iperf2",
+        summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
+        versions="iperf 2.1.8; bash 5",
+        write=iperf2.write_iperf2,
+        write_model=iperf2_isochronous.write_iperf2_model,
+        settings=iperf2.SETTINGS,
+    ),
+    Target(
+        name="iperf3",
+        summary="scripts of iperf3 runs, one an epoch, with their servers",
+        versions="iperf3 3.12 and newer; bash 5",
+        write=iperf3.write_iperf3,
+        settings=iperf3.SETTINGS,
+    ),
+    Target(
+        name="otg",
+        summary="an Open Traffic Generator configuration, a flow of the tester an epoch",
+        versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
+        write=otg.write_otg,
+        settings=otg.SETTINGS,
+    ),
+    Target(
+        name="mgen",
+        summary="MGEN scripts, one a flow and one for the receiving end",
+        versions="MGEN 5.02b",
+        write=mgen.write_mgen,
+        write_model=mgen_model.write_mgen_model,
+        settings=(*mgen.SETTINGS, *mgen_model.MODEL_SETTINGS),
+    ),
+    Target(
+        name="ditg",
+        summary="D-ITG scripts with files of gaps and sizes, one a flow",
+        versions="D-ITG 2.8.1",
+        write=ditg.write_ditg,
+        write_model=ditg_model.write_ditg_model,
+        settings=(*ditg.SCHEDULE_SETTINGS, *ditg_model.MODEL_SETTINGS),
+    ),
+    Target(
+        name="tcpreplay",
+        summary="a pcap file whose frames can be sent as they are, with scripts for one interface and two",
+        versions="tcpreplay 4.4 or newer",
+        write=write_tcpreplay,
+        settings=TCPREPLAY_SETTINGS,
+    ),
+    Target(
+        name="trex",
+        summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
+        versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
+        write=write_trex,
+        settings=TREX_SETTINGS,
+    ),
+    Target(
+        name="mahimahi",
+        summary="the path: delivery traces of mm-link and a script that runs a program behind them",
+        versions="mahimahi 0.98",
+        write=write_mahimahi,
+        settings=MAHIMAHI_SETTINGS,
+    ),
 )
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), _MGEN, _DITG)}
+TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)}

@@ -1,9 +1,12 @@
-//! The two file formats: classic pcap with nanoseconds, and pcapng (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
+//! The file formats: classic pcap with nanoseconds or microseconds, and pcapng (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
 
 const LINK_TYPE_ETHERNET: u16 = 1;
 const NS_PER_S: u64 = 1_000_000_000;
+const NS_PER_US: u64 = 1_000;
+const US_PER_S: u64 = 1_000_000;
 
 const PCAP_NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
+const PCAP_MICROSECOND_MAGIC: u32 = 0xa1b2_c3d4;
 const PCAP_RECORD_BYTES: usize = 16;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -19,6 +22,8 @@ const PACKET_TAIL_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
     Pcap,
+    /// The older kind, which every reader knows; times are rounded to microseconds.
+    PcapMicroseconds,
     Pcapng,
 }
 
@@ -40,8 +45,8 @@ impl Container {
     pub(super) fn file_head(self, snaplen_bytes: u32) -> Vec<u8> {
         let link_type = u32::from(LINK_TYPE_ETHERNET);
         match self {
-            // Version 2.4: the low half of the little-endian word comes first.
-            Self::Pcap => words([PCAP_NANOSECOND_MAGIC, 4 << 16 | 2, 0, 0, snaplen_bytes, link_type]).collect(),
+            Self::Pcap => pcap_head(PCAP_NANOSECOND_MAGIC, snaplen_bytes),
+            Self::PcapMicroseconds => pcap_head(PCAP_MICROSECOND_MAGIC, snaplen_bytes),
             Self::Pcapng => {
                 let section = words([SECTION_HEADER, 28, BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
                 let option = u32::from(OPTION_TIME_RESOLUTION) | 1 << 16;
@@ -56,6 +61,8 @@ impl Container {
     pub(super) fn latest_ns(self) -> u64 {
         match self {
             Self::Pcap => (u64::from(u32::MAX) + 1) * NS_PER_S - 1,
+            // Half a microsecond more would be rounded up.
+            Self::PcapMicroseconds => (u64::from(u32::MAX) + 1) * NS_PER_S - NS_PER_US / 2 - 1,
             Self::Pcapng => u64::MAX,
         }
     }
@@ -65,12 +72,9 @@ impl Container {
     pub(super) fn put_record_head(self, facts: &RecordFacts, buffer: &mut Vec<u8>) {
         let (captured, original) = (facts.captured_bytes, facts.frame_bytes);
         match self {
-            Self::Pcap => {
-                let mut head = [0; PCAP_RECORD_BYTES];
-                let seconds = (facts.time_ns / NS_PER_S) as u32;
-                let nanoseconds = (facts.time_ns % NS_PER_S) as u32;
-                put_words(&mut head, [seconds, nanoseconds, captured, original]);
-                buffer.extend_from_slice(&head);
+            Self::Pcap => put_pcap_head(facts.time_ns, NS_PER_S, facts, buffer),
+            Self::PcapMicroseconds => {
+                put_pcap_head((facts.time_ns + NS_PER_US / 2) / NS_PER_US, US_PER_S, facts, buffer)
             }
             Self::Pcapng => {
                 let mut head = [0; PACKET_HEAD_BYTES];
@@ -91,6 +95,20 @@ impl Container {
             buffer.extend_from_slice(&packet_block_bytes(facts.captured_bytes).to_le_bytes());
         }
     }
+}
+
+fn pcap_head(magic: u32, snaplen_bytes: u32) -> Vec<u8> {
+    // Version 2.4: the low half of the little-endian word comes first.
+    words([magic, 4 << 16 | 2, 0, 0, snaplen_bytes, u32::from(LINK_TYPE_ETHERNET)]).collect()
+}
+
+/// Appends a record head of classic pcap; `time` counts parts of a second, of which there are `parts_per_s`.
+#[inline]
+fn put_pcap_head(time: u64, parts_per_s: u64, facts: &RecordFacts, buffer: &mut Vec<u8>) {
+    let mut head = [0; PCAP_RECORD_BYTES];
+    let (seconds, parts) = ((time / parts_per_s) as u32, (time % parts_per_s) as u32);
+    put_words(&mut head, [seconds, parts, facts.captured_bytes, facts.frame_bytes]);
+    buffer.extend_from_slice(&head);
 }
 
 #[inline]

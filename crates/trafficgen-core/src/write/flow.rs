@@ -58,6 +58,13 @@ pub struct FlowEnds {
     pub ssrc: u32,
 }
 
+/// Addresses of the network cards of the two ends, where they are not made from IP addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndMacs {
+    pub server: [u8; 6],
+    pub client: [u8; 6],
+}
+
 /// Address of the network card that an IP address gets: locally administered, the same for the same address.
 ///
 /// Multicast groups get the group addresses of RFC 1112 section 6.4 and RFC 2464 section 7.

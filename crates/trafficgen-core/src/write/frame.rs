@@ -4,7 +4,7 @@
 
 use super::checksum::PartialSum;
 use super::columns::{PacketRow, RtpFields, TcpFields};
-use super::flow::{FlowEnds, Protocol};
+use super::flow::{EndMacs, FlowEnds, Protocol};
 use super::template::{Template, ETHERNET_BYTES, ICMP_BYTES, IGMP_BYTES, IPV6_BYTES, TCP_BYTES, UDP_BYTES};
 use super::WriteError;
 
@@ -52,11 +52,12 @@ pub struct FrameBuilder {
 
 impl FrameBuilder {
     /// `raise_small`: packets too small for their headers become just large enough instead of failing.
-    pub fn new(flows: &[FlowEnds], raise_small: bool) -> Result<Self, WriteError> {
+    /// `macs`: addresses of the ends' cards; `None` makes them from the IP addresses.
+    pub fn new(flows: &[FlowEnds], raise_small: bool, macs: Option<EndMacs>) -> Result<Self, WriteError> {
         let mut templates = Vec::with_capacity(2 * flows.len());
         for (flow, ends) in flows.iter().enumerate() {
-            templates.push(Template::new(flow, ends, false)?);
-            templates.push(Template::new(flow, ends, true)?);
+            templates.push(Template::new(flow, ends, false, macs)?);
+            templates.push(Template::new(flow, ends, true, macs)?);
         }
         Ok(Self { templates, ends: flows.to_vec(), raise_small })
     }

@@ -17,5 +17,5 @@ mod writer;
 pub use columns::{Nullable, PacketColumns};
 pub use container::Container;
 pub use error::WriteError;
-pub use flow::{FlowEnds, Protocol};
+pub use flow::{EndMacs, FlowEnds, Protocol};
 pub use writer::{CaptureWriter, WriteOptions, WriteSummary};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::checksum::PartialSum;
-use super::flow::{mac_of, FlowEnds, Protocol};
+use super::flow::{mac_of, EndMacs, FlowEnds, Protocol};
 use super::WriteError;
 
 pub(super) const ETHERNET_BYTES: usize = 14;
@@ -40,7 +40,7 @@ pub(super) struct Template {
 
 impl Template {
     /// Makes the header of one direction.
-    pub fn new(flow: usize, ends: &FlowEnds, to_client: bool) -> Result<Self, WriteError> {
+    pub fn new(flow: usize, ends: &FlowEnds, to_client: bool, macs: Option<EndMacs>) -> Result<Self, WriteError> {
         let (source, destination) = if to_client { (ends.server, ends.client) } else { (ends.client, ends.server) };
         let is_ipv6 = source.is_ipv6();
         if is_ipv6 != destination.is_ipv6() && ends.protocol != Protocol::NotIp {
@@ -56,7 +56,8 @@ impl Template {
             next_identification: (flow as u16).wrapping_mul(0x9e37) ^ (u16::from(to_client) << 15),
             next_sequence: 1,
         };
-        template.put_ethernet(source, destination);
+        let (server_mac, client_mac) = mac_pair(ends, macs);
+        template.put_ethernet(if to_client { [client_mac, server_mac] } else { [server_mac, client_mac] });
         template.put_ip(source, destination);
         template.put_transport(flow, ends, to_client);
         Ok(template)
@@ -78,9 +79,9 @@ impl Template {
         ETHERNET_BYTES + self.ip_header_bytes()
     }
 
-    fn put_ethernet(&mut self, source: IpAddr, destination: IpAddr) {
-        self.bytes[..6].copy_from_slice(&mac_of(destination));
-        self.bytes[6..12].copy_from_slice(&mac_of(source));
+    fn put_ethernet(&mut self, [destination, source]: [[u8; 6]; 2]) {
+        self.bytes[..6].copy_from_slice(&destination);
+        self.bytes[6..12].copy_from_slice(&source);
         let ether_type: u16 = if self.is_ipv6 { 0x86dd } else { 0x0800 };
         self.bytes[12..14].copy_from_slice(&ether_type.to_be_bytes());
     }
@@ -147,4 +148,13 @@ impl Template {
             Protocol::Plain(_) | Protocol::NotIp => {}
         }
     }
+}
+
+/// The ends' addresses: those given, except that a group keeps the one that its IP address asks for.
+fn mac_pair(ends: &FlowEnds, macs: Option<EndMacs>) -> ([u8; 6], [u8; 6]) {
+    let chosen = |address: IpAddr, given: Option<[u8; 6]>| match given {
+        Some(mac) if !address.is_multicast() => mac,
+        _ => mac_of(address),
+    };
+    (chosen(ends.server, macs.map(|macs| macs.server)), chosen(ends.client, macs.map(|macs| macs.client)))
 }

@@ -2,7 +2,7 @@ use std::io::Write;
 
 use super::columns::PacketColumns;
 use super::container::{Container, RecordFacts};
-use super::flow::FlowEnds;
+use super::flow::{EndMacs, FlowEnds};
 use super::frame::{Frame, FrameBuilder};
 use super::output::BlockOutput;
 use super::WriteError;
@@ -17,6 +17,8 @@ pub struct WriteOptions {
     pub snaplen_bytes: u32,
     /// Packets too small for their headers become just large enough instead of failing.
     pub raise_small: bool,
+    /// Addresses of the ends' network cards; `None` makes them from the IP addresses.
+    pub macs: Option<EndMacs>,
 }
 
 /// What was written.
@@ -54,7 +56,7 @@ impl<W: Write> CaptureWriter<W> {
         output.block().extend(options.container.file_head(options.snaplen_bytes));
         Ok(Self {
             options,
-            frames: FrameBuilder::new(flows, options.raise_small)?,
+            frames: FrameBuilder::new(flows, options.raise_small, options.macs)?,
             output,
             summary: WriteSummary::default(),
             rows: 0,

@@ -1,0 +1,184 @@
+"""What a tool is handed that sends frames as they are: the packets of one or both directions, with their ends."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from trafficgen.errors import ExportError, SettingError
+from trafficgen.export.addresses import with_addresses
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.tables import PacketTable
+from trafficgen.units import BoolArray, s_from_ns
+
+FrameDirection = Literal["both", "to_client", "to_server"]
+#: Largest IP packet there is.
+_LARGEST_IP_BYTES = 65_535
+#: Smallest that every IPv4 host must be able to take (RFC 791).
+_SMALLEST_MTU_BYTES = 68
+_MAC = re.compile(r"[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}")
+_GROUP_BIT = 0x01
+_RTP_COLUMNS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
+
+#: Settings of every target that sends frames; ``direction`` is added by each, with its own default.
+FRAME_SETTINGS = (
+    Setting("server", "", "Address of all servers; empty: as in the table."),
+    Setting("client", "", "Address of all clients; empty: as in the table."),
+    Setting("server_mac", "02:00:00:00:00:01", "Address of the server's network card."),
+    Setting("client_mac", "02:00:00:00:00:02", "Address of the client's network card."),
+    Setting(
+        "mtu_bytes",
+        1500,
+        "Largest IP packet that the interface sends.",
+        low=_SMALLEST_MTU_BYTES,
+        high=_LARGEST_IP_BYTES,
+    ),
+    Setting(
+        "oversize",
+        "refuse",
+        "What becomes of larger packets: refuse, or split the payload into equal packets at the same time.",
+        choices=("refuse", "split"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Packets that are sent as frames.
+
+    Attributes:
+        table: The packets, none larger than the interface takes.
+        macs: Addresses of the network cards of server and client, 6 bytes each.
+        bytes_before: IP bytes of the packets that were to be sent, before any was split.
+        packets_split: Packets of the original table that were split.
+        left_out: What of the original table is not among them or was changed, a sentence each.
+    """
+
+    table: PacketTable
+    macs: tuple[bytes, bytes]
+    bytes_before: int
+    packets_split: int
+    left_out: tuple[str, ...]
+
+    def of_direction(self, *, to_client: bool) -> PacketTable:
+        """Return the packets of one direction."""
+        return self.table.select(self.table.to_client == to_client)
+
+
+def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
+    """Return the packets that are sent, as the settings ask.
+
+    Args:
+        table: Packets in order of time.
+        settings: Values of :data:`FRAME_SETTINGS` and ``direction``.
+        target: Name of the target, for messages.
+
+    Raises:
+        ExportError: If nothing is left, or a packet is larger than the interface takes.
+        SettingError: If an address is none.
+    """
+    macs = (_mac(settings, "server_mac", target=target), _mac(settings, "client_mac", target=target))
+    ends = _addresses(settings, target=target)
+    chosen, left_out = _chosen(table, settings.text("direction"), target=target)
+    bytes_before = int(chosen.ip_bytes.astype(np.int64).sum())
+    mtu_bytes = settings.whole("mtu_bytes")
+    split = 0
+    if settings.text("oversize") == "split":
+        chosen, split = _split(chosen, mtu_bytes=mtu_bytes)
+    _refuse_large(chosen, mtu_bytes=mtu_bytes, target=target)
+    if split:
+        left_out.append(f"packets above {mtu_bytes} bytes were split ({split} packets)")
+    flows = with_addresses(chosen.flows, server=ends.get("server"), client=ends.get("client")) if ends else chosen.flows
+    return Frames(replace(chosen, flows=flows), macs, bytes_before, split, tuple(left_out))
+
+
+def _mac(settings: Settings, name: str, *, target: str) -> bytes:
+    text = settings.text(name)
+    mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
+    if not mac or mac[0] & _GROUP_BIT:
+        raise SettingError(
+            f"{target}: {name}={text} cannot be set: it is the address of one card, such as 02:00:00:00:00:01"
+        )
+    return mac
+
+
+def _addresses(settings: Settings, *, target: str) -> dict[str, str]:
+    ends = {name: settings.text(name) for name in ("server", "client") if settings.text(name)}
+    versions = set()
+    for name, text in ends.items():
+        try:
+            versions.add(ipaddress.ip_address(text).version)
+        except ValueError:
+            raise SettingError(f"{target}: {name}={text} cannot be set: it is an IP address") from None
+    if len(versions) > 1:
+        raise SettingError(f"{target}: server and client must be of the same IP version")
+    return ends
+
+
+def _chosen(table: PacketTable, direction: str, *, target: str) -> tuple[PacketTable, list[str]]:
+    if direction == "both":
+        return table, []
+    is_chosen = table.to_client == (direction == "to_client")
+    words = "the client" if direction == "to_client" else "the server"
+    if not is_chosen.any():
+        raise ExportError(f"{target}: no packet goes to {words}; choose another flow, or the other direction")
+    others = int(np.count_nonzero(~is_chosen))
+    left_out = [f"packets of the other direction ({others} packets)"] if others else []
+    return table.select(is_chosen), left_out
+
+
+def _refuse_large(table: PacketTable, *, mtu_bytes: int, target: str) -> None:
+    large = np.flatnonzero(table.ip_bytes > mtu_bytes)
+    if large.size:
+        row = int(large[0])
+        raise ExportError(
+            f"{target}: packet {row} (flow {table.flow[row]}) at {s_from_ns(int(table.time_ns[row])):.6f} s has"
+            f" {table.ip_bytes[row]} IP bytes, more than the {mtu_bytes} of the interface ({large.size} such packets);"
+            f" set oversize=split, or mtu_bytes to what the interface sends"
+        )
+
+
+def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
+    """Cut payloads so that no packet is above ``mtu_bytes``; each piece repeats the headers of its packet.
+
+    The first piece keeps the RTP header; TCP sequence numbers go on from piece to piece.
+    """
+    payload = table.payload_bytes.astype(np.int64)
+    headers = table.ip_bytes.astype(np.int64) - payload
+    room = mtu_bytes - headers
+    is_large = (table.ip_bytes > mtu_bytes) & (room > 0) & (payload > 0)
+    if not is_large.any():
+        return table, 0
+    pieces = np.where(is_large, -(-payload // np.maximum(room, 1)), 1)
+    row = np.repeat(np.arange(len(table)), pieces)
+    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    share = payload[row] // pieces[row] + (place < payload[row] % pieces[row])
+    packets = table.packets.take(pa.array(row))
+    for name, values in (
+        ("payload_bytes", share),
+        ("ip_bytes", share + headers[row]),
+        ("frame_bytes", share + headers[row] + (table.frame_bytes.astype(np.int64) - table.ip_bytes)[row]),
+    ):
+        packets = _with_column(packets, name, values, None)
+    if table.known("tcp_sequence").any():
+        before = np.cumsum(share) - share
+        sent = before - np.repeat(before[place == 0], pieces)
+        sequence = (np.asarray(table.values("tcp_sequence"), dtype=np.int64)[row] + sent) % (1 << 32)
+        packets = _with_column(packets, "tcp_sequence", sequence, ~table.known("tcp_sequence")[row])
+    for name in _RTP_COLUMNS:
+        if name in packets.column_names:
+            later = place > 0
+            packets = _with_column(packets, name, table.values(name)[row], ~table.known(name)[row] | later)
+    return replace(table, packets=packets), int(np.count_nonzero(is_large))
+
+
+def _with_column(packets: pa.Table, name: str, values: npt.NDArray[np.generic], null: BoolArray | None) -> pa.Table:
+    place = packets.schema.get_field_index(name)
+    field = packets.schema.field(place)
+    return packets.set_column(place, field, pa.array(values, mask=null).cast(field.type))

@@ -1,0 +1,186 @@
+"""Laws of time as ns-3 draws them: a random variable of its own, or a table between whose points it is linear."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, special
+
+from trafficgen.distributions import Distribution, distribution_of, truncated
+from trafficgen.models import Law
+from trafficgen.units import FloatArray
+
+#: Points of a table of a law with more values than these.
+_POINTS = 1000
+#: Width of a jump of a table, as a probability.
+_JUMP = 1e-9
+
+
+@dataclass(frozen=True)
+class DrawnLaw:
+    """A law that ns-3 can draw.
+
+    Attributes:
+        variable: Value of an attribute, such as ``ns3::ExponentialRandomVariable[Mean=0.5|Bound=0]``; None: a table.
+        value_s: Points of the table, s, ascending, shape (n,).
+        probability: Cumulative probability at each, ascending, the last 1, shape (n,).
+    """
+
+    variable: str | None
+    value_s: FloatArray
+    probability: FloatArray
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, s, shape (count,)."""
+        return np.asarray(np.interp(generator.random(count), self.probability, self.value_s))
+
+    def table_text(self) -> str:
+        """Return the table as CSV."""
+        rows = zip(self.value_s.tolist(), self.probability.tolist(), strict=True)
+        return "value_s,cumulative_p\n" + "".join(f"{value:.12g},{p:.12g}\n" for value, p in rows)
+
+
+def constant_law(value_s: float) -> DrawnLaw:
+    """Return the law that takes one value."""
+    variable = f"ns3::ConstantRandomVariable[Constant={value_s!r}]"
+    return DrawnLaw(variable, np.array([value_s]), np.array([1.0]))
+
+
+def table_law(sample_s: FloatArray) -> DrawnLaw:
+    """Return the law of a sample: its values with their shares, or a thousand quantiles where it has more.
+
+    Args:
+        sample_s: Values, s, >= 0, shape (n,), n > 0.
+    """
+    values, counts = np.unique(sample_s, return_counts=True)
+    if values.size == 1:
+        return constant_law(float(values[0]))
+    if values.size <= _POINTS:
+        ends = np.cumsum(counts) / sample_s.size
+        starts = np.concatenate(([0.0], ends[:-1] + _JUMP))
+        return DrawnLaw(None, np.repeat(values, 2)[1:], np.column_stack([starts, ends]).ravel()[1:])
+    probability = np.linspace(0.0, 1.0, _POINTS + 1)
+    return DrawnLaw(None, np.quantile(sample_s, probability), probability)
+
+
+def exact_law(law: Law) -> DrawnLaw | None:
+    """Return a model's law as the random variable of ns-3 that is the same; None where there is none."""
+    if law.family == "atoms" and len(law.atoms) == 1 and law.atoms[0].value >= 0:
+        return constant_law(law.atoms[0].value)
+    family = _SAME.get(law.family)
+    if family is None or law.atoms or law.integer or law.params.get("loc", 0.0) != 0:
+        return None
+    distribution = distribution_of(law.family, law.params)
+    if law.minimum is not None and law.minimum > distribution.support[0]:
+        return None
+    if law.maximum is not None and law.family not in _BOUNDED:
+        return None
+    bound = f"|Bound={law.maximum or 0!r}" if law.family in _BOUNDED else ""
+    bounded = truncated(distribution, minimum=None, maximum=law.maximum)
+    return _drawn(f"ns3::{family(law.params)}{bound}]", bounded)
+
+
+def nearest_law(sample_s: FloatArray) -> DrawnLaw:
+    """Return the random variable of ns-3 with the sample's mean, and its variance where it can, that is nearest.
+
+    Args:
+        sample_s: Values, s, >= 0, shape (n,), n > 0.
+
+    Source: method of moments; nearest by the distance of Kolmogorov and Smirnov.
+    """
+    mean, variance = float(sample_s.mean()), float(sample_s.var())
+    if mean <= 0 or variance <= 0:
+        return constant_law(mean)
+    ordered = np.sort(sample_s)
+    candidates = [_drawn(variable, law) for variable, law in _of_moments(mean, variance)]
+    # In hundredths: of those that are as near, the first is the simplest.
+    return min((constant_law(mean), *candidates), key=lambda law: round(_distance(ordered, law), 2))
+
+
+def _drawn(variable: str, distribution: Distribution) -> DrawnLaw:
+    probability = np.linspace(0.0, 1.0, _POINTS + 1)
+    inside = np.clip(probability, 0.0, 1 - 0.01 / _POINTS)  # an infinite value cannot stand in a table
+    return DrawnLaw(variable, distribution.ppf(inside), probability)
+
+
+def _distance(ordered_s: FloatArray, law: DrawnLaw) -> float:
+    place = np.arange(1, ordered_s.size + 1) / ordered_s.size
+    below = np.interp(ordered_s, law.value_s, law.probability, left=0.0, right=1.0)
+    return float(np.max(np.maximum(np.abs(below - place), np.abs(below - place + 1 / ordered_s.size))))
+
+
+def _exponential(params: Mapping[str, float]) -> str:
+    return f"ExponentialRandomVariable[Mean={params.get('scale', 1.0)!r}"
+
+
+def _weibull(params: Mapping[str, float]) -> str:
+    return f"WeibullRandomVariable[Scale={params.get('scale', 1.0)!r}|Shape={params['c']!r}"
+
+
+def _pareto(params: Mapping[str, float]) -> str:
+    return f"ParetoRandomVariable[Scale={params.get('scale', 1.0)!r}|Shape={params['b']!r}"
+
+
+def _lognormal(params: Mapping[str, float]) -> str:
+    return f"LogNormalRandomVariable[Mu={math.log(params.get('scale', 1.0))!r}|Sigma={params['s']!r}"
+
+
+def _gamma(params: Mapping[str, float]) -> str:
+    return f"GammaRandomVariable[Alpha={params['a']!r}|Beta={params.get('scale', 1.0)!r}"
+
+
+#: Family -> the random variable of ns-3 that is the same, without its bound and closing bracket.
+_SAME: dict[str, Callable[[Mapping[str, float]], str]] = {
+    "expon": _exponential,
+    "weibull_min": _weibull,
+    "pareto": _pareto,
+    "lognorm": _lognormal,
+    "gamma": _gamma,
+}
+#: Those that ns-3 draws again when a draw is above ``Bound``, which is the law cut there.
+_BOUNDED = frozenset({"expon", "weibull_min", "pareto"})
+
+
+def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
+    """Return random variables of ns-3 with a mean and, but for the exponential, a variance."""
+    spread = variance / mean**2
+    found = [_family("expon", {"scale": mean}), _family("gamma", {"a": 1 / spread, "scale": mean * spread})]
+    sigma2 = math.log1p(spread)
+    found.append(_family("lognorm", {"s": math.sqrt(sigma2), "scale": mean * math.exp(-sigma2 / 2)}))
+    shape = 1 + math.sqrt(1 + 1 / spread)
+    found.append(_family("pareto", {"b": shape, "scale": mean * (shape - 1) / shape}))
+    weibull = _weibull_shape(spread)
+    if weibull is not None:
+        found.append(_family("weibull_min", {"c": weibull, "scale": mean / float(special.gamma(1 + 1 / weibull))}))
+    deviation = math.sqrt(variance)
+    if mean > 3 * deviation:  # cut on both sides, so that no time is negative and the mean stays
+        normal = truncated(distribution_of("norm", {"loc": mean, "scale": deviation}), minimum=0.0, maximum=2 * mean)
+        found.append((f"ns3::NormalRandomVariable[Mean={mean!r}|Variance={variance!r}|Bound={mean!r}]", normal))
+    low, high = mean - math.sqrt(3 * variance), mean + math.sqrt(3 * variance)
+    if low >= 0:
+        uniform = distribution_of("beta", {"a": 1.0, "b": 1.0, "loc": low, "scale": high - low})
+        found.append((f"ns3::UniformRandomVariable[Min={low!r}|Max={high!r}]", uniform))
+    return found
+
+
+def _family(
+    name: Literal["expon", "gamma", "lognorm", "pareto", "weibull_min"], params: dict[str, float]
+) -> tuple[str, Distribution]:
+    bound = "|Bound=0" if name in _BOUNDED else ""
+    return f"ns3::{_SAME[name](params)}{bound}]", distribution_of(name, params)
+
+
+def _weibull_shape(spread: float) -> float | None:
+    """Return the shape whose squared coefficient of variation is ``spread``; None where it is out of reach."""
+
+    def excess(shape: float) -> float:
+        return float(special.gammaln(1 + 2 / shape) - 2 * special.gammaln(1 + 1 / shape)) - math.log1p(spread)
+
+    lowest, highest = 0.1, 100.0
+    if excess(lowest) * excess(highest) > 0:
+        return None
+    return float(optimize.brentq(excess, lowest, highest))
