@@ -25,9 +25,10 @@ def table() -> PacketTable:
 def sent_by_ditg(table: PacketTable, folder: Path, *, port: int, **settings: str | float | bool) -> tuple[Sent, str]:
     """Return what ITGSend sent of the media flow, and what ITGDec says of the log of the receiver."""
     need("ITGSend", "ITGRecv", "ITGDec", "tcpdump")
-    report = trafficgen.export(table, to="ditg", directory=folder, settings={"first_port": port, **settings})
+    ports = {"first_port": port, "signal_port": port - 1000}
+    report = trafficgen.export(table, to="ditg", directory=folder, settings={**ports, **settings})
     with (
-        running(["ITGRecv"], cwd=folder, ready_s=0.5),
+        running(["ITGRecv", "-Sp", str(port - 1000)], cwd=folder, ready_s=0.5),
         captured(folder / "sent.pcap", f"udp dst port {port}"),
     ):
         command = ["ITGSend", report.files[0], "-l", "send.log", "-x", "recv.log"]
@@ -64,10 +65,10 @@ def test_laws_are_drawn_as_the_export_says(tmp_path: Path) -> None:
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
     model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
     folder = tmp_path / "out"
-    report = trafficgen.export(model, to="ditg", directory=folder, settings={"first_port": 10021})
+    report = trafficgen.export(model, to="ditg", directory=folder, settings={"first_port": 10021, "signal_port": 9021})
     assert max(report.distances.values()) < 0.03
     with (
-        running(["ITGRecv"], cwd=folder, ready_s=0.5),
+        running(["ITGRecv", "-Sp", "9021"], cwd=folder, ready_s=0.5),
         captured(folder / "sent.pcap", "udp dst port 10021"),
     ):
         subprocess.run(["sh", "run.sh"], cwd=folder, check=True, capture_output=True, timeout=60)

@@ -27,6 +27,7 @@ from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
 SCHEDULE_SETTINGS = (
     Setting("destination", "127.0.0.1", "Address or name that is sent to."),
     Setting("first_port", 10001, "Port that the first flow is sent to; each further flow has the next.", low=1),
+    Setting("signal_port", 9000, "TCP port on which ITGRecv listens for what ITGSend tells it.", low=1, high=65_535),
     Setting("direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")),
     Setting("start_ms", 1000, "From the start of ITGSend to the first packet of all, ms.", low=1, high=3_600_000),
     Setting("poll", True, "Wait for gaps in a busy loop: exact, at the cost of a processor."),
@@ -43,6 +44,7 @@ SCHEDULE_SETTINGS = (
 _METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
 _MORE_OF_TCP_BYTES = 8
 _LARGEST_BYTES = 64_000
+_USUAL_SIGNAL_PORT = 9000
 #: Size of ITGSend's table of flows, and of its buffer for a line.
 _MOST_FLOWS = 400
 _LONGEST_LINE = 399
@@ -92,7 +94,7 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         files=files,
         cannot_express=(*notes, *_NOT_EXPRESSED),
     )
-    return Written(replace(report, bytes_before=schedules.ip_bytes), _how_to_run(files[0], len(flows)))
+    return Written(replace(report, bytes_before=schedules.ip_bytes), _how_to_run(files[0], len(flows), settings))
 
 
 _NOT_EXPRESSED = (
@@ -166,11 +168,24 @@ def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
     names = _names(flow)
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
-    destination, metadata = destination_of(settings, target="ditg"), _METADATA[settings.text("metadata")][0]
-    line = (
-        f"-a {destination} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)} -Fs {names.sizes} -Ft {names.gaps}"
+    metadata = _METADATA[settings.text("metadata")][0]
+    return checked_line(
+        f"{receiver_options(settings)} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)}"
+        f" -Fs {names.sizes} -Ft {names.gaps}"
     )
-    return checked_line(line)
+
+
+def receiver_options(settings: Settings) -> str:
+    """Return the options that say where ITGRecv is."""
+    port = settings.whole("signal_port")
+    signal = "" if port == _USUAL_SIGNAL_PORT else f" -Sdp {port}"
+    return f"-a {destination_of(settings, target='ditg')}{signal}"
+
+
+def receiver_command(settings: Settings) -> str:
+    """Return the command of the receiving end."""
+    port = settings.whole("signal_port")
+    return "ITGRecv" if port == _USUAL_SIGNAL_PORT else f"ITGRecv -Sp {port}"
 
 
 def checked_line(line: str) -> str:
@@ -190,7 +205,7 @@ def _write(path: Path, lines: Sequence[str] | map[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _how_to_run(script: str, flows: int) -> str:
+def _how_to_run(script: str, flows: int, settings: Settings) -> str:
     several = (
         "- `all.script` has a line for every flow, so all count from the start of one ITGSend. A flow can be sent alone"
         " with its own script.\n"
@@ -201,7 +216,7 @@ def _how_to_run(script: str, flows: int) -> str:
 At the receiving end, first:
 
 ```sh
-ITGRecv
+{receiver_command(settings)}
 ```
 
 At the sending end, in this folder:
@@ -210,8 +225,8 @@ At the sending end, in this folder:
 ITGSend {script} -l send.log -x recv.log
 ```
 
-- ITGRecv listens on TCP port 9000 for what ITGSend tells it; open it and the flows' ports in firewalls. It writes
-  `recv.log` into the folder that it was started in.
+- ITGRecv listens on TCP port {settings.whole("signal_port")} for what ITGSend tells it;
+  open it and the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
 - Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
   Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest.
 {several}- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop

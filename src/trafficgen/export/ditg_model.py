@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.export.base import ProjectionReport, Written
-from trafficgen.export.ditg import checked_line, smallest_payload_bytes
+from trafficgen.export.ditg import checked_line, receiver_command, receiver_options, smallest_payload_bytes
 from trafficgen.export.drawn_laws import Closest, DrawnFamily, DrawnLaw, closest_law, ks_distance
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.played_phases import PlayedPhase, played_phases
-from trafficgen.export.sending_ends import destination_of, ports_from
+from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model
 from trafficgen.randomness import random_stream
@@ -57,7 +57,6 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
 
     Source: option parser and sending loop of ITGSend 2.8.1, as observed; manual of D-ITG 2.8.1.
     """
-    destination = destination_of(settings, target="ditg")
     phases = list(played_phases(model, target="ditg"))
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ditg")
     port_of = dict(zip((stream.name for stream in model.streams), ports, strict=True))
@@ -75,7 +74,7 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         start_ms = settings.whole("start_ms") + round(ms_from_s(played.phase.start_s))
         duration_ms = max(1, round(ms_from_s(played.phase.duration_s)))
         text = (
-            f"-a {destination} -rp {port_of[played.stream.name]} {transport}-d {start_ms} -t {duration_ms}"
+            f"{receiver_options(settings)} -rp {port_of[played.stream.name]} {transport}-d {start_ms} -t {duration_ms}"
             f" -s {settings.number('seed'):g} {'-poll ' if settings.flag('poll') else ''}{line.options}"
         )
         files.append(f"{played.name}.script")
@@ -94,7 +93,7 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         kind="model",
         distances=distances,
     )
-    return Written(report, _HOW_TO_RUN)
+    return Written(report, _HOW_TO_RUN.format(receiver=receiver_command(settings)))
 
 
 def _line_of(played: PlayedPhase, settings: Settings) -> _Line:
@@ -267,7 +266,7 @@ _HOW_TO_RUN = """\
 At the receiving end, first:
 
 ```sh
-ITGRecv
+{receiver}
 ```
 
 At the sending end:

@@ -66,6 +66,13 @@ def test_small_payloads_are_raised_to_what_the_metadata_need(
     assert f"flow 0: sizes below {low} bytes were raised to {low} (1 packets)" in report.cannot_express
 
 
+def test_both_ends_are_told_of_another_signal_port(table: PacketTable, tmp_path: Path) -> None:
+    packets = sending(table, [0], [100])
+    trafficgen.export(packets, to="ditg", directory=tmp_path, settings={"signal_port": 9123})
+    assert (tmp_path / "flow0.script").read_text().startswith("-a 127.0.0.1 -Sdp 9123 -rp 10001 ")
+    assert "ITGRecv -Sp 9123\n" in (tmp_path / "README.md").read_text()
+
+
 def test_large_payloads_are_refused_or_cut(table: PacketTable, tmp_path: Path) -> None:
     packets = sending(table, [0], [64_001])
     with pytest.raises(ExportError, match="ditg sends at most 64000 payload bytes"):
