@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import kstest, weibull_min
-from tests.real_tools.loopback import Sent, captured, compared, need, running, sent_of
+from tests.real_tools.loopback import Sent, captured, compared, need, packets_in, running, sent_of
 from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
@@ -72,7 +72,7 @@ def test_laws_are_drawn_as_the_export_says(tmp_path: Path) -> None:
         captured(folder / "sent.pcap", "udp dst port 10021"),
     ):
         subprocess.run(["sh", "run.sh"], cwd=folder, check=True, capture_output=True, timeout=60)
-    found = trafficgen.read_packets(folder / "sent.pcap")
+    found = packets_in(folder / "sent.pcap")
     payload_bytes = np.clip(found.payload_bytes.astype(np.float64), 16, None)
     assert len(found) > 1000
     # A 99.9% bound, and what rounding sizes and waking up late may add.

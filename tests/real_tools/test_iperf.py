@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.real_tools.loopback import captured, need, running
+from tests.real_tools.loopback import captured, need, packets_in, running
 
 import trafficgen
 from trafficgen.tables import PacketTable
@@ -68,7 +68,7 @@ def test_the_bytes_of_each_epoch_are_those_of_the_schedule(tmp_path: Path, targe
     folder = tmp_path / "out"
     trafficgen.export(table, to=target, directory=folder, flow=media, settings={"first_port": port})
     origin_ns = _send(folder, tmp_path / "sent.pcap", f"udp dst portrange {port}-{port + 3}")
-    found = trafficgen.read_packets(tmp_path / "sent.pcap")
+    found = packets_in(tmp_path / "sent.pcap")
     found = found.select(found.payload_bytes > _GREETING_BYTES)
     start_s, packets, size_bytes = _epochs(folder, media)
 
@@ -91,7 +91,7 @@ def test_sessions_with_tcp_are_sent_to_the_end(tmp_path: Path, target: str) -> N
     report = trafficgen.export(table, to=target, directory=folder, settings={"first_port": port})
     [control] = [row["flow"] for row in table.flows.to_pylist() if row["protocol"] == "tcp"]
     _send(folder, tmp_path / "sent.pcap", f"dst portrange {port}-{port + 11}")
-    found = trafficgen.read_packets(tmp_path / "sent.pcap")
+    found = packets_in(tmp_path / "sent.pcap")
     udp = np.array([row["protocol"] == "udp" for row in found.flows.to_pylist()])[found.flow]
     _, control_packets, control_bytes = _epochs(folder, control)
     media = found.select(udp & (found.payload_bytes > _GREETING_BYTES))
@@ -109,7 +109,7 @@ def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_
     settings: dict[str, str | float] = {"mode": "isochronous", "frame_rate_hz": frames_per_s, "first_port": port}
     trafficgen.export(table, to="iperf2", directory=folder, settings=settings)
     _send(folder, tmp_path / "sent.pcap", f"udp dst port {port}")
-    found = trafficgen.read_packets(tmp_path / "sent.pcap")
+    found = packets_in(tmp_path / "sent.pcap")
 
     [udp] = [row["flow"] for row in table.flows.to_pylist() if row["protocol"] == "udp"]
     wanted = table.select((table.flow == udp) & table.to_client)

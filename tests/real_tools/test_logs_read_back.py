@@ -103,15 +103,17 @@ def test_packets_that_the_receiver_of_mgen_does_not_have_are_lost(mgen_logs: Pat
     assert len(trafficgen.read_packets(tmp_path / "receiver.pcap")) == 47
 
 
+#: By which ITGSend and ITGRecv talk here: others may use theirs meanwhile.
+_SIGNAL_PORT = 9031
+
+
 @contextmanager
 def _receiving_ditg(folder: Path) -> Iterator[None]:
     """Let ITGRecv run in a folder meanwhile."""
-    with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", 9000)) == 0:
-            pytest.skip("port 9000, by which ITGSend and ITGRecv talk, is in use")
-    receiver = subprocess.Popen(["ITGRecv"], cwd=folder, **_QUIET)
+    receiver = subprocess.Popen(["ITGRecv", "-Sp", str(_SIGNAL_PORT)], cwd=folder, **_QUIET)
     try:
         time.sleep(0.5)
+        assert receiver.poll() is None, f"ITGRecv ended with {receiver.returncode}"
         yield
     finally:
         _stop(receiver)
@@ -124,7 +126,7 @@ def ditg_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, port = tmp_path_factory.mktemp("ditg"), _free_port()
     with _receiving_ditg(folder):
         flow = ["-a", "127.0.0.1", "-rp", str(port), "-C", "50", "-c", "300", "-z", "25", "-T", "UDP"]
-        send = ["ITGSend", *flow, "-l", "send.log", "-x", "recv.log"]
+        send = ["ITGSend", "-Sdp", str(_SIGNAL_PORT), *flow, "-l", "send.log", "-x", "recv.log"]
         subprocess.run(send, cwd=folder, check=True, capture_output=True, timeout=_TIMEOUT_S)
         time.sleep(0.3)
     for name in ("send", "recv"):
@@ -185,7 +187,8 @@ def schedule() -> PacketTable:
 def _exported(table: PacketTable, folder: Path, target: str) -> None:
     if target not in TARGETS:
         pytest.skip(f"there is no target {target} yet")
-    trafficgen.export(table, to=target, directory=folder, settings={"first_port": str(_free_port())})
+    settings = {"first_port": str(_free_port())} | ({"signal_port": _SIGNAL_PORT} if target == "ditg" else {})
+    trafficgen.export(table, to=target, directory=folder, settings=settings)
 
 
 def _check_sent(found: PacketTable, schedule: PacketTable) -> None:

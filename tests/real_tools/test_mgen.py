@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import expon, kstest, norm
-from tests.real_tools.loopback import Sent, captured, compared, need, running, sent_of
+from tests.real_tools.loopback import Sent, captured, compared, need, packets_in, running, sent_of
 from tests.unit.generation.conftest import model_with, phase, stream
 
 import trafficgen
@@ -86,7 +86,7 @@ def test_flows_of_one_size_are_together_the_poisson_process_of_the_model(tmp_pat
     trafficgen.export(model, to="mgen", directory=folder, settings={"first_port": 5130, "first_source_port": 15130})
     with captured(folder / "sent.pcap", "udp dst port 5130"):
         subprocess.run(["mgen", "input", "model.mgn"], cwd=folder, check=True, capture_output=True, timeout=60)
-    found = trafficgen.read_packets(folder / "sent.pcap")
+    found = packets_in(folder / "sent.pcap")
     # 99.9% bounds; 20 sizes stand for the law of sizes.
     assert abs(len(found) - 8 / 0.005) < 3.3 * np.sqrt(8 / 0.005) + 20  # each flow has a packet at its start
     bound = 1.95 / np.sqrt(len(found))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.real_tools.loopback import captured, need
+from tests.real_tools.loopback import captured, need, packets_in
 
 import trafficgen
 from trafficgen.tables import PacketTable
@@ -53,7 +53,7 @@ def test_tcpreplay_sends_every_frame_with_its_gap(streaming: tuple[PacketTable, 
     table, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):
         said = _ran(folder / "replay.sh", "lo", "--timer=nano")
-    found = trafficgen.read_packets(tmp_path / "found.pcap")
+    found = packets_in(tmp_path / "found.pcap")
     _assert_same_packets(table, folder, found)
     assert f"Successful packets:        {len(table)}" in said
     # Gaps, because tcpreplay before 4.5.3 falls behind by as much as its gaps are late. Seen: 0.06 ms.
@@ -65,7 +65,7 @@ def test_the_sender_beside_it_keeps_absolute_times(streaming: tuple[PacketTable,
     table, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):
         said = _ran("python3", folder / "replay.py", "lo")
-    found = trafficgen.read_packets(tmp_path / "found.pcap")
+    found = packets_in(tmp_path / "found.pcap")
     _assert_same_packets(table, folder, found)
     assert said.startswith(f"{len(table)} packets sent")
     error_ns = found.time_ns - table.time_ns
@@ -104,8 +104,8 @@ def test_the_script_for_two_interfaces_sends_each_end_on_its_own_side(
         captured(tmp_path / "server.pcap", _FILTER, interface=server),
     ):
         _ran(folder / "replay-two-way.sh", client, server, "--timer=nano")
-    from_client = trafficgen.read_packets(tmp_path / "client.pcap")
-    from_server = trafficgen.read_packets(tmp_path / "server.pcap")
+    from_client = packets_in(tmp_path / "client.pcap")
+    from_server = packets_in(tmp_path / "server.pcap")
     assert from_client.ip_bytes.tolist() == table.ip_bytes[~table.to_client].tolist()
     assert from_server.ip_bytes.tolist() == table.ip_bytes[table.to_client].tolist()
     assert np.median(_gap_errors_s(table.select(table.to_client), from_server)) < _LATE_S
