@@ -36,7 +36,7 @@ def _digest(path: str | Path) -> str:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_the_same_seed_gives_the_same_bytes_in_any_process_with_any_workers(
+def test_the_same_seed_gives_the_same_bytes_in_approximate_with_any_workers(
     command: Command, rtp_model_file: Path, ending: str
 ) -> None:
     for workers in ("1", "2", "4"):

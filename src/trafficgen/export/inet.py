@@ -16,8 +16,9 @@ import numpy as np
 
 from trafficgen.export.base import Written
 from trafficgen.export.flow_schedule import Direction, FlowSchedule, raised, schedule_report, schedules_of
+from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
-from trafficgen.export.simulated_network import ports_of, refuse_oversized_datagrams
+from trafficgen.export.simulated_network import refuse_oversized_datagrams
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, s_from_ms, s_from_ns
 
@@ -38,7 +39,7 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
     """
     way = cast("Direction", settings.text("direction"))
     schedules = schedules_of(table, target="inet", direction=way)
-    ports = ports_of(len(schedules.flows), settings, target="inet")
+    ports = ports_from(settings.whole("first_port"), len(schedules.flows), target="inet")
     refuse_oversized_datagrams(schedules.flows, target="inet")
     sent, empty = [], 0
     for flow in schedules.flows:

@@ -38,7 +38,7 @@ PACKET_GAP = Setting(
     ("median", "none"),
 )
 ANY_PROCESS = Setting(
-    "any_process", False, "Export models that are no frame clock too; the distances say how far iperf is from them."
+    "approximate", False, "Export models that are no frame clock too; the distances say how far iperf is from them."
 )
 
 
@@ -88,14 +88,14 @@ def write_iperf2_model(model: Model, folder: Path, settings: Settings) -> Writte
     What a phase's frames are is measured on a session that is played with seed 0: so the distances are of traffic.
 
     Raises:
-        ExportError: If a stream is no frame clock and ``any_process`` is off, or none is sent by UDP.
+        ExportError: If a stream is no frame clock and ``approximate`` is off, or none is sent by UDP.
 
     Source: manual page of iperf 2.1.8, --isochronous.
     """
     streams = [stream for stream in model.streams if stream.transport.protocol == "udp"]
     if not streams:
         raise ExportError("iperf2: isochronous mode is UDP and the model's streams are TCP; export packets instead")
-    if not settings.flag("any_process"):
+    if not settings.flag("approximate"):
         _refuse_other_processes(streams)
     table = generate_sessions(model, seed=0)
     schedules = schedules_of(table, target="iperf2", protocols=["udp"])
@@ -117,7 +117,7 @@ def _refuse_other_processes(streams: Sequence[Stream]) -> None:
             if not isinstance(phase.process, FrameProcess):
                 raise ExportError(
                     f"iperf2 draws frames on a clock; stream {stream.name!r} in its {phase.name} is"
-                    f" {phase.process.kind!r}; --set any_process=on exports it all the same and reports how far that"
+                    f" {phase.process.kind!r}; --set approximate=on exports it all the same and reports how far that"
                     " is, or generate packets and export those"
                 )
 

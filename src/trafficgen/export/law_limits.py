@@ -9,20 +9,20 @@ from trafficgen.export.settings import Setting, Settings
 
 LAW_SETTINGS = (
     Setting("largest_ks", 0.2, "Of a model: distance above which a law is refused.", low=0, high=1),
-    Setting("allow", False, "Of a model: hand over laws that are farther, too."),
+    Setting("approximate", False, "Of a model: hand over laws that are farther, too."),
 )
 
 
 def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: str) -> None:
-    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless ``allow`` is on.
+    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless ``approximate`` is on.
 
     Raises:
         ExportError: If there is one; the message names the farthest.
     """
     name, farthest = max(distances.items(), key=lambda item: item[1])
     limit = settings.number("largest_ks")
-    if farthest > limit and not settings.flag("allow"):
+    if farthest > limit and not settings.flag("approximate"):
         raise ExportError(
             f"{target} cannot draw {name.removesuffix('.ks')}: the closest of its laws is {farthest:g} away (KS), more"
-            f" than {limit:g}; generate packets and export those, or --set allow=on"
+            f" than {limit:g}; generate packets and export those, or --set approximate=on"
         )

@@ -28,8 +28,9 @@ from trafficgen.export.flow_schedule import (
 )
 from trafficgen.export.ns3_readme import bursts_how_to_run, packets_how_to_run
 from trafficgen.export.ns3_scenario import FlowRow, delimited, write_flows, write_scenario
+from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Setting, Settings
-from trafficgen.export.simulated_network import NETWORK_SETTINGS, ports_of, refuse_oversized_datagrams
+from trafficgen.export.simulated_network import NETWORK_SETTINGS, refuse_oversized_datagrams
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_MS, NS_PER_S, IntArray
 
@@ -203,7 +204,7 @@ def _rows(flows: Sequence[FlowSchedule], settings: Settings) -> list[FlowRow]:
             packets=len(flow),
             largest_payload_bytes=int(flow.payload_bytes.max()),
         )
-        for flow, port in zip(flows, ports_of(len(flows), settings, target="ns3"), strict=True)
+        for flow, port in zip(flows, ports_from(settings.whole("first_port"), len(flows), target="ns3"), strict=True)
     ]
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, Written
+from trafficgen.export.distances import ks_distance
 from trafficgen.export.ns3_laws import DrawnLaw, constant_law, exact_law, nearest_law, table_law
 from trafficgen.export.ns3_readme import model_how_to_run
 from trafficgen.export.ns3_scenario import FlowRow, write_flows, write_scenario
+from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
-from trafficgen.export.simulated_network import ports_of
 from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
 from trafficgen.processes import PlayedPackets, playable
 from trafficgen.randomness import random_stream
@@ -111,7 +111,7 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         ExportError: If a phase is neither a renewal process nor bursts and ``approximate`` is off, or its gaps or
             bursts are farther from the model's than ``largest_ks``.
     """
-    ports = ports_of(len(model.streams), settings, target="ns3")
+    ports = ports_from(settings.whole("first_port"), len(model.streams), target="ns3")
     told = [
         _told(number, index, stream, phase, settings)
         for number, stream in enumerate(model.streams)
@@ -216,14 +216,14 @@ def _distances(told: _Told, settings: Settings) -> dict[str, float]:
     size_bytes = told.on_off.packet_bytes
     found = {
         "packet_bytes": max(float(np.mean(payload < size_bytes)), float(np.mean(payload > size_bytes))),
-        "gap_s": _ks(_in_us(np.diff(time_s)), _in_us(np.diff(told.played.time_s))),
+        "gap_s": ks_distance(_in_us(np.diff(time_s)), _in_us(np.diff(told.played.time_s))),
     }
     judged = ["gap_s"]
     if told.bursts is not None:
         _, starts, counts = np.unique(cycle, return_index=True, return_counts=True)
-        found["burst_packets"] = _ks(counts, np.diff(told.bursts))
+        found["burst_packets"] = ks_distance(counts, np.diff(told.bursts))
         spacing_s = np.diff(told.played.time_s[told.bursts])
-        found["burst_spacing_s"] = _ks(_in_us(np.diff(time_s[starts])), _in_us(spacing_s))
+        found["burst_spacing_s"] = ks_distance(_in_us(np.diff(time_s[starts])), _in_us(spacing_s))
         judged = ["burst_packets", "burst_spacing_s"]  # within a burst, gaps are the mean one
     for metric in judged:
         if found[metric] > settings.number("largest_ks"):
@@ -238,10 +238,6 @@ def _distances(told: _Told, settings: Settings) -> dict[str, float]:
 def _in_us(time_s: FloatArray) -> FloatArray:
     """Return times in whole microseconds: packets at the same time are as good as those a moment apart."""
     return np.asarray(np.rint(time_s / _COMPARED_S))
-
-
-def _ks(one: FloatArray | IntArray, other: FloatArray | IntArray) -> float:
-    return float(stats.ks_2samp(one, other).statistic)
 
 
 def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> FlowRow:

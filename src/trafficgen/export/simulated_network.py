@@ -1,12 +1,11 @@
-"""What the exports for simulators share: the settings of the link that they send over, ports, and the size of UDP."""
+"""What the exports for simulators share: the settings of the link that they send over, and the size of UDP."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import FlowSchedule, refuse_large
-from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.settings import Setting
 
 _LAST_PORT = 65_535
 #: UDP payload of the largest IPv4 packet.
@@ -18,21 +17,6 @@ NETWORK_SETTINGS = (
     Setting("link_rate_kbps", 100_000, "Rate of the link, kbit/s.", low=1, high=1_000_000_000),
     Setting("link_delay_ms", 10.0, "One-way delay of the link, ms.", low=0, high=1e6),
 )
-
-
-def ports_of(count: int, settings: Settings, *, target: str) -> range:
-    """Return the ports of so many flows.
-
-    Raises:
-        ExportError: If there are not so many.
-    """
-    first = settings.whole("first_port")
-    if first + count - 1 > _LAST_PORT:
-        raise ExportError(
-            f"{target}: {count} flows from port {first} pass port {_LAST_PORT}; lower it with --set first_port=1 or"
-            " choose one flow"
-        )
-    return range(first, first + count)
 
 
 def refuse_oversized_datagrams(flows: Sequence[FlowSchedule], *, target: str) -> None:

@@ -18,7 +18,7 @@ from tests.conftest import build_table
 from tests.golden.exports import FOLDER, small_table
 
 import trafficgen
-from trafficgen.errors import ExportError
+from trafficgen.errors import ExportError, SettingError
 
 #: A line of a trace, as sscanf takes it with "%lf %u %u".
 _LINE = re.compile(rb"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?) (\d+) (\d+)")
@@ -150,7 +150,7 @@ def test_what_netperfmeter_cannot_send_is_told_or_refused(tmp_path: Path) -> Non
     large = build_table([0.0], ip_bytes=65_535 + 28)
     with pytest.raises(ExportError, match="inet sends at most 65507 payload bytes, not 65535"):
         trafficgen.export(large, to="inet", directory=tmp_path / "large")
-    with pytest.raises(ExportError, match="3 flows from port 65534 pass port 65535"):
+    with pytest.raises(SettingError, match="3 flows need the ports from first_port=65534 to 65536"):
         trafficgen.export(small_table(), to="inet", directory=tmp_path / "ports", settings={"first_port": 65_534})
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

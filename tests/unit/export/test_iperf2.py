@@ -165,10 +165,10 @@ def test_a_model_of_log_normal_frames_is_what_isochronous_mode_draws(tmp_path: P
 
 def test_a_model_without_a_frame_clock_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
     model = _frame_model(renewal(mean_s=0.01))
-    with pytest.raises(ExportError, match=r"'renewal'.*any_process=on"):
+    with pytest.raises(ExportError, match=r"'renewal'.*approximate=on"):
         trafficgen.export(model, to="iperf2", directory=tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
-    report = trafficgen.export(model, to="iperf2", directory=tmp_path / "a", settings={"any_process": True})
+    report = trafficgen.export(model, to="iperf2", directory=tmp_path / "a", settings={"approximate": True})
     # gamma gaps of shape 0.7 are nothing like a clock
     assert report.distances["gap_s.ks"] > 0.3
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import build_table
 
 import trafficgen
-from trafficgen.errors import ExportError
+from trafficgen.errors import ExportError, SettingError
 from trafficgen.tables import PacketTable
 
 TIMES_S = [0.0, 0.0004, 0.0006, 0.0126, 0.0126]
@@ -122,7 +122,7 @@ def test_a_datagram_larger_than_udp_is_refused(tmp_path: Path) -> None:
 
 def test_more_flows_than_ports_are_refused(tmp_path: Path) -> None:
     packets = build_table([0.0, 1.0], flow=[0, 1])
-    with pytest.raises(ExportError, match="2 flows from port 65535 pass port 65535"):
+    with pytest.raises(SettingError, match="2 flows need the ports from first_port=65535 to 65536"):
         trafficgen.export(packets, to="ns3", directory=tmp_path / "out", settings={"first_port": 65_535})
 
 
