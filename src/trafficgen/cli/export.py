@@ -72,7 +72,8 @@ def _print_report(report: ProjectionReport, out: Path) -> None:
     if report.timing_error_s is not None and report.packets_changed is None:
         print(f"timing error at most {number(report.timing_error_s.max)} s")
     elif report.timing_error_s is not None:
-        print(f"{report.packets_changed:,} packets changed; timing error at most {number(report.timing_error_s.max)} s")
+        most_s = number(report.timing_error_s.max)
+        print(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
     for metric, distance in report.distances.items():
         print(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:

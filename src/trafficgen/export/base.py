@@ -38,7 +38,7 @@ class ProjectionReport:
         target: Name of the target.
         files: Names of the files written, in their folder.
         packets: Packets in the output.
-        packets_changed: Packets whose IP length or time differs from the table's.
+        packets_changed: Packets whose IP length differs from the table's; how far times differ is ``timing_error_s``.
         bytes_before: IP bytes of the packets that were to be written.
         bytes_after: IP bytes of the packets that were written.
         timing_error_s: Error of the times, s.

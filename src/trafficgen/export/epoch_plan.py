@@ -240,7 +240,7 @@ def plans_report(
         target=target,
         files=tuple(files),
         packets=int(after_ns.size),
-        packets_changed=int(np.count_nonzero((before_ns != after_ns) | (before_bytes != after_bytes))),
+        packets_changed=int(np.count_nonzero(before_bytes != after_bytes)),
         bytes_before=plans.schedules.ip_bytes,
         bytes_after=int((ip_bytes + after_bytes - before_bytes).sum()),
         timing_error_s=timing_error(before_ns, after_ns),

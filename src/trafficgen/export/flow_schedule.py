@@ -286,12 +286,11 @@ def schedule_report(
     """
     before_ns, before_bytes = _times_and_payloads(schedules.flows)
     after_ns, after_bytes = _times_and_payloads(sent)
-    changed = (before_ns != after_ns) | (before_bytes != after_bytes)
     return ProjectionReport(
         target=target,
         files=tuple(files),
         packets=int(after_ns.size),
-        packets_changed=int(np.count_nonzero(changed)),
+        packets_changed=int(np.count_nonzero(before_bytes != after_bytes)),
         bytes_before=schedules.ip_bytes,
         bytes_after=schedules.ip_bytes + int((after_bytes - before_bytes).sum()),
         timing_error_s=timing_error(before_ns, after_ns),

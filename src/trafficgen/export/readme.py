@@ -36,7 +36,7 @@ def _contents(report: ProjectionReport) -> str:
 def _kept(report: ProjectionReport) -> str:
     lines = []
     if report.packets is not None:
-        lines.append(f"- packets: {report.packets}, of which changed: {report.packets_changed}")
+        lines.append(f"- packets: {report.packets}, of which changed in size: {report.packets_changed}")
         lines.append(f"- IP bytes: {report.bytes_before} before, {report.bytes_after} after")
     if report.timing_error_s is not None:
         error = report.timing_error_s
