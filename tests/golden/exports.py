@@ -1,4 +1,4 @@
-"""Exports frozen as files: ``python -m tests.golden.exports inet`` from the root of the repository writes them anew.
+"""Exports frozen as files: ``python -m tests.golden.exports`` from the root of the repository writes them anew.
 
 A frozen file shows that an export has changed; that it is right is for other tests to say.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,30 @@ def small_table() -> PacketTable:
     return build_table(time_s, flow=flow, ip_bytes=payload + 28, flows=flows)
 
 
-def write(target: str) -> Path:
-    """Write the frozen files of a target anew, and return their folder."""
-    folder = FOLDER / target
-    shutil.rmtree(folder, ignore_errors=True)
-    trafficgen.export(small_table(), to=target, directory=folder)
-    return folder
+@dataclass(frozen=True)
+class Frozen:
+    """One frozen export.
+
+    Attributes:
+        target: Name of the target.
+        flow: Flow that is exported alone; None: all.
+    """
+
+    target: str
+    flow: int | None = None
+
+
+#: Folder -> what it holds.
+FROZEN = {"inet": Frozen("inet"), "trex_stateless": Frozen("trex"), "trex_stateful": Frozen("trex", flow=1)}
+
+
+def write(name: str, folder: Path) -> None:
+    """Write the files of a frozen export into a folder."""
+    frozen = FROZEN[name]
+    trafficgen.export(small_table(), to=frozen.target, directory=folder, flow=frozen.flow)
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        write(name)
+    for name in sys.argv[1:] or FROZEN:
+        shutil.rmtree(FOLDER / name, ignore_errors=True)
+        write(name, FOLDER / name)
