@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trafficgen.errors import OutputFileError
@@ -58,27 +58,49 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         OutputFileError: If the folder cannot be made or written.
     """
     made: list[Path] = []
+    moved: list[Path] = []
     staging = folder / f".trafficgen.{os.getpid()}.part"
     done = False
     try:
-        made = _made_folders(folder)
+        _make_folders(folder, made)
         staging.mkdir()
         yield staging
-        for part in sorted(staging.iterdir()):
-            part.replace(folder / part.name)
+        _move_all(staging, folder, moved)
         done = True
+    except OutputFileError as error:
+        if str(staging) not in error.file:  # names of several files may stand there
+            raise
+        raise OutputFileError(file=str(folder), problem=error.problem, remedy=_FOLDER_REMEDY) from error
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
         raise OutputFileError(file=str(folder), problem=problem, remedy=_FOLDER_REMEDY) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
         if not done:
+            for path in moved:
+                path.unlink(missing_ok=True)
             for path in reversed(made):
-                path.rmdir()
+                with suppress(OSError):  # someone else has put something into it
+                    path.rmdir()
 
 
-def _made_folders(folder: Path) -> list[Path]:
-    """Make a folder and what lacks above it; return what was made, outermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing[::-1]
+def _make_folders(folder: Path, made: list[Path]) -> None:
+    """Make a folder and what lacks above it; append what was made to ``made``, outermost first."""
+    for path in [path for path in (folder, *folder.parents) if not path.exists()][::-1]:
+        path.mkdir(exist_ok=True)
+        made.append(path)
+    folder.mkdir(exist_ok=True)  # says what is wrong with a folder that is a file
+
+
+def _move_all(staging: Path, folder: Path, moved: list[Path]) -> None:
+    """Move all files into a folder; append those that were not there before to ``moved``."""
+    parts = sorted(staging.iterdir())
+    for target in (folder / part.name for part in parts):
+        if target.is_dir():
+            remedy = "choose another folder"
+            raise OutputFileError(file=str(target), problem="cannot be written (it is a folder)", remedy=remedy)
+    for part in parts:
+        target = folder / part.name
+        if not target.exists():
+            moved.append(target)
+        part.replace(target)

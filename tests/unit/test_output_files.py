@@ -54,3 +54,34 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -
         whole_folder(tmp_path / "file" / "out"),
     ):
         pass
+
+
+def test_a_folder_with_too_long_a_name_leaves_none_of_those_above_it(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputFileError, match="File name too long"),
+        whole_folder(tmp_path / "a" / "b" / ("x" * 300)),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path: Path) -> None:
+    (tmp_path / "out" / "second").mkdir(parents=True)
+    (tmp_path / "out" / "first").write_text("old")
+    with (
+        pytest.raises(OutputFileError, match=r"out/second: cannot be written \(it is a folder\)"),
+        whole_folder(tmp_path / "out") as staging,
+    ):
+        for name in ("a", "first", "second"):
+            (staging / name).write_text("new")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"first", "second"}
+    assert (tmp_path / "out" / "first").read_text() == "old"
+
+
+def test_a_file_of_the_folder_that_cannot_be_written_is_told_of_as_the_folder(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputFileError, match=r"/out: cannot be written \(No space") as caught,
+        whole_folder(tmp_path / "out") as staging,
+    ):
+        raise OutputFileError(file=str(staging / "x"), problem="cannot be written (No space)", remedy="no")
+    assert ".part" not in str(caught.value)

@@ -14,7 +14,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, TimingError
-from trafficgen.tables import PacketTable
+from trafficgen.tables import MEDIA, PacketTable
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 Direction = Literal["to_client", "to_server"]
@@ -153,7 +153,7 @@ def _flows(table: PacketTable, chosen: BoolArray, *, direction: Direction) -> It
         yield FlowSchedule(
             flow=int(about["flow"]),
             protocol=about["protocol"],
-            media=about["media"],
+            media=about["media"] if about["media"] in MEDIA else "unknown",  # it gets into scripts
             source=about[ends[0]],
             source_port=about[f"{ends[0]}_port"],
             destination=about[ends[1]],

@@ -77,6 +77,7 @@ def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Writte
     for plan, own_ports in zip(plans.flows, ports, strict=True):
         name = f"flow{plan.flow.flow}"
         script = flow_script(
+            target="iperf2",
             name=name,
             about=f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}): {len(plan.epochs)} iperf 2 runs.",
             client=client_of(settings),

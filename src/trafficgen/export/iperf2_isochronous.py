@@ -196,6 +196,7 @@ def _written(runs: Sequence[_Run], folder: Path, settings: Settings, *, left_out
     for place, run in enumerate(runs):
         name, port = f"flow{run.flow.flow}", first_port + place
         script = flow_script(
+            target="iperf2",
             name=name,
             about=f"Flow {run.flow.flow} ({run.flow.media}) as frames on a clock, in {len(run.parts)} iperf 2 runs.",
             client=client_of(settings),

@@ -55,6 +55,7 @@ def write_iperf3(table: PacketTable, folder: Path, settings: Settings) -> Writte
     for plan, own_ports in zip(plans.flows, ports, strict=True):
         name = f"flow{plan.flow.flow}"
         script = flow_script(
+            target="iperf3",
             name=name,
             about=f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}): {len(plan.epochs)} iperf3 runs.",
             client=["iperf3", "-c"],

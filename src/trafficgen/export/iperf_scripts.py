@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epoch_plan import Plan
+from trafficgen.export.sending_ends import destination_of
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.units import US_PER_S, ms_from_s, us_from_s
 
 HIGHEST_PORT = 65_535
 
-DESTINATION = Setting("destination", "127.0.0.1", "Address of the sink.")
+DESTINATION = Setting("destination", "127.0.0.1", "Address or name of the sink.")
 SERVERS = Setting(
     "servers",
     4,
@@ -106,23 +106,27 @@ def write_epochs_csv(path: Path, plan: Plan) -> str:
 
 
 def flow_script(
-    *, name: str, about: str, client: Sequence[str], epochs: Sequence[tuple[int, str]], settings: Settings
+    *, target: str, name: str, about: str, client: Sequence[str], epochs: Sequence[tuple[int, str]], settings: Settings
 ) -> str:
     """Return the script that sends one flow.
 
     Args:
+        target: Name of the target, for messages.
         name: What its files are called, such as ``flow0``.
         about: What the flow is, a line.
         client: The command up to the destination, which follows it.
         epochs: Start, us from the origin, and the rest of the command, of each run.
         settings: With those of :data:`DESTINATION` and :data:`LEAD_S`.
+
+    Raises:
+        SettingError: If the destination is none.
     """
     calls = "".join(f"epoch {number} {start_us} {rest}\n" for number, (start_us, rest) in enumerate(epochs))
     head = _FLOW_HEAD.format(
         about=about,
         name=name,
         client=" ".join(client),
-        destination=shlex.quote(settings.text("destination")),
+        destination=destination_of(settings, target=target),
         lead_us=round(us_from_s(settings.number("lead_s"))),
         us_per_s=US_PER_S,
         late_us=round(us_from_s(_LATE_S)),

@@ -10,6 +10,7 @@ from tests.unit.export.test_mgen import sending
 
 import trafficgen
 from trafficgen.errors import ExportError
+from trafficgen.export.ditg import checked_line
 from trafficgen.tables import PacketTable
 
 
@@ -92,6 +93,7 @@ def test_more_flows_than_itgsend_has_room_for_are_refused(table: PacketTable, tm
         trafficgen.export(replace(one, packets=packets, flows=flows), to="ditg", directory=tmp_path / "out")
 
 
-def test_lines_longer_than_itgsend_reads_are_refused(table: PacketTable, tmp_path: Path) -> None:
+def test_lines_longer_than_itgsend_reads_are_refused() -> None:
+    assert checked_line("x" * 399) == "x" * 399
     with pytest.raises(ExportError, match="at most 399 characters"):
-        trafficgen.export(table, to="ditg", directory=tmp_path / "out", settings={"destination": "a" * 350})
+        checked_line("x" * 400)

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.export.schedules import steady
 
+import trafficgen
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import epochs_of
 from trafficgen.export.flow_schedule import (
@@ -119,3 +123,12 @@ def test_epochs_conserve_packets_and_bytes_and_stay_within_themselves(
     assert np.all(np.diff(times) >= 0)
     assert np.abs(times - flow.time_ns).max() <= epochs.length_ns[0]
     assert np.array_equal(times // epochs.length_ns[0], flow.time_ns // epochs.length_ns[0])
+
+
+@pytest.mark.parametrize("name", ["iperf2", "iperf3", "mgen", "ditg", "ns3", "otg"])
+def test_what_a_foreign_table_calls_its_media_gets_into_no_script(tmp_path: Path, name: str) -> None:
+    table = steady()
+    place = table.flows.schema.get_field_index("media")
+    flows = table.flows.set_column(place, table.flows.schema.field(place), pa.array(["video)\ntouch broken\n# ("]))
+    trafficgen.export(replace(table, flows=flows), to=name, directory=tmp_path)
+    assert not any("broken" in path.read_text() for path in tmp_path.iterdir())

@@ -63,20 +63,6 @@ def test_every_server_that_a_run_needs_is_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["iperf2", "iperf3"])
-def test_a_destination_is_data_for_the_shell_and_no_command(tmp_path: Path, name: str) -> None:
-    trafficgen.export(steady(), to=name, directory=tmp_path, settings={"destination": "x; touch broken"})
-    script = (tmp_path / "flow0.sh").read_text().partition("\nruns=")[0]
-    done = subprocess.run(
-        ["bash", "-c", script + '\necho "$DESTINATION"', str(tmp_path / "flow0.sh")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "x; touch broken\n"
-    assert not (tmp_path / "broken").exists()
-
-
-@pytest.mark.parametrize("name", ["iperf2", "iperf3"])
 @pytest.mark.skipif(shutil.which("bash") is None, reason="not installed: bash")
 def test_scripts_are_well_formed_for_bash(tmp_path: Path, name: str) -> None:
     trafficgen.export(steady(), to=name, directory=tmp_path)

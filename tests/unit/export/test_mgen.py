@@ -138,17 +138,6 @@ def test_a_clone_is_a_pcap_of_ethernet_ipv4_and_udp(table: PacketTable, tmp_path
         trafficgen.export(sending(table, [0], [100]), to="mgen", directory=tmp_path / "b", settings={"mode": "clone"})
 
 
-@pytest.mark.parametrize("destination", ["127.0.0.1/5000", "a b", "", "-x", "$(x)", "a\nb"])
-def test_destinations_that_would_change_the_script_are_refused(
-    table: PacketTable, tmp_path: Path, destination: str
-) -> None:
-    for target in ("mgen", "ditg"):
-        with pytest.raises(SettingError, match="neither an address nor a host name"):
-            trafficgen.export(
-                table, to=target, directory=tmp_path / "out", settings={"destination": destination}, flow=0
-            )
-
-
 def test_ports_end_at_the_last_one(table: PacketTable, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="2 flows need the ports from first_port=65535"):
         trafficgen.export(table, to="mgen", directory=tmp_path / "out", settings={"first_port": 65_535})
