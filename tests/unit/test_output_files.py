@@ -68,12 +68,14 @@ def test_a_folder_with_too_long_a_name_leaves_none_of_those_above_it(tmp_path: P
 def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path: Path) -> None:
     (tmp_path / "out" / "second").mkdir(parents=True)
     (tmp_path / "out" / "first").write_text("old")
-    with (
-        pytest.raises(OutputFileError, match=r"out/second: cannot be written \(it is a folder\)"),
-        whole_folder(tmp_path / "out") as staging,
-    ):
-        for name in ("a", "first", "second"):
-            (staging / name).write_text("new")
+
+    def put() -> None:
+        with whole_folder(tmp_path / "out") as staging:
+            for name in ("a", "first", "second"):
+                (staging / name).write_text("new")
+
+    with pytest.raises(OutputFileError, match=r"out/second: cannot be written \(it is a folder\)"):
+        put()
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"first", "second"}
     assert (tmp_path / "out" / "first").read_text() == "old"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,9 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         files.append(f"{played.name}.script")
         (folder / files[-1]).write_text(checked_line(text) + "\n", encoding="ascii", newline="\n")
     refuse_far(distances, settings, target="ditg")
-    (folder / "run.sh").write_text(_run_script(), encoding="ascii", newline="\n")
+    (folder / "run.sh").write_text(
+        _run_script([name for name in files if name.endswith(".script")]), encoding="ascii", newline="\n"
+    )
     report = ProjectionReport(
         target="ditg",
         files=(*files, "run.sh"),
@@ -251,14 +253,19 @@ def _burst_option(law: DrawnLaw) -> str:
 _NARROW = 1e-6
 
 
-def _run_script() -> str:
-    return """#!/bin/sh
+def _run_script(scripts: Sequence[str]) -> str:
+    """Return the shell script that runs the scripts: by their names, as those of an earlier export may lie beside."""
+    return f"""#!/bin/sh
 # Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one another.
-cd "$(dirname "$0")" || exit 1
-for script in *.script; do
-    ITGSend "$script" -l "${script%.script}.send.log" -x "${script%.script}.recv.log" &
+set -eu
+cd "$(dirname "$0")"
+started='' failed=0
+for script in {" ".join(scripts)}; do
+    ITGSend "$script" -l "${{script%.script}}.send.log" -x "${{script%.script}}.recv.log" &
+    started="$started $!"
 done
-wait
+for process in $started; do wait "$process" || failed=1; done
+exit $failed
 """
 
 

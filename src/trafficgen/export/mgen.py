@@ -99,7 +99,7 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
             (folder / captures[-1]).write_bytes(plan.capture)
         scripts += _write_scripts(plan, folder)
     _write_text(folder / "sink.mgn", _sink_lines(flows, ends))
-    _write_text(folder / "run.sh", [_run_script(len(scripts))])
+    _write_text(folder / "run.sh", [_run_script(scripts)])
     report = schedule_report(
         replace(schedules, flows=tuple(flows)),
         [plan.sent for plan in plans],
@@ -221,16 +221,21 @@ def _write_text(path: Path, lines: Iterable[str]) -> None:
         file.writelines(lines)
 
 
-def _run_script(scripts: int) -> str:
-    wait_s = 3 + 2 * scripts
+def _run_script(scripts: Sequence[str]) -> str:
+    """Return the shell script that runs the scripts: by their names, as those of an earlier export may lie beside."""
+    wait_s = 3 + 2 * len(scripts)
     return f"""#!/bin/sh
 # Starts a mgen for every script here, all at the same second: in {wait_s} s, or in as many as the first argument says.
-cd "$(dirname "$0")" || exit 1
-start=$(date -u -d "+${{1:-{wait_s}}} seconds" +%H:%M:%S)GMT || exit 1
-for script in flow*.mgn; do
+set -eu
+cd "$(dirname "$0")"
+started='' failed=0
+start=$(date -u -d "+${{1:-{wait_s}}} seconds" +%H:%M:%S)GMT
+for script in {" ".join(scripts)}; do
     mgen start "$start" input "$script" txlog output "${{script%.mgn}}.log" &
+    started="$started $!"
 done
-wait
+for process in $started; do wait "$process" || failed=1; done
+exit $failed
 """
 
 

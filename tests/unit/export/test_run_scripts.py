@@ -1,0 +1,58 @@
+"""The scripts that run a tool once a file: which files they name, and what they tell of a run that fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.unit.export.schedules import steady, table_of
+from tests.unit.export.test_ditg_model import SIZE, model_of
+
+import trafficgen
+from trafficgen.models import Law
+
+pytestmark = pytest.mark.skipif(shutil.which("sh") is None, reason="not installed: sh")
+
+GAP = Law(unit="s", family="expon", params={"loc": 0.0, "scale": 0.02}, observations=1)
+
+
+def _stub(folder: Path, name: str, *, status: int) -> dict[str, str]:
+    """Make a tool that notes its arguments, and return an environment in which it is found first."""
+    folder.mkdir(exist_ok=True)
+    tool = folder / name
+    tool.write_text(f'#!/bin/sh\necho "$@" >> "{folder}/calls"\nexit {status}\n')
+    tool.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_mgen_is_run_on_the_scripts_of_this_export_alone(tmp_path: Path) -> None:
+    out = tmp_path / "it's a folder"
+    two = table_of(np.arange(30_000) * 1000, np.full(30_000, 100))
+    trafficgen.export(two, to="mgen", directory=out, settings={"mode": "exact"})
+    trafficgen.export(steady(), to="mgen", directory=out)  # the scripts of the first stay: flow0-0.mgn, flow0-1.mgn
+    assert len(list(out.glob("flow*.mgn"))) == 3
+    subprocess.run(["sh", str(out / "run.sh")], env=_stub(tmp_path / "bin", "mgen", status=0), check=True, cwd="/")
+    calls = (tmp_path / "bin" / "calls").read_text().splitlines()
+    assert [call.partition(" input ")[2] for call in calls] == ["flow0.mgn txlog output flow0.log"]
+
+
+def test_a_run_of_mgen_that_fails_is_told_by_the_status(tmp_path: Path) -> None:
+    trafficgen.export(steady(), to="mgen", directory=tmp_path / "out")
+    environment = _stub(tmp_path / "bin", "mgen", status=3)
+    assert subprocess.run(["sh", str(tmp_path / "out" / "run.sh")], env=environment, check=False).returncode == 1
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (3, 1)])
+def test_itgsend_is_run_on_the_scripts_of_this_export_alone(tmp_path: Path, status: int, expected: int) -> None:
+    out = tmp_path / "it's a folder"
+    out.mkdir()
+    (out / "earlier.script").write_text("-a 127.0.0.1\n")
+    report = trafficgen.export(model_of(gap=GAP, size=SIZE), to="ditg", directory=out)
+    environment = _stub(tmp_path / "bin", "ITGSend", status=status)
+    assert subprocess.run(["sh", str(out / "run.sh")], env=environment, check=False).returncode == expected
+    called = {call.split()[0] for call in (tmp_path / "bin" / "calls").read_text().splitlines()}
+    assert called == {name for name in report.files if name.endswith(".script")}
