@@ -214,3 +214,19 @@ def test_years_of_silence_do_not_fill_the_memory(command: Command, write_table: 
     metrics = command("compare", name, name, "--json").json["metrics"]
     assert metrics["gap_s"]["ks"] == 0
     assert metrics["rate"]["0.1"]["ks"] is None
+
+
+def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_down(table_file: Path) -> None:
+    # Threads of libraries that outlive their owners while Python ends abort the process now and then.
+    program = (
+        "import atexit, sys; atexit.register(print, 'torn down'); from trafficgen.cli.app import main; "
+        "sys.argv = ['trafficgen', 'inspect', *sys.argv[1:]]; main()"
+    )
+    for arguments, code in (([str(table_file)], 0), (["nowhere.pcap"], 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], check=False, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == code
+        assert "torn down" not in done.stdout
+        assert ("1,000 packets" in done.stdout) == (code == 0)
+        assert done.stderr.count("\n") == (code != 0)

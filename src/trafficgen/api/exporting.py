@@ -79,7 +79,8 @@ def _model_writer(model: Model | str | Path, target: Target, settings: Settings)
     known = model if isinstance(model, Model) else load_model(model)
     if isinstance(known, PublishedModel):
         raise ExportError(
-            f"{known.name} answers its path, so it has no law to hand over; generate packets of it and export those"
+            f"{known.name} is a source of the catalogue, played by a state machine, and has no law to hand over;"
+            " generate packets of it and export those"
         )
     if target.write_model is None:
         able = ", ".join(name for name, other in TARGETS.items() if other.write_model)

@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -105,5 +106,16 @@ def _one_line(text: str) -> str:
 
 
 def main() -> None:
-    """Entry point of the command."""
-    sys.exit(run())
+    """Entry point of the command.
+
+    The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
+    Parquet now and then outlived their owners there, and aborted a command whose work was done.
+    """
+    try:
+        code = run()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # a reader that has gone has been met before
+            stream.flush()
+    os._exit(code)
