@@ -13,7 +13,7 @@ help:  ## list the commands
 $(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade 'pip>=25.1'  # the first that knows --group
-	$(PIP) install --constraint constraints.txt --group test --group lint --editable '.[plot]'
+	$(PIP) install --constraint constraints.txt --group test --group lint --group docs --editable .
 	touch $@
 
 demo: $(VENV)/installed  ## build, then inspect, fit, generate and compare a shipped capture

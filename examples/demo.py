@@ -9,7 +9,6 @@ import argparse
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,9 +53,6 @@ def run_demo(capture: str, results: Path) -> None:
             "--quiet",
             save_as=results / name,
         )
-    if find_spec("matplotlib") is None:
-        print("\nno picture: matplotlib is not installed")
-        return
     picture = str(results / "rates.png")
     step("a picture", sys.executable, "examples/rate_curves.py", capture, synthetic, "-o", picture)
 

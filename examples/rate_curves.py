@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 import trafficgen
 from trafficgen.flows import choose_session, rate_series
@@ -40,9 +42,6 @@ def session_rate(path: str, *, bin_s: float) -> tuple[FloatArray, FloatArray]:
 
 def draw(measured: str, synthetic: str, out: Path, *, bin_s: float) -> None:
     """Write the picture of two rate curves."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 (optional dependency)
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     figure = Figure(figsize=(8, 4), dpi=_PIXELS_PER_INCH, layout="constrained")
     axes: Any = figure.subplots(2, 1, sharex=True, sharey=True)
     rows = (("measured", measured, _MEASURED_COLOUR), ("synthetic", synthetic, _SYNTHETIC_COLOUR))
@@ -70,9 +69,6 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         draw(arguments.measured, arguments.synthetic, arguments.out, bin_s=arguments.bin_s)
-    except ModuleNotFoundError as error:
-        print(f"the picture needs {error.name}: pip install 'trafficgen-streaming[plot]'", file=sys.stderr)
-        return 2
     except trafficgen.TrafficgenError as error:
         print(error, file=sys.stderr)
         return 2
