@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.baselines import BASELINES, baseline_view
@@ -25,6 +25,23 @@ _FINE_TICK_NS = 1000
 
 
 @dataclass(frozen=True)
+class ComparedSides:
+    """The sessions that were compared, as they were measured: offload undone, on one clock.
+
+    Attributes:
+        reference_view: Session of the reference.
+        candidate_view: Session of the candidate.
+        reference: What was measured on it.
+        candidate: The same of the candidate.
+    """
+
+    reference_view: SessionView
+    candidate_view: SessionView
+    reference: Measurement
+    candidate: Measurement
+
+
+@dataclass(frozen=True)
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
@@ -37,6 +54,8 @@ class Comparison:
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
+        names: What reference and candidate are called, for people.
+        sides: What was measured on both sides, for drawings; None in a comparison that was made without.
     """
 
     metrics: Metrics
@@ -47,6 +66,8 @@ class Comparison:
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
+    names: tuple[str, str] = ("reference", "candidate")
+    sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
@@ -112,6 +133,7 @@ def compare_tables(
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
+        sides=ComparedSides(reference, candidate, measured, judged),
     )
 
 
