@@ -3,5 +3,27 @@
 from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import Comparison, compare_tables
 from trafficgen.validation.thresholds import ExceededLimit, exceeded_limits
+from trafficgen.validation.verdict import (
+    BASELINE_WORDS,
+    Grade,
+    GroupVerdict,
+    MetricVerdict,
+    Verdict,
+    losses,
+    verdict_of,
+)
 
-__all__ = ["BASELINES", "Comparison", "ExceededLimit", "compare_tables", "exceeded_limits"]
+__all__ = [
+    "BASELINES",
+    "BASELINE_WORDS",
+    "Comparison",
+    "ExceededLimit",
+    "Grade",
+    "GroupVerdict",
+    "MetricVerdict",
+    "Verdict",
+    "compare_tables",
+    "exceeded_limits",
+    "losses",
+    "verdict_of",
+]
