@@ -123,7 +123,7 @@ def compare_tables(
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
-    wins, ties = _verdicts(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    wins, ties = judge_baselines(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
@@ -153,7 +153,7 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
     return (replace(view, table=table) if cut else view), cut
 
 
-def _verdicts(
+def judge_baselines(
     candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""
