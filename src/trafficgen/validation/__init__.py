@@ -3,5 +3,6 @@
 from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import Comparison, compare_tables
 from trafficgen.validation.thresholds import ExceededLimit, exceeded_limits
+from trafficgen.validation.totals import Totals
 
-__all__ = ["BASELINES", "Comparison", "ExceededLimit", "compare_tables", "exceeded_limits"]
+__all__ = ["BASELINES", "Comparison", "ExceededLimit", "Totals", "compare_tables", "exceeded_limits"]

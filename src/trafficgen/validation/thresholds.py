@@ -35,7 +35,8 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Args:
         comparison: The comparison.
-        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name.
+        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name, or what stands
+            before its first point where that is enough, such as ``packets`` or ``smoothness``.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -43,15 +44,23 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
     exceeded = []
     flat = comparison.flat()
     for text in limits:
-        metric, limit = _parsed(text)
-        if metric not in flat:
-            raise SelectionError(what=f"metric {metric!r}", available=f"metrics are {', '.join(flat)}")
+        named, limit = _parsed(text)
+        metric = _flat_name(named, list(flat))
         value = flat[metric]
         if math.isnan(value):
             exceeded.append(ExceededLimit(metric, limit, None))
         elif value > limit:
             exceeded.append(ExceededLimit(metric, limit, value))
     return exceeded
+
+
+def _flat_name(named: str, metrics: list[str]) -> str:
+    if named in metrics:
+        return named
+    meant = [metric for metric in metrics if metric.partition(".")[0] == named]
+    if len(meant) != 1:
+        raise SelectionError(what=f"metric {named!r}", available=f"metrics are {', '.join(meant or metrics)}")
+    return meant[0]
 
 
 def _parsed(text: str) -> tuple[str, float]:

@@ -26,6 +26,9 @@ KEYS = {
     "variance_time": {"max_abs_log10_ratio"},
     "hurst": {"reference", "candidate"},
     "phases": {"buffering_end_s", "buffering_ratio"},
+    "packets": {"relative_difference"},
+    "bytes": {"relative_difference"},
+    "duration": {"relative_difference"},
 }
 
 
@@ -59,6 +62,32 @@ def test_a_table_ties_with_the_baselines_that_copy_a_marginal(itself: Comparison
     assert itself.wins["packet_bytes.ks"] == ["cbr"]
     assert itself.wins["gap_s.ks"] == ["cbr", "poisson"]
     assert itself.wins["burst_packets.ks"] == ["cbr", "poisson", "renewal"]
+
+
+def test_dropped_packets_show_in_the_totals_where_sizes_look_alike(view_of: ViewOf, bursty: SessionView) -> None:
+    kept = np.arange(bursty.media_time_ns.size) % 20 != 7
+    kept[[0, -1]] = True
+    thinned = view_of((bursty.media_time_ns[kept] / 1e9, bursty.media_ip_bytes[kept]))
+    comparison = compare_tables(bursty, thinned)
+    flat = comparison.flat()
+    assert flat["packet_bytes.ks"] < 0.01
+    assert flat["packets.relative_difference"] == pytest.approx(1 / 20, abs=1e-3)
+    assert flat["bytes.relative_difference"] == pytest.approx(1 / 20, abs=0.01)
+    assert flat["duration.relative_difference"] == 0.0
+    reference, candidate = comparison.totals
+    assert (reference.packets, candidate.packets) == (kept.size, kept.sum())
+    assert reference.payload_bytes == reference.ip_bytes - 28 * kept.size
+    totals = comparison.to_json()["totals"]
+    assert isinstance(totals, dict)
+    assert totals["ip_bytes"] == [bursty.media_ip_bytes.sum(), bursty.media_ip_bytes[kept].sum()]
+    assert totals["duration_s"] == [reference.duration_s, reference.duration_s]
+
+
+def test_baselines_take_their_totals_from_the_reference_so_nothing_is_won_there(itself: Comparison) -> None:
+    for name in ("packets", "bytes", "duration"):
+        metric = f"{name}.relative_difference"
+        assert itself.flat_baselines()["cbr"][metric] == pytest.approx(0.0, abs=1e-9)
+        assert not {metric} & {*itself.wins, *itself.ties, *itself.noise}
 
 
 def test_wins_and_ties_never_name_the_same_baseline(itself: Comparison) -> None:
@@ -125,6 +154,12 @@ def test_limits_that_are_exceeded_are_named(view_of: ViewOf, bursty: SessionView
     exceeded = exceeded_limits(comparison, ["packet_bytes.ks=0.1", "rate.1.ks=0.5", "burst_spacing_s.ks=1.0"])
     assert [limit.metric for limit in exceeded] == ["rate.1.ks"]
     assert str(exceeded[0]).startswith("rate.1.ks is 0.")
+
+
+def test_limit_may_name_a_metric_by_its_beginning_where_that_is_enough(itself: Comparison) -> None:
+    assert exceeded_limits(itself, ["packets=0", "bytes=0", "duration=0.05", "smoothness=0"]) == []
+    with pytest.raises(SelectionError, match=r"metrics are gap_s\.ks, gap_s\.wasserstein$"):
+        exceeded_limits(itself, ["gap_s=0.1"])
 
 
 def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
