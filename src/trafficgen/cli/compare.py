@@ -79,6 +79,10 @@ def _render(comparison: trafficgen.Comparison) -> None:
     print_table(header, rows, right=tuple(range(1, 2 + len(baselines))))
     print()
     _render_totals(comparison)
+    if comparison.absent:
+        print()
+    for name, why in comparison.absent.items():
+        print(f"no {name}: {why}")
 
 
 def _render_totals(comparison: trafficgen.Comparison) -> None:

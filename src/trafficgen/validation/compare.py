@@ -15,6 +15,7 @@ from trafficgen.validation.metrics import (
     flat_metrics,
     median_metrics,
     noise_levels,
+    too_few_bins,
 )
 from trafficgen.validation.totals import Totals, paired_totals, total_metrics, totals_of
 
@@ -38,6 +39,7 @@ class Comparison:
         wins: Flat name of a metric -> baselines that the candidate beats.
         ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
         noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
+        absent: Flat name of a metric or its beginning, such as ``rate.10`` -> why it cannot be computed.
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
@@ -49,6 +51,7 @@ class Comparison:
     wins: dict[str, list[str]]
     ties: dict[str, list[str]]
     noise: dict[str, float]
+    absent: dict[str, str]
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
@@ -70,6 +73,7 @@ class Comparison:
             "wins": self.wins,
             "ties": self.ties,
             "noise": self.noise,
+            "absent": self.absent,
             "burst_threshold_s": self.burst_threshold_s,
             "resegmented_packets": dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True)),
             "seed": self.seed,
@@ -120,6 +124,7 @@ def compare_tables(
         wins=wins,
         ties=ties,
         noise=noise,
+        absent=too_few_bins(measured, judged),
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,

@@ -18,15 +18,18 @@ class ExceededLimit:
         metric: Flat name, such as ``gap_s.ks``.
         limit: Largest value that was allowed.
         value: Value of the comparison; None where it could not be computed, which cannot pass a check.
+        reason: Why it could not be computed, where that is known.
     """
 
     metric: str
     limit: float
     value: float | None
+    reason: str | None = None
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.metric} could not be computed, so it cannot be shown to be at most {self.limit:g}"
+            why = f" ({self.reason})" if self.reason else ""
+            return f"{self.metric} could not be computed{why}, so it cannot be shown to be at most {self.limit:g}"
         return f"{self.metric} is {self.value:g}, above {self.limit:g}"
 
 
@@ -48,10 +51,14 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
         metric = _flat_name(named, list(flat))
         value = flat[metric]
         if math.isnan(value):
-            exceeded.append(ExceededLimit(metric, limit, None))
+            exceeded.append(ExceededLimit(metric, limit, None, _reason(comparison, metric)))
         elif value > limit:
             exceeded.append(ExceededLimit(metric, limit, value))
     return exceeded
+
+
+def _reason(comparison: Comparison, metric: str) -> str | None:
+    return next((why for name, why in comparison.absent.items() if f"{metric}.".startswith(f"{name}.")), None)
 
 
 def _flat_name(named: str, metrics: list[str]) -> str:

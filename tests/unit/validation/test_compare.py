@@ -141,6 +141,28 @@ def test_what_cannot_be_computed_is_null(view_of: ViewOf) -> None:
     assert "rate.10.ks" not in comparison.wins
 
 
+def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(view_of: ViewOf) -> None:
+    def session(length_s: float, phase_s: float) -> SessionView:
+        times = np.arange(phase_s, length_s, 0.05)
+        return view_of((times, np.where(np.arange(times.size) % 3, 300, 900)))
+
+    comparison = compare_tables(
+        session(12.0, 0.0), session(12.0, 0.01)
+    )  # 1 whole bin of 10 s each: no distance but 0 or 1
+    metrics = comparison.to_json()["metrics"]
+    assert isinstance(metrics, dict)
+    assert metrics["rate"]["10"] == {"ks": None, "wasserstein": None}
+    assert metrics["rate"]["1"]["ks"] is not None
+    reason = (
+        "1 whole bins of 10 s in the reference and 1 in the candidate are too few: chance alone could give any distance"
+    )
+    assert comparison.to_json()["absent"] == {"rate.10": reason}
+    assert "rate.10.ks" not in comparison.wins
+    (exceeded,) = exceeded_limits(comparison, ["rate.10.ks=0.1"])
+    assert str(exceeded) == f"rate.10.ks could not be computed ({reason}), so it cannot be shown to be at most 0.1"
+    assert compare_tables(session(41.0, 0.0), session(41.0, 0.01)).absent == {}  # 4 and 4: 1 would be beyond chance
+
+
 def test_seed_changes_baselines_only(bursty: SessionView) -> None:
     one, other = compare_tables(bursty, bursty, seed=1), compare_tables(bursty, bursty, seed=2)
     assert one.flat() == pytest.approx(other.flat(), nan_ok=True)
@@ -165,9 +187,7 @@ def test_limit_may_name_a_metric_by_its_beginning_where_that_is_enough(itself: C
 def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
     short = view_of((np.array([0.0, 0.1]), np.array([100, 100])))
     exceeded = exceeded_limits(compare_tables(short, short), ["rate.10.ks=1"])
-    assert [str(limit) for limit in exceeded] == [
-        "rate.10.ks could not be computed, so it cannot be shown to be at most 1"
-    ]
+    assert str(exceeded[0]).startswith("rate.10.ks could not be computed (0 whole bins of 10 s in the reference and 0 ")
 
 
 @pytest.mark.parametrize(
