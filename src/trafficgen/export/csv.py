@@ -13,8 +13,7 @@ from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
-
-_BATCH_ROWS = 1 << 18
+from trafficgen.tables.stream import PacketStream, stream_of
 
 
 def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") -> ProjectionReport:
@@ -28,17 +27,12 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
         ValueError: If ``view`` is unknown.
     """
     path = Path(path)
-    flows_path = path.with_suffix(".flows.csv")
     table = seen_by(table, view)
-    origin_ns = pa.array([table.origin_ns] * table.flows.num_rows, type=pa.int64())
-    with whole_files([path, flows_path]) as [packets_part, flows_part]:
-        _write_packets(table, packets_part)
-        with flows_part.open("wb") as stream:
-            csv.write_csv(table.flows.append_column("origin_ns", origin_ns), stream)
+    write_csv_stream(stream_of(table), path)
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(
         target="csv",
-        files=(path.name, flows_path.name),
+        files=(path.name, _flows_path(path).name),
         packets=len(table),
         packets_changed=0,
         bytes_before=size_bytes,
@@ -47,12 +41,34 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
     )
 
 
-def _write_packets(table: PacketTable, path: Path) -> None:
-    names = [n for n in PACKET_SCHEMA.names if not PACKET_SCHEMA.field(n).nullable or table.known(n).any()]
+def write_csv_stream(stream: PacketStream, path: Path) -> int:
+    """Write packets as they come; the files are those of :func:`write_csv`. Return the number of packets.
+
+    Raises:
+        OutputFileError: If a file cannot be written.
+    """
+    flows = stream.head.flows
+    origin_ns = pa.array([stream.head.origin_ns] * flows.num_rows, type=pa.int64())
+    with whole_files([path, _flows_path(path)]) as [packets_part, flows_part]:
+        packets = _write_packets(stream, packets_part)
+        with flows_part.open("wb") as file:
+            csv.write_csv(flows.append_column("origin_ns", origin_ns), file)
+    return packets
+
+
+def _flows_path(path: Path) -> Path:
+    return path.with_suffix(".flows.csv")
+
+
+def _write_packets(stream: PacketStream, path: Path) -> int:
+    names = [n for n in PACKET_SCHEMA.names if not PACKET_SCHEMA.field(n).nullable or n in stream.columns]
     schema = pa.schema([_text_field(PACKET_SCHEMA.field(name)) for name in names])
-    with path.open("wb") as stream, csv.CSVWriter(stream, schema) as writer:
-        for start in range(0, len(table), _BATCH_ROWS):
-            writer.write_table(table.packets.select(names).slice(start, _BATCH_ROWS).cast(schema))
+    packets = 0
+    with path.open("wb") as file, csv.CSVWriter(file, schema) as writer:
+        for piece in stream.in_pieces():
+            writer.write_table(pa.table([piece.column(name) for name in names], names=names).cast(schema))
+            packets += len(piece)
+    return packets
 
 
 def _text_field(field: pa.Field) -> pa.Field:

@@ -13,8 +13,7 @@ from trafficgen.export.base import ProjectionReport
 from trafficgen.output_files import whole_files
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
-
-_ROWS_IN_GROUP = 1 << 18
+from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
 
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
@@ -27,14 +26,7 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
         OutputFileError: If the file cannot be written.
     """
     path = Path(path)
-    metadata = {METADATA_KEY: json.dumps(table_metadata(table)).encode()}
-    with (
-        whole_files([path]) as [part],
-        part.open("wb") as stream,
-        pq.ParquetWriter(stream, PACKET_SCHEMA.with_metadata(metadata), compression="zstd") as writer,
-    ):
-        for start in range(0, len(table), _ROWS_IN_GROUP):
-            writer.write_table(_all_columns(table, start), row_group_size=_ROWS_IN_GROUP)
+    write_parquet_stream(stream_of(table), path)
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(
         target="parquet",
@@ -46,6 +38,27 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     )
 
 
-def _all_columns(table: PacketTable, start: int) -> pa.Table:
-    batch = PacketTable(packets=table.packets.slice(start, _ROWS_IN_GROUP))
-    return pa.table([batch.column(name) for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)
+def write_parquet_stream(stream: PacketStream, path: Path) -> int:
+    """Write packets as they come; the file is that of :func:`write_parquet`. Return their number.
+
+    Raises:
+        OutputFileError: If the file cannot be written.
+    """
+    metadata = {
+        METADATA_KEY: json.dumps(table_metadata(stream.head, arrivals_known="arrival_ns" in stream.columns)).encode()
+    }
+    schema = PACKET_SCHEMA.with_metadata(metadata)
+    packets = 0
+    with (
+        whole_files([path]) as [part],
+        part.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
+        for piece in stream.in_pieces():
+            writer.write_table(_all_columns(piece), row_group_size=PIECE_ROWS)
+            packets += len(piece)
+    return packets
+
+
+def _all_columns(piece: PacketTable) -> pa.Table:
+    return pa.table([piece.column(name) for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)

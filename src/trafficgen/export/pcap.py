@@ -20,6 +20,7 @@ from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 from trafficgen.units import BITS_PER_BYTE, BoolArray
 
 #: What tcpdump and wireshark take as "the whole frame".
@@ -29,7 +30,6 @@ DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
 _UDP = 17
 _NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
-_BATCH_ROWS = 1 << 18
 _PLAIN_COLUMNS = ("time_ns", "flow", "to_client", "ip_bytes", "payload_bytes")
 _NULLABLE_COLUMNS = (
     "rtp_ssrc",
@@ -133,19 +133,14 @@ def _write_capture(
     if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
         raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
     table = seen_by(table, view)
-    with whole_files([path]) as [part]:
-        writer = CaptureWriter(
-            part,
-            _flow_rows(table.flows),
-            container=container or target,
-            origin_ns=table.origin_ns,
-            snaplen_bytes=snaplen_bytes,
-            raise_small=raise_small,
-            macs=macs,
-        )
-        for batch in table.packets.to_batches(max_chunksize=_BATCH_ROWS):
-            _write_batch(writer, batch)
-        written = writer.finish()
+    written = write_capture_stream(
+        stream_of(table),
+        path,
+        container=container or target,
+        macs=macs,
+        snaplen_bytes=snaplen_bytes,
+        raise_small=raise_small,
+    )
     return ProjectionReport(
         target=target,
         files=(path.name,),
@@ -155,6 +150,48 @@ def _write_capture(
         bytes_after=written["ip_bytes"],
         cannot_express=tuple(_cannot_express(table, written, snaplen_bytes)),
     )
+
+
+def write_capture_stream(
+    stream: PacketStream,
+    path: Path,
+    *,
+    container: str,
+    macs: tuple[bytes, bytes] | None = None,
+    snaplen_bytes: int = WHOLE_FRAME_BYTES,
+    raise_small: bool = False,
+) -> dict[str, int]:
+    """Write packets as they come; the file is that of :func:`write_pcap` or :func:`write_pcapng`.
+
+    Args:
+        stream: The packets.
+        path: File to write; it appears whole or not at all.
+        container: ``pcap``, ``pcap_us`` (times in microseconds) or ``pcapng``.
+        macs: Addresses of the network cards of server and client, 6 bytes each; None for made ones.
+        snaplen_bytes: Bytes kept of a frame.
+        raise_small: Make packets that are too small for their headers just large enough instead of failing.
+
+    Returns:
+        Counts: ``packets``, ``ip_bytes``, ``packets_raised``, ``packets_left_out``, ``windows_cut``.
+
+    Raises:
+        ExportError: If a packet cannot be such a frame; the message names its row.
+        OutputFileError: If the file cannot be written.
+    """
+    with whole_files([path]) as [part]:
+        writer = CaptureWriter(
+            part,
+            _flow_rows(stream.head.flows),
+            container=container,
+            origin_ns=stream.head.origin_ns,
+            snaplen_bytes=snaplen_bytes,
+            raise_small=raise_small,
+            macs=macs,
+        )
+        for piece in stream.pieces:
+            for batch in piece.to_batches(max_chunksize=PIECE_ROWS):
+                _write_batch(writer, batch)
+        return writer.finish()
 
 
 def _flow_rows(flows: pa.Table) -> list[tuple[int | None, str, int, str, int, int, int]]:

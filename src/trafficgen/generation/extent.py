@@ -6,7 +6,7 @@ import os
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.generation.timeline import Timeline
+from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Timeline
 from trafficgen.models import LONGEST_S
 from trafficgen.processes import LARGEST_IP_BYTES
 
@@ -16,28 +16,37 @@ _BYTES_PER_FLOW = 4000
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
 
 
-def check_extent(timeline: Timeline, *, sessions: int) -> None:
-    """Refuse a run that cannot be.
+def check_extent(timeline: Timeline) -> None:
+    """Refuse a session that cannot be.
 
     Args:
-        timeline: Times and laws of one session.
-        sessions: Number of sessions.
+        timeline: Its times and laws.
 
     Raises:
-        GenerationError: If a session is longer than times can hold, packets are larger than IP has them, or all packets
-            together do not fit in this machine's memory.
+        GenerationError: If it is longer than times can hold, packets are larger than IP has them, or its packets alone
+            do not fit in this machine's memory.
     """
     end_s = timeline.first_media_s + max(played.phases[-1].end_s for played in timeline.streams)
     if not end_s <= LONGEST_S:
         raise GenerationError(f"a session of {end_s:g} s is longer than {LONGEST_S:g} s; ask for a shorter duration")
-    packets = 0.0
     for played in timeline.streams:
         for phase in played.phases:
-            place = f"phase {phase.name!r} of stream {played.stream.name!r}"
             for name, law in phase.process.size_laws().items():
-                _check_sizes(law, place=f"{name} in {place}")
-            packets += phase.process.expected_packets(phase.end_s - phase.start_s, place=place)
-    check_memory(sessions * packets, flows=sessions * len(timeline.streams), sessions=sessions)
+                _check_sizes(law, place=f"{name} in {_place(phase, played)}")
+    check_memory(expected_packets(timeline), flows=len(timeline.streams), sessions=1)
+
+
+def expected_packets(timeline: Timeline) -> float:
+    """Return about how many media packets a session has."""
+    return sum(
+        phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
+        for played in timeline.streams
+        for phase in played.phases
+    )
+
+
+def _place(phase: PlayedPhase, played: PlayedStream) -> str:
+    return f"phase {phase.name!r} of stream {played.stream.name!r}"
 
 
 def check_memory(packets: float, *, flows: int, sessions: int) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.extent import check_extent, check_memory
+from trafficgen.generation.extent import check_extent, check_memory, expected_packets
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
@@ -57,17 +59,15 @@ def generate_sessions(
             or the packets do not fit in this machine's memory.
         ValueError: If the seed is negative, or a rate or a number of workers is not positive.
     """
-    if sessions < 1:
-        raise GenerationError(f"{sessions} sessions cannot be generated; ask for at least 1")
-    if seed < 0 or workers < 1:
-        raise ValueError(f"the seed must not be negative and workers must be at least 1; got {seed} and {workers}")
-    if arrival_rate_per_s is not None and not (arrival_rate_per_s > 0 and math.isfinite(arrival_rate_per_s)):
-        raise ValueError(f"arrival_rate_per_s must be positive and finite, got {arrival_rate_per_s}")
-    timelines = session_timelines(model, sessions=sessions, duration_s=duration_s, seed=seed)
-    starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    played = OpenLoopSessions(
+        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
+    )
+    played.check_memory()
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
-    for block_packets, block_flows in _blocks(timelines, starts_ns, seed=seed, workers=workers):
+    for block_packets, block_flows in _blocks(played, workers=workers):
         # Sessions of a population differ in their number of flows: blocks count their own.
         packets += [_renumbered(table, len(flows)) for table in block_packets]
         flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
@@ -75,11 +75,98 @@ def generate_sessions(
         packets=superposed(packets),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
         origin_ns=origin_ns,
-        notes={"model": model.name, "seed": seed, "sessions": sessions},
+        notes=played.notes,
     )
 
 
-def session_timelines(model: Model, *, sessions: int, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
+@dataclass(frozen=True, kw_only=True)
+class OpenLoopSessions:
+    """Sessions of a model that play open loop, made in any order, here or in another process.
+
+    Attributes:
+        model: The model.
+        count: Number of sessions.
+        duration_s: Length of each from its first packet, s; None for that of the model.
+        seed: Seed, >= 0.
+        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
+
+    Raises:
+        GenerationError: If there is no session.
+        ValueError: If the seed is negative or the rate not positive.
+    """
+
+    model: Model
+    count: int
+    duration_s: float | None
+    seed: int
+    arrival_rate_per_s: float | None
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise GenerationError(f"{self.count} sessions cannot be generated; ask for at least 1")
+        if self.seed < 0:
+            raise ValueError(f"the seed must not be negative, got {self.seed}")
+        rate = self.arrival_rate_per_s
+        if rate is not None and not (rate > 0 and math.isfinite(rate)):
+            raise ValueError(f"arrival_rate_per_s must be positive and finite, got {rate}")
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs: what follows from it is made there again."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @property
+    def notes(self) -> dict[str, object]:
+        """How they are made, for the notes of their table."""
+        return {"model": self.model.name, "seed": self.seed, "sessions": self.count}
+
+    @cached_property
+    def starts_ns(self) -> IntArray:
+        """When each session starts, ns from the origin, shape (count,)."""
+        return session_starts(self.count, arrival_rate_per_s=self.arrival_rate_per_s, seed=self.seed)
+
+    @cached_property
+    def timelines(self) -> Callable[[int], Timeline]:
+        """What gives the times and laws of each session: drawn for each where the model has a population."""
+        return session_timelines(self.model, duration_s=self.duration_s, seed=self.seed)
+
+    def check_memory(self) -> None:
+        """Refuse sessions whose packets would not fit in this machine's memory all at once.
+
+        Raises:
+            GenerationError: If they do not.
+        """
+        flows = self.count * len(self.model.streams)
+        check_memory(self.expected_packets(range(self.count)), flows=flows, sessions=self.count)
+
+    def expected_packets(self, sessions: range) -> float:
+        """Return about how many packets some of the sessions have."""
+        if self.model.population is None:
+            return len(sessions) * expected_packets(self.timelines(0))
+        return self._sampler.expected_packets(sessions)
+
+    @cached_property
+    def _sampler(self) -> SessionSampler:
+        assert self.model.population is not None
+        return SessionSampler(self.model, self.model.population, seed=self.seed, duration_s=self.duration_s)
+
+    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        packets: list[PlacedColumns] = []
+        flows: list[FlowRow] = []
+        for session in range(first, first + count):
+            made = session_packets(
+                self.timelines(session),
+                session=session,
+                seed=self.seed,
+                start_ns=int(self.starts_ns[session]),
+                first_flow=len(flows),
+            )
+            packets += made.packets
+            flows += made.flows
+        return tables_of(packets), flows
+
+
+def session_timelines(model: Model, *, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
     """Return what gives the times and laws of each session: drawn for each where the model has a population.
 
     Raises:
@@ -87,14 +174,13 @@ def session_timelines(model: Model, *, sessions: int, duration_s: float | None, 
     """
     if model.population is None:
         timeline = session_timeline(model, duration_s=duration_s)
-        check_extent(timeline, sessions=sessions)
+        check_extent(timeline)
         return lambda _: timeline
     sampler = SessionSampler(model, model.population, seed=seed, duration_s=duration_s)
-    check_memory(sampler.expected_packets(range(sessions)), flows=sessions, sessions=sessions)
 
     def checked(session: int) -> Timeline:
         timeline = sampler.timeline(session)
-        check_extent(timeline, sessions=1)
+        check_extent(timeline)
         return timeline
 
     return checked
@@ -109,32 +195,17 @@ def _renumbered(table: pa.Table, shift: int) -> pa.Table:
     return table.set_column(place, table.schema.field(place), flow)
 
 
-def _blocks(
-    timelines: Callable[[int], Timeline], starts_ns: IntArray, *, seed: int, workers: int
-) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
+def _blocks(played: OpenLoopSessions, *, workers: int) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
     """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
-    count = len(starts_ns)
-    size = min(_LARGEST_BLOCK, math.ceil(count / _FEWEST_BLOCKS))
-    firsts = range(0, count, size)
+    size = min(_LARGEST_BLOCK, math.ceil(played.count / _FEWEST_BLOCKS))
 
     def made(first: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        return _block(timelines, starts_ns[first : first + size], first, seed)
+        return played.block(first, min(size, played.count - first))
 
-    if workers == 1 or count == 1:
+    firsts = range(0, played.count, size)
+    if workers == 1 or played.count == 1:
         yield from map(made, firsts)
         return
     # Threads, not processes: the drawing runs outside the interpreter's lock, and no packet has to be copied across.
     with ThreadPoolExecutor(workers) as pool:
         yield from pool.map(made, firsts)
-
-
-def _block(
-    timelines: Callable[[int], Timeline], starts_ns: IntArray, first_session: int, seed: int
-) -> tuple[list[pa.Table], list[FlowRow]]:
-    packets: list[PlacedColumns] = []
-    flows: list[FlowRow] = []
-    for session, start_ns in enumerate(starts_ns.tolist(), start=first_session):
-        made = session_packets(timelines(session), session=session, seed=seed, start_ns=start_ns, first_flow=len(flows))
-        packets += made.packets
-        flows += made.flows
-    return tables_of(packets), flows

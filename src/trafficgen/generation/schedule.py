@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.generation.media import media_packets
-from trafficgen.generation.open_loop import session_timelines
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.rtp import rtp_headers
 from trafficgen.generation.timeline import Timeline
 from trafficgen.models import Model, Stream
@@ -58,8 +58,9 @@ def session_schedules(
     Raises:
         GenerationError: If the sessions cannot be played, or their packets do not fit in this machine's memory.
     """
-    timelines = session_timelines(model, sessions=sessions, duration_s=duration_s, seed=seed)
-    return lambda session: _schedules(timelines(session), session=session, seed=seed)
+    played = OpenLoopSessions(model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None)
+    played.check_memory()
+    return lambda session: _schedules(played.timelines(session), session=session, seed=seed)
 
 
 def _schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[StreamSchedule, ...]:

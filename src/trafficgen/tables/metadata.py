@@ -14,16 +14,22 @@ METADATA_KEY = b"trafficgen"
 TABLE_SCHEMA_VERSION = "1.0"
 
 
-def table_metadata(table: PacketTable) -> dict[str, object]:
+def table_metadata(table: PacketTable, *, arrivals_known: bool | None = None) -> dict[str, object]:
     """Return everything but the packets, JSON-compatible.
+
+    Args:
+        table: The table.
+        arrivals_known: Whether any packet has an arrival; None looks into the table.
 
     ``arrival_null_means`` says what a packet without ``arrival_ns`` is: ``"lost"``, or ``"unknown"`` where no arrival
     is known at all. Tables stand column by column.
     """
+    if arrivals_known is None:
+        arrivals_known = bool(table.known("arrival_ns").any())
     return {
         "schema_version": TABLE_SCHEMA_VERSION,
         "origin_ns": table.origin_ns,
-        "arrival_null_means": "lost" if bool(table.known("arrival_ns").any()) else "unknown",
+        "arrival_null_means": "lost" if arrivals_known else "unknown",
         "flows": table.flows.to_pydict(),
         "signalling": table.signalling.to_pydict(),
         **({"rtcp": table.rtcp.to_pydict()} if table.rtcp.num_rows else {}),

@@ -1,0 +1,1 @@
+"""Workloads: more sessions and packets than fit in memory, made in blocks and merged in order of time."""

@@ -1,0 +1,159 @@
+"""Many parts as one stream in order of time, in bounded memory: a k-way merge by windows of time.
+
+Each open part holds a few rows in memory. All rows before the earliest of the times up to which every open part is
+known can go out; they are sorted together, which for runs that are sorted already costs little more than a merge, and
+all of it happens in vectorised code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.generation.superposition import time_order
+from trafficgen.workloads.parts import BATCH_ROWS, Part, read_part
+
+#: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the disk.
+_FEWEST_OPEN = 8
+#: Files that a process may have open by default are 1024 on most systems.
+_MOST_OPEN = 500
+#: An open part holds two batches at most; the window that is sorted takes them over twice, before and after.
+_COPIES = 6
+
+
+def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> Iterator[pa.Table]:
+    """Yield the packets of all parts in order of time, then of flow, in tables of any size.
+
+    Args:
+        parts: Parts, each in that order; a flow's packets are in one of them.
+        memory_bytes: Memory that the merge may take. Where it is too little for all parts at once, groups of them are
+            merged into larger parts first.
+        folder: Where such parts are written; they are removed when they have been read.
+    """
+    parts = [part for part in parts if part.rows]
+    most_open = _most_open(parts, memory_bytes)
+    passes = 0
+    while len(parts) > most_open:
+        parts = [
+            group[0] if len(group) == 1 else _merged_part(group, folder / f"merged-{passes}-{place}.arrow")
+            for place, group in enumerate(_groups(parts, most_open))
+        ]
+        passes += 1
+    yield from _windows(parts)
+
+
+def _most_open(parts: Sequence[Part], memory_bytes: int) -> int:
+    batch_bytes = max((part.batch_bytes for part in parts), default=1.0)
+    return max(_FEWEST_OPEN, min(_MOST_OPEN, math.floor(memory_bytes / (_COPIES * batch_bytes))))
+
+
+def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
+    """Yield groups of parts that lie together in time."""
+    ordered = sorted(parts, key=lambda part: part.first_ns)
+    count = math.ceil(len(ordered) / most_open)
+    size = math.ceil(len(ordered) / count)
+    for first in range(0, len(ordered), size):
+        yield ordered[first : first + size]
+
+
+def _merged_part(parts: Sequence[Part], path: Path) -> Part:
+    """Return one part with the packets of several; numbers of flows in it are those of the workload."""
+    rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
+    writer: pa.ipc.RecordBatchFileWriter | None = None
+    with pa.OSFile(str(path), "wb") as file:
+        for table in _windows(parts):
+            if writer is None:
+                writer = pa.ipc.new_file(file, table.schema)
+            writer.write_table(table)
+            rows, size_bytes = rows + table.num_rows, size_bytes + table.nbytes
+        if writer is not None:
+            writer.close()
+    return Part(path=path, rows=rows, size_bytes=size_bytes, first_ns=first_ns)
+
+
+@dataclass
+class _Cursor:
+    """An open part: the rows of it that are in memory."""
+
+    part: Part
+    batches: Iterator[pa.RecordBatch] = field(init=False)
+    held: deque[pa.RecordBatch] = field(init=False, default_factory=deque)
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        self.batches = read_part(self.part)
+        self.load()
+
+    def refill(self) -> None:
+        """Have a batch of rows in memory at least, as long as there are any.
+
+        Were only the part refilled that holds the window up, the next window would be a few rows wide.
+        """
+        while not self.whole and sum(batch.num_rows for batch in self.held) < BATCH_ROWS:
+            self.load()
+
+    def load(self) -> None:
+        """Take one more batch into memory, if there is one."""
+        batch = next(self.batches, None)
+        if batch is None:
+            self.whole = True
+        else:
+            self.held.append(_renumbered(batch, self.part.first_flow))
+
+    @property
+    def known_until_ns(self) -> float:
+        """Time up to which all its packets are in memory, those at that very time left out; infinite at its end."""
+        if self.whole:
+            return math.inf
+        return float(self.held[-1].column("time_ns")[-1].as_py()) if self.held else -math.inf
+
+    def take_before(self, time_ns: float) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in memory before a time, and let them go."""
+        while self.held:
+            batch = self.held.popleft()
+            count = int(np.searchsorted(batch.column("time_ns").to_numpy(), time_ns, side="left"))
+            if count:
+                yield batch.slice(0, count)
+            if count < batch.num_rows:
+                self.held.appendleft(batch.slice(count))
+                return
+
+
+def _windows(parts: Sequence[Part]) -> Iterator[pa.Table]:
+    """Yield the packets of parts in order, opening each part when its time has come."""
+    waiting = deque(sorted(parts, key=lambda part: part.first_ns))
+    cursors: list[_Cursor] = []
+    while waiting or cursors:
+        until_ns = min((cursor.known_until_ns for cursor in cursors), default=math.inf)
+        if waiting and waiting[0].first_ns <= until_ns:
+            cursors.append(_Cursor(waiting.popleft()))
+            continue
+        batches = [batch for cursor in cursors for batch in cursor.take_before(until_ns)]
+        for cursor in cursors:
+            if not batches and cursor.known_until_ns <= until_ns:
+                cursor.load()  # all that it has in memory is at one time, and more of that may follow
+            cursor.refill()
+        cursors = [cursor for cursor in cursors if cursor.held or not cursor.whole]
+        if batches:
+            yield _sorted(batches)
+
+
+def _sorted(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
+    order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
+    return table if order is None else table.combine_chunks().take(pa.array(order))
+
+
+def _renumbered(batch: pa.RecordBatch, shift: int) -> pa.RecordBatch:
+    if shift == 0:
+        return batch
+    place = batch.schema.get_field_index("flow")
+    flow = pc.add(batch.column(place), pa.scalar(shift, type=pa.uint32()))
+    return batch.set_column(place, batch.schema.field(place), flow)
