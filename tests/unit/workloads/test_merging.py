@@ -1,0 +1,99 @@
+"""Parts merged in order of time: what a sort of everything at once would give, in bounded memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trafficgen.generation.superposition import superposed
+from trafficgen.workloads import parts
+from trafficgen.workloads.merging import merge_parts
+from trafficgen.workloads.parts import Part, write_batches
+
+FLOWS_EACH = 3
+
+
+def sessions_of(
+    generator: np.random.Generator, *, count: int, rows: int, span_ns: int, spread_ns: int
+) -> list[pa.Table]:
+    """Return packets of several sessions, each in order, with numbers of flows that begin at 0."""
+    tables = []
+    for session in range(count):
+        time_ns = generator.integers(0, span_ns + 1, rows) + session * spread_ns
+        flow = generator.integers(0, FLOWS_EACH, rows).astype(np.uint32)
+        order = np.lexsort((flow, time_ns))
+        place = np.arange(rows) + session * rows
+        tables.append(pa.table({"time_ns": time_ns[order], "flow": flow[order], "place": place}))
+    return tables
+
+
+def merged(tables: list[pa.Table], folder: Path, *, memory_bytes: int = 1 << 30) -> pa.Table:
+    written = []
+    for place, table in enumerate(tables):
+        path = folder / f"{place}.arrow"
+        write_batches(table, path)
+        first_ns = table.column("time_ns")[0].as_py() if table.num_rows else 0
+        written.append(Part(path, table.num_rows, table.nbytes, first_ns, first_flow=FLOWS_EACH * place))
+    pieces = list(merge_parts(written, memory_bytes=memory_bytes, folder=folder))
+    return pa.concat_tables(pieces) if pieces else tables[0].slice(0, 0)
+
+
+def at_once(tables: list[pa.Table]) -> pa.Table:
+    shifted = [
+        table.set_column(1, "flow", pa.array(table.column("flow").to_numpy() + np.uint32(FLOWS_EACH * place)))
+        for place, table in enumerate(tables)
+    ]
+    return superposed(shifted)
+
+
+@settings(deadline=None)  # files are written
+@given(
+    st.integers(1, 12),
+    st.integers(0, 60),
+    st.integers(0, 40),
+    st.integers(0, 30),
+    st.integers(1, 9),
+    st.integers(0, 2**32),
+)
+def test_a_merge_is_the_sort_of_everything_at_once(
+    count: int, rows: int, span_ns: int, spread_ns: int, batch_rows: int, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    tables = sessions_of(generator, count=count, rows=rows, span_ns=span_ns, spread_ns=spread_ns)
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "BATCH_ROWS", batch_rows)
+        patch.setattr("trafficgen.workloads.merging.BATCH_ROWS", batch_rows)
+        assert merged(tables, Path(folder)).equals(at_once(tables).combine_chunks())
+
+
+def test_many_packets_at_one_time_are_merged_and_not_waited_for(tmp_path: Path) -> None:
+    rows = 3 * parts.BATCH_ROWS
+    tables = sessions_of(np.random.default_rng(0), count=3, rows=rows, span_ns=0, spread_ns=0)
+    assert merged(tables, tmp_path).equals(at_once(tables).combine_chunks())
+
+
+def test_little_memory_merges_in_several_passes_and_leaves_the_same(tmp_path: Path) -> None:
+    tables = sessions_of(np.random.default_rng(1), count=40, rows=2000, span_ns=10_000, spread_ns=10)
+    assert merged(tables, tmp_path, memory_bytes=1).equals(at_once(tables).combine_chunks())
+    assert list(tmp_path.glob("merged-*"))
+
+
+def test_parts_of_a_later_time_are_not_opened_before_it_has_come(tmp_path: Path) -> None:
+    tables = sessions_of(np.random.default_rng(2), count=20, rows=100, span_ns=10, spread_ns=1000)
+    first, *_ = merge_parts(
+        [
+            Part(tmp_path / f"{place}.arrow", table.num_rows, table.nbytes, table.column("time_ns")[0].as_py())
+            for place, table in enumerate(tables)
+            if write_batches(table, tmp_path / f"{place}.arrow") is None
+        ],
+        memory_bytes=1 << 30,
+        folder=tmp_path,
+    )
+    assert 0 < first.num_rows <= 100
+    assert max(first.column("place").to_pylist()) < 100
