@@ -16,6 +16,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -89,6 +90,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    clear_line()
     print(f"warning: {_one_line(str(message))}", file=sys.stderr)
 
 

@@ -8,8 +8,9 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Upload, Verbose, messages_of
-from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._tables import print_table
 
 
 def compare(
@@ -42,19 +43,18 @@ def compare(
     if sum((flow is not None, session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
-    comparison = trafficgen.compare(
-        reference,
-        candidate,
-        flow=flow,
-        session=session,
-        upload=upload,
-        every=every,
-        seed=seed,
-        undo_offload=undo_offload,
-        progress=progress,
-    )
-    progress.close()
+    compare_both = trafficgen.compare  # loaded before the clock of the progress runs
+    with messages.progress("reading"):
+        comparison = compare_both(
+            reference,
+            candidate,
+            flow=flow,
+            session=session,
+            upload=upload,
+            every=every,
+            seed=seed,
+            undo_offload=undo_offload,
+        )
     write_reports(comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:

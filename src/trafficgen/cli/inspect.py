@@ -9,7 +9,9 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson, Captures, Decapsulate, IdleTimeout, Quiet, Verbose, messages_of, positive
-from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json, print_table
+from trafficgen.cli._output import endpoint, number, print_json
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
 from trafficgen.units import NS_PER_S
 
 _SHOWN_FLOWS = 20
@@ -29,10 +31,10 @@ def inspect(
     Example: trafficgen inspect capture.pcapng.gz --json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
     timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)
-    found = trafficgen.inspect(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s, progress=progress)
-    progress.close()
+    look = trafficgen.inspect  # loaded before the clock of the progress runs
+    with messages.progress("reading"):
+        found = look(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s)
     messages.warn(found.warnings)
     if as_json:
         print_json(found.to_json())
@@ -42,7 +44,7 @@ def inspect(
 
 def _render(found: trafficgen.Inspection, *, shown: int) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
-    print(
+    say_line(
         f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP), {found.frame_bytes:,} bytes, "
         f"{found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
@@ -65,9 +67,9 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
     print_table(header, rows, right=(0, 6, 7, 8, 9))
     for session in found.sessions if found.signalling.num_rows else ():
         if (play_s := found.play_s(session)) is not None:
-            print(f"session {session.session}: PLAY at {play_s:.3f} s")
+            say_line(f"session {session.session}: PLAY at {play_s:.3f} s")
     if len(rows) < found.flows.num_rows:
-        print(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+        say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
 
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:

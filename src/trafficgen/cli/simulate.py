@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import PATH_HELP, Compete, Settings, settings_of, watched
+from trafficgen.cli._closed_loop import PATH_HELP, Compete, Settings, settings_of
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of, positive
-from trafficgen.cli._output import number, print_json, print_table
+from trafficgen.cli._output import number, print_json
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
 
 
 def simulate(
@@ -36,8 +38,8 @@ def simulate(
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
-    result = watched(
-        lambda: play(
+    with messages.progress("simulating"):
+        result = play(
             model,
             path=path,
             settings=dict(settings_of(settings)),
@@ -45,10 +47,7 @@ def simulate(
             seed=seed,
             duration_s=positive(duration, option="--duration"),
             out=out,
-        ),
-        messages=messages,
-        what="simulating",
-    )
+        )
     if as_json:
         print_json(result.to_dict())
         return
@@ -60,21 +59,23 @@ def simulate(
 
 
 def _print_session(result: trafficgen.SimulationResult) -> None:
-    print(f"silence    {number(result.silence_s)} s")
+    say_line(f"silence    {number(result.silence_s)} s")
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
-            print(
+            say_line(
                 f"{name:10} {number(phase.duration_s)} s at {number(phase.rate_kbps)} kbps"
                 f" ({number(phase.offered_kbps)} kbps offered, {number(100 * phase.loss, digits=3)}% lost)"
             )
     for change in result.events.level_changes():
-        print(f"level      {number(change.from_kbps)} to {number(change.to_kbps)} kbps at {number(change.time_s)} s")
+        say_line(f"level      {number(change.from_kbps)} to {number(change.to_kbps)} kbps at {number(change.time_s)} s")
     for stall in result.events.stalls:
-        print(f"stall      {number(stall.duration_s)} s at {number(stall.start_s)} s")
+        say_line(f"stall      {number(stall.duration_s)} s at {number(stall.start_s)} s")
     if result.events.thinned_s is not None:
-        print(f"thinned    from {number(result.events.thinned_s)} s on")
+        say_line(f"thinned    from {number(result.events.thinned_s)} s on")
     times = {name.removesuffix("_s"): time_s for name, time_s in result.events.times_s.items() if time_s is not None}
-    print("times      " + ", ".join(f"{name.replace('_', ' ')} {number(time_s)} s" for name, time_s in times.items()))
+    say_line(
+        "times      " + ", ".join(f"{name.replace('_', ' ')} {number(time_s)} s" for name, time_s in times.items())
+    )
 
 
 def _print_flows(result: trafficgen.SimulationResult) -> None:
@@ -89,5 +90,5 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
         ]
         for flow in result.flows
     ]
-    print()
+    say_line()
     print_table(["flow", "kbps", "lost", "mean delay s", "p95 delay s", "sent again"], rows, right=(1, 2, 3, 4, 5))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
+from trafficgen.progress import tell
 from trafficgen.validation.baselines import BASELINES, baseline_view
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
@@ -20,6 +22,8 @@ from trafficgen.validation.metrics import (
 #: Baselines that draw anything are the median of this many runs.
 _RUNS = 5
 _WITHOUT_DRAWS = ("cbr",)
+_RUNS_OF = {name: 1 if name in _WITHOUT_DRAWS else _RUNS for name in BASELINES}
+_MEASURED = "sides and baselines"
 #: Clocks up to this granularity, that of most captures, are taken as they are.
 _FINE_TICK_NS = 1000
 
@@ -109,16 +113,20 @@ def compare_tables(
     tick_ns = clock_tick_ns(reference.media_time_ns)
     candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
+    to_measure = 2 + sum(_RUNS_OF.values())
+    tell("measuring", 0, to_measure, unit=_MEASURED)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
+    done = itertools.count(1)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
+        tell("measuring", next(done), to_measure, unit=_MEASURED)
         other = measure(view, burst_threshold_s=threshold_s, seed=seed)
         return other, compute_metrics(measured, other, reference_view=reference, candidate_view=view)
 
     judged, metrics = metrics_of(candidate)
     baselines = {}
     for name in BASELINES:
-        runs = range(1 if name in _WITHOUT_DRAWS else _RUNS)
+        runs = range(_RUNS_OF[name])
         views = (_by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns) for run in runs)
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
