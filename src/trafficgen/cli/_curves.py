@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trafficgen.cli._output import number
-from trafficgen.cli._terminal import columns, is_styled, shows_blocks
+from trafficgen.cli._terminal import columns, is_styled, say_line, shows_blocks
 from trafficgen.units import FloatArray
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -19,6 +19,7 @@ _WIDEST = 120
 _FEWEST = 12
 #: Narrower terminals have the scale under the curve.
 _NARROW = 60
+_CYAN, _DIM = 36, 2
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,30 @@ def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
     return max(_FEWEST, min(_WIDEST, room))
 
 
+def letters_of(intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float) -> str:
+    """Return a letter for each part of a span: that of the last interval that holds its middle, a dot without one.
+
+    An interval that is too short to hold any gets the part that it lies in.
+
+    Args:
+        intervals: Start and end of each, s, and its letter.
+        bins: Number of parts.
+        start_s: Where the span starts, s.
+        end_s: Where it ends, s.
+    """
+    letters = ["."] * bins
+    part_s = (end_s - start_s) / bins
+    for interval_start_s, interval_end_s, letter in intervals:
+        from_s, to_s = max(interval_start_s, start_s), min(interval_end_s, end_s)
+        if from_s < to_s:
+            first = min(bins - 1, math.ceil((from_s - start_s) / part_s - 0.5))
+            last = max(first + 1, math.ceil((to_s - start_s) / part_s - 0.5))
+            letters[first:last] = letter * (min(last, bins) - first)
+    return "".join(letters)
+
+
 def print_curves(title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float) -> None:
-    """Print curves that share a span of time.
+    """Print curves that share a span of time, each from 0 to its highest value or to one that they share.
 
     Args:
         title: What they are of.
@@ -100,18 +123,18 @@ def print_curves(title: str, curves: Sequence[Curve | Marks], *, start_s: float,
         start_s: Where the span starts, s.
         end_s: Where it ends, s.
     """
-    bins = max((len(_cells(curve)) for curve in curves), default=1)
-    width = max(len(curve.name) for curve in curves)
-    print(
-        f"{title}, {number(start_s)} to {number(end_s)} s, {number((end_s - start_s) / bins, digits=3)} s a character:"
-    )
+    bins, width = max(len(_cells(curve)) for curve in curves), max(len(curve.name) for curve in curves)
+    tops = {f"{number(curve.top)} {curve.unit}" for curve in curves if isinstance(curve, Curve) and curve.top}
+    scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
+    step_s = number((end_s - start_s) / bins, digits=3)
+    say_line(f"{title}, {number(start_s)} to {number(end_s)} s, {step_s} s a character, {scale}:")
     for curve in curves:
-        cells, scale = _cells(curve), _scale(curve)
-        if is_styled() and width + 2 + len(cells) + 2 + len(scale) > columns():
-            print(_coloured(f"{curve.name:{width}}  ", cells, curve))
-            print(f"{'':{width}}  {scale}")
+        cells, label, meaning = _cells(curve), f"{curve.name:{width}}  ", _meaning(curve)
+        if is_styled() and len(label) + len(cells) + 2 + len(meaning) > columns():
+            print(label + _coloured(cells, curve))
+            say_line(" " * len(label) + meaning, indent=len(label))
         else:
-            print(_coloured(f"{curve.name:{width}}  ", f"{cells:{bins}}", curve) + f"  {scale}")
+            print(label + _coloured(cells, curve) + f"  {meaning}")
 
 
 def _cells(curve: Curve | Marks) -> str:
@@ -120,18 +143,14 @@ def _cells(curve: Curve | Marks) -> str:
     return sparkline(curve.values, top=curve.top, blocks=BLOCKS if shows_blocks() else ASCII_BLOCKS)
 
 
-def _scale(curve: Curve | Marks) -> str:
+def _meaning(curve: Curve | Marks) -> str:
     if isinstance(curve, Marks):
         return curve.meaning
     known = [value for value in curve.values.tolist() if math.isfinite(value)]
-    if not known:
-        return f"no value ({curve.unit})"
-    of = "" if curve.top is None else f", full: {number(curve.top)}"
-    return f"{number(min(known))} .. {number(max(known))} {curve.unit}{of}"
+    return f"{number(min(known))} .. {number(max(known))} {curve.unit}" if known else f"no value in {curve.unit}"
 
 
-def _coloured(label: str, cells: str, curve: Curve | Marks) -> str:
+def _coloured(cells: str, curve: Curve | Marks) -> str:
     if not is_styled():
-        return label + cells
-    colour = "2" if isinstance(curve, Marks) else "36"
-    return f"{label}\x1b[{colour}m{cells}\x1b[0m"
+        return cells
+    return f"\x1b[{_DIM if isinstance(curve, Marks) else _CYAN}m{cells}\x1b[0m"

@@ -38,8 +38,10 @@ def print_table(
     shown = [[printable(cell) for cell in row] for row in rows]
     if not is_styled():
         _print_plain(header, shown, right)
-    elif _words_fit(header, shown):
-        _print_rich(header, shown, right=right, styles=styles or {}, marks=marks or {})
+        return
+    widths = _fitted_widths(header, shown)
+    if widths is not None:
+        _print_rich(header, shown, widths, right=right, styles=styles or {}, marks=marks or {})
     else:
         _print_blocks(header, shown, styles=styles or {}, marks=marks or {})
 
@@ -54,13 +56,22 @@ def _print_plain(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         print(_GAP.join(cells).rstrip())
 
 
-def _words_fit(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the terminal is as wide as the longest words of all columns."""
-    longest = [
-        max(len(word) for row in [header, *rows] for word in row[column].split() or [""])
-        for column in range(len(header))
-    ]
-    return sum(longest) + _RULE_WIDTH * (len(longest) - 1) <= columns()
+def _fitted_widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int] | None:
+    """Return widths with which a table fits the terminal, None where a column would have to break a word.
+
+    Columns keep the width of their longest cell as far as there is room; the widest give way first.
+    """
+    table = [header, *rows]
+    places = range(len(header))
+    widths = [max(len(row[column]) for row in table) for column in places]
+    fewest = [max(len(word) for row in table for word in row[column].split() or [""]) for column in places]
+    room = columns() - _RULE_WIDTH * (len(header) - 1)
+    while sum(widths) > room:
+        spare = [column for column in places if widths[column] > fewest[column]]
+        if not spare:
+            return None
+        widths[max(spare, key=lambda column: widths[column])] -= 1
+    return widths
 
 
 def _console() -> Console:
@@ -72,6 +83,7 @@ def _console() -> Console:
 def _print_rich(
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
     *,
     right: Sequence[int],
     styles: Mapping[int, str],
@@ -88,6 +100,7 @@ def _print_rich(
             justify="right" if column in right else "left",
             style=styles.get(column, ""),
             overflow="fold",
+            width=widths[column],
         )
     for row in rows:
         table.add_row(*(Text(cell, style=marks.get(cell, "")) for cell in row))
@@ -97,13 +110,17 @@ def _print_rich(
 def _print_blocks(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Mapping[int, str], marks: Mapping[str, str]
 ) -> None:
-    from rich.text import Text  # noqa: PLC0415 - as above
+    """Print each row as a line of its first cell, and its other cells with their names under it."""
+    from rich.padding import Padding  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415
 
     console = _console()
     for row in rows:
-        for column, (name, cell) in enumerate(zip(header, row, strict=True)):
-            label = f"{name.strip()}: " if name.strip() else ""
-            if cell.strip() or column == 0:
-                text = Text(label if column == 0 else f"  {label}", style="bold" if column == 0 else "dim")
-                text.append(cell.strip(), style=marks.get(cell, styles.get(column, "")) or "none")
-                console.print(text, overflow="fold")
+        console.print(Text(f"{header[0]} {row[0]}".strip(), style="bold"), overflow="fold")
+        rest = Text()
+        for column, (name, cell) in enumerate(zip(header[1:], row[1:], strict=True), start=1):
+            if cell.strip():
+                rest.append("; " if rest.plain else "")
+                rest.append(f"{name} ".lstrip(), style="dim")
+                rest.append(cell, style=marks.get(cell, styles.get(column, "")) or None)
+        console.print(Padding(rest, (0, 0, 0, 2)), overflow="fold")

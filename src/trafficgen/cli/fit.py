@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
 from trafficgen.cli._options import (
     AsJson,
@@ -112,6 +113,7 @@ def fit(
         print_json(fitted.to_json())
         return
     _render(fitted.to_json(), fitted.model)
+    _render_rate(fitted)
 
 
 def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
@@ -134,6 +136,34 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     for stream in model.streams:
         for phase in stream.phases:
             say_line(f"  {stream.name}, {phase.name}: {_process_in_words(phase)}")
+
+
+def _render_rate(fitted: trafficgen.Fit) -> None:
+    """Print the rate over time with the phases under it."""
+    rate = fitted.rate
+    if not rate.end_s > rate.start_s:
+        return
+    bins = curve_bins(["phases"], scale_width=44)
+    phases = fitted.to_json()["phases"]
+    letters = letters_of(_phase_intervals(phases), bins=bins, start_s=rate.start_s, end_s=rate.end_s)
+    meaning = ", ".join(f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters)
+    curves: list[Curve | Marks] = [Curve("rate", rate.rate_kbps(bins), "kbps"), Marks("phases", letters, meaning)]
+    print_curves("rate of the media (IP bytes)", curves, start_s=rate.start_s, end_s=rate.end_s)
+
+
+_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
+
+
+def _phase_intervals(phases: Any) -> list[tuple[float, float, str]]:
+    """Return the phases of a fit as intervals, those that are within others behind them."""
+    playout, buffering, end = phases["playout"], phases["buffering"], phases["end"]
+    intervals = [(playout["start_s"], math.inf, "p")]
+    if buffering is not None:
+        intervals.append((0.0, buffering["end_s"], "b"))
+    if end is not None:
+        intervals.append((end["start_s"], math.inf, "e"))
+    stalls = phases["stalls"]
+    return intervals + [(stall["start_s"], stall["start_s"] + stall["duration_s"], "s") for stall in stalls]
 
 
 def _process_in_words(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Captures, Decapsulate, IdleTimeout, Quiet, Verbose, messages_of, positive
 from trafficgen.cli._output import endpoint, number, print_json
 from trafficgen.cli._tables import print_table
@@ -65,11 +66,33 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
         "RTP",
     )
     print_table(header, rows, right=(0, 6, 7, 8, 9))
+    _render_rates(found, described)
     for session in found.sessions if found.signalling.num_rows else ():
         if (play_s := found.play_s(session)) is not None:
             say_line(f"session {session.session}: PLAY at {play_s:.3f} s")
     if len(rows) < found.flows.num_rows:
         say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+
+
+def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
+    """Print the rate of the heaviest flows over the time of the capture, each in its heavier direction."""
+    shown = [flow for flow in described[:_SHOWN_FLOWS] if flow["flow"] in found.rates]
+    if not shown or not found.duration_s > 0:
+        return
+    ways = [_heavier_way(flow) for flow in shown]
+    names = [f"flow {flow['flow']} {way.replace('_', ' ')}" for flow, way in zip(shown, ways, strict=True)]
+    bins = curve_bins(names)
+    curves = []
+    for name, flow, way in zip(names, shown, ways, strict=True):
+        rates = found.rates[flow["flow"]]
+        curve = rates.to_client if way == "to_client" else rates.to_server
+        curves.append(Curve(name, curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s), "kbps"))
+    print_curves("rate on the wire (frame bytes)", curves, start_s=0.0, end_s=found.duration_s)
+
+
+def _heavier_way(flow: dict[str, Any]) -> str:
+    more_to_server = flow["to_server"]["frame_bytes"] > flow["to_client"]["frame_bytes"]
+    return "to_server" if more_to_server else "to_client"
 
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:

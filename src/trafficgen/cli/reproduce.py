@@ -56,8 +56,9 @@ def reproduce(
 
 def _render(found: trafficgen.Reproduction) -> None:
     header = ("id", "quantity", "published", "accepted", "simulated", "95% interval", "", "role", "entry")
-    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5))
-    say_line()
+    marks = {"ok": "green", "MISS": "bold red"}
+    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5), marks=marks)
+    print()
     for entry, digest in {row.finding.entry: row.entry_digest for row in found.rows}.items():
         say_line(f"{entry}  {digest}")
     say_line(_summary(found))

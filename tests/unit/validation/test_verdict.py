@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import SessionView
-from trafficgen.validation import BASELINES, Comparison, Grade, compare_tables, losses, verdict_of
+from trafficgen.validation import BASELINES, Comparison, Grade, Totals, compare_tables, losses, verdict_of
 from trafficgen.validation.compare import judge_baselines
 
 _NAN = math.nan
+_TOTALS = Totals(packets=100, ip_bytes=100_000, payload_bytes=97_200, duration_s=10.0)
 
 
 def _comparison(
@@ -34,6 +35,8 @@ def _comparison(
         burst_threshold_s=burst_threshold_s,
         resegmented_packets=(0, 0),
         seed=0,
+        totals=(_TOTALS, _TOTALS),
+        absent={},
     )
     wins, ties = judge_baselines(made.flat(), made.flat_baselines(), made.noise)
     made.wins.update(wins)
@@ -55,7 +58,7 @@ def _gaps(ks: float) -> dict[str, object]:
         (0.1, (0.5, 0.4, 0.09), Grade.BEATEN, "farther than resampling in gap_s.ks (resampling takes them from the"),
         (0.3, (0.1, 0.2, 0.9), Grade.BEATEN, "farther than constant rate and Poisson in gap_s.ks"),
         (0.1, (_NAN, _NAN, 0.2), Grade.CLOSEST, "closer than every baseline"),
-        (0.1, (_NAN, _NAN, _NAN), Grade.NOT_RANKED, "different in gap_s.ks, where no baseline has a value"),
+        (0.1, (_NAN, _NAN, _NAN), Grade.NOT_RANKED, "gap_s.ks off by 0.1, where no baseline has a value"),
         (_NAN, (0.1, 0.1, 0.1), Grade.NOT_COMPUTED, "too few packets to tell"),
     ],
 )
