@@ -22,6 +22,7 @@ from trafficgen.export import (
 )
 from trafficgen.models import Model, PublishedModel
 from trafficgen.output_files import whole_folder
+from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 
 
@@ -62,6 +63,7 @@ def export(
     else:
         packets = table if isinstance(table, PacketTable) else read_packets(table)
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
+    tell(f"exporting for {to}")
     with whole_folder(Path(directory)) as folder:
         written = write(folder)
         text = readme_of(written, versions=target.versions)

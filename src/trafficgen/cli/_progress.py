@@ -132,10 +132,10 @@ class _Work:
     def left_s(self, now_s: float) -> float | None:
         """Return the time that is left at the mean speed so far, s; None where it cannot be said."""
         done = self.step.done - self._first_done
-        if self.step.total is None or done <= 0:
+        if self.step.total is None or done <= 0 or self.step.done >= self.step.total:
             return None
         speed = done / max(self._heard_s - self._began_s, 1e-9)
-        return max(0.0, (self.step.total - self.step.done) / speed - (now_s - self._heard_s))
+        return max(1.0, (self.step.total - self.step.done) / speed - (now_s - self._heard_s))
 
     def text(self, now_s: float) -> str:
         step, left_s = self.step, self.left_s(now_s)

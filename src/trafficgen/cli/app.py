@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -113,6 +114,8 @@ def main() -> None:
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
     try:
         code = run()
     except SystemExit as ended:
