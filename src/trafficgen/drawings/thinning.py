@@ -25,7 +25,7 @@ def thinned(x: npt.ArrayLike, y: npt.ArrayLike, *, most: int = MOST_POINTS) -> t
     places, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if values.size <= most:
         return places, values
-    stretch = -(-2 * values.size // most)
+    stretch = -(-values.size // (most // 2))
     whole = values.size // stretch * stretch
     parts = values[:whole].reshape(-1, stretch)
     starts = np.arange(parts.shape[0]) * stretch
