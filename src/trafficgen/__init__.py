@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
@@ -73,6 +74,7 @@ _HOMES = {
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
+    "Step": "trafficgen.progress",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -80,6 +82,7 @@ _HOMES = {
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",
+    "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
@@ -152,6 +155,7 @@ __all__ = [
     "SimulationError",
     "SimulationResult",
     "SimulationWarning",
+    "Step",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
@@ -163,6 +167,7 @@ __all__ = [
     "fit",
     "fit_population",
     "fit_same_source",
+    "following",
     "generate",
     "inspect",
     "load_model",

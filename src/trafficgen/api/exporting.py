@@ -25,6 +25,7 @@ from trafficgen.export import (
 )
 from trafficgen.models import Model, PublishedModel
 from trafficgen.output_files import left_over, whole_folder
+from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 
 
@@ -66,6 +67,7 @@ def export(
     else:
         packets = table if isinstance(table, PacketTable) else read_packets(table)
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
+    tell(f"exporting for {to}")
     earlier = exported_files(Path(directory))
     with whole_folder(Path(directory), earlier=earlier) as folder:
         written = write(folder)

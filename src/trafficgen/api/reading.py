@@ -255,6 +255,7 @@ def _inspection(scan: CaptureScan) -> Inspection:
         rtp_streams=scan.rtp_streams,
         signalling=scan.signalling,
         warnings=scan.warnings,
+        rates=scan.rates,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import settings_of, watched
+from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.export import TARGETS, ProjectionReport
@@ -53,11 +53,8 @@ def export(
         given["snaplen_bytes"] = snaplen
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     view = cast("Any", checked_view(at))
-    report = watched(
-        lambda: work(table, to=to, directory=out, flow=flow, at=view, settings=given),
-        messages=messages,
-        what="exporting",
-    )
+    with messages.progress("exporting"):
+        report = work(table, to=to, directory=out, flow=flow, at=view, settings=given)
     if as_json:
         print_json(report.to_dict())
         return
