@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -35,6 +35,7 @@ app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
+app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
 
 
