@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
@@ -38,6 +38,7 @@ app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
+app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
 
 
