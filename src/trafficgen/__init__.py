@@ -1,7 +1,7 @@
 """trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
 
 Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``,
-``convert``, ``export``, ``reproduce``, ``models_list`` and so on.
+``convert``, ``export``, ``reproduce``, ``explore``, ``models_list`` and so on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from trafficgen.errors import (
     CalibrationWarning,
     CaptureError,
     CaptureWarning,
+    ExploreError,
     ExportError,
     GenerationError,
     InputFileError,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
     from trafficgen.catalogue import load_model
+    from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
@@ -65,6 +67,7 @@ _HOMES = {
     "FindingResult": "trafficgen.reproduction",
     "Fit": "trafficgen.api.fitting",
     "Inspection": "trafficgen.flows",
+    "LocalPage": "trafficgen.explore",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
@@ -78,6 +81,7 @@ _HOMES = {
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
+    "explore": "trafficgen.explore",
     "export": "trafficgen.api.exporting",
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
@@ -131,6 +135,7 @@ __all__ = [
     "CatalogueModel",
     "Comparison",
     "Conversion",
+    "ExploreError",
     "ExportError",
     "Finding",
     "FindingResult",
@@ -138,6 +143,7 @@ __all__ = [
     "GenerationError",
     "InputFileError",
     "Inspection",
+    "LocalPage",
     "Model",
     "ModelFileError",
     "OutputFileError",
@@ -163,6 +169,7 @@ __all__ = [
     "compare",
     "convert",
     "exceeded_limits",
+    "explore",
     "export",
     "fit",
     "fit_population",

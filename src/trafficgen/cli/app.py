@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
@@ -16,7 +17,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
@@ -37,6 +38,7 @@ app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
+app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
 
 
@@ -123,4 +125,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
+    atexit._run_exitfuncs()  # worker processes leave semaphores that would be complained of otherwise
     os._exit(code)

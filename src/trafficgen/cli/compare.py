@@ -8,7 +8,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Upload, Verbose, messages_of
+from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
@@ -20,8 +20,26 @@ def compare(
     candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")],
     flow: FlowChoice = None,
     session: SessionChoice = None,
-    upload: Upload = False,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="Take the packets to the servers of the reference: what was uploaded.")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
+    candidate_flow: Annotated[
+        int | None, typer.Option(min=0, help="Take this flow of the candidate; default: the same as of the reference.")
+    ] = None,
+    candidate_session: Annotated[
+        int | None,
+        typer.Option(min=0, help="Take this session of the candidate; default: the same as of the reference."),
+    ] = None,
+    candidate_upload: Annotated[
+        bool | None,
+        typer.Option(
+            "--candidate-upload/--candidate-download",
+            help="Take the packets to the servers, or to the clients, of the candidate; default: to the clients, "
+            "with --upload whichever carry more.",
+            show_default=False,
+        ),
+    ] = None,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(metavar="METRIC=VALUE", help="Exit with 1 when this metric is above this value; may be repeated."),
@@ -44,6 +62,8 @@ def compare(
     """
     if sum((flow is not None, session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
+    if sum((candidate_flow is not None, candidate_session is not None, every)) > 1:
+        raise typer.BadParameter("give one of them", param_hint="--candidate-flow, --candidate-session, --all")
     messages = messages_of(quiet=quiet, verbose=verbose)
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
@@ -54,6 +74,9 @@ def compare(
             session=session,
             upload=upload,
             every=every,
+            candidate_flow=candidate_flow,
+            candidate_session=candidate_session,
+            candidate_upload=candidate_upload,
             seed=seed,
             undo_offload=undo_offload,
         )

@@ -95,7 +95,8 @@ def convert(
     for text in done.assumptions:
         messages.detail(f"assumed: {text}")
     flows = done.table.flows.num_rows
+    lost = len(done.table) - done.written
     messages.say(
         f"{len(done.table):,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s "
-        f"read as {done.format}, written to {out}"
+        f"read as {done.format}, " + (f"{done.written:,} that arrived " if lost else "") + f"written to {out}"
     )

@@ -32,7 +32,10 @@ def export(
         ),
     ],
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write; made when not there.")],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; replaces an earlier export in it."),
+    ],
     flow: FlowChoice = None,
     settings: TargetSettings = None,
     at: At = "sender",
@@ -59,14 +62,14 @@ def export(
     if report.bytes_before is not None:
         messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
     _print_report(report, out)
+    if report.removed:
+        messages.say(f"files of an earlier export removed from {out}: {_listed(report.removed)}")
 
 
 def _print_report(report: ProjectionReport, out: Path) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
-    shown = ", ".join(report.files[:_LISTED_FILES])
-    more = len(report.files) - _LISTED_FILES
-    say_line(f"{what} written to {out}: {shown}{f' and {more} more files' if more > 0 else ''}")
+    say_line(f"{what} written to {out}: {_listed(report.files)}")
     if report.timing_error_s is not None and report.packets_changed is None:
         say_line(f"timing error at most {number(report.timing_error_s.max)} s")
     elif report.timing_error_s is not None:
@@ -76,6 +79,11 @@ def _print_report(report: ProjectionReport, out: Path) -> None:
         say_line(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:
         say_line(f"cannot express: {text}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - _LISTED_FILES
+    return f"{', '.join(names[:_LISTED_FILES])}{f' and {more} more files' if more > 0 else ''}"
 
 
 _LISTED_FILES = 8

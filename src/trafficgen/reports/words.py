@@ -26,6 +26,8 @@ _SUBJECTS = {
     "phases.buffering_end_s": "end of buffering, difference in s",
     "phases.buffering_ratio": "buffering ratio, difference",
 }
+#: Numbers from here to there are written out, to the whole.
+_PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 
 
@@ -41,8 +43,15 @@ def metric_name(name: str) -> str:
     return name
 
 
+def share_in_words(share: float) -> str:
+    """Return a share as a percentage, one that is above 0 never as 0."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
 def number(value: object, *, digits: int = 4) -> str:
     """Return a number in a few digits, ``-`` where there is none."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return "-"
-    return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
+    if isinstance(value, int) or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"

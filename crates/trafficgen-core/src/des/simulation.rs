@@ -7,7 +7,7 @@ use super::agent::{Agent, End, Sample};
 use super::event_queue::Event;
 use super::io::Io;
 use super::link::{Link, LinkCounters};
-use super::record::Row;
+use super::record::{Record, Row, MOST_PACKETS};
 use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
 use super::time::{ns, seconds, Time, NEVER};
@@ -100,6 +100,7 @@ impl Simulation {
         let links =
             links.map(|(number, link)| Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))).collect();
         let mut world = World::new(states, links);
+        world.record = Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
         for (agent, config) in scenario.agents.iter().enumerate() {
             let agent = agent as u32;
             world.events.push(ns(config.start_s), Event::Start { agent });
@@ -242,16 +243,14 @@ impl Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::des::record::Record;
 
     #[test]
     fn a_simulation_ends_with_an_error_where_the_record_is_full() -> Result<(), ScenarioError> {
         let scenario = Scenario::from_json(
-            r#"{"seed": 0, "links": [], "end_s": 100, "agents": [{"name": "media", "kind": "cbr", "awaited": true,
-                "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+            r#"{"seed": 0, "links": [], "end_s": 100, "most_packets": 500, "agents": [
+                {"name": "media", "kind": "cbr", "awaited": true, "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
         )?;
         let mut simulation = Simulation::new(&scenario)?;
-        simulation.world.record = Record::up_to(500);
         let ended = simulation.run(&mut |_| true);
         assert!(matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })), "{ended:?}");
         Ok(())
