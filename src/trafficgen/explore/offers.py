@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.api.catalogue_models import models_list
-from trafficgen.api.fitting import file_text, fit_opened
-from trafficgen.api.reading import is_stream, open_session
+from trafficgen.api.fitting import fit_opened
+from trafficgen.api.reading import file_text, is_stream, open_session
 from trafficgen.capture import Progress
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
