@@ -5,7 +5,6 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
-import atexit
 import io
 import os
 import sys
@@ -125,5 +124,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
-    atexit._run_exitfuncs()  # worker processes leave semaphores that would be complained of otherwise
+    if (processes := sys.modules.get("multiprocessing.util")) is not None:
+        processes._exit_function()  # gives back the semaphores of worker processes, which would be complained of
     os._exit(code)
