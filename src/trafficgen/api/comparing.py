@@ -35,6 +35,17 @@ def compare(
     Raises:
         InputFileError: If an input cannot be read at all.
         SelectionError: If there is no such flow or session.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate(trafficgen.fit(capture).model, "synthetic.parquet", seed=1)
+        >>> comparison = trafficgen.compare(capture, "synthetic.parquet")
+        >>> for metric in ("gap_s.ks", "rate.0.1.ks", "variance_time.max_abs_log10_ratio"):
+        ...     print(metric, "closer than", comparison.wins[metric])
+        gap_s.ks closer than ['cbr', 'poisson']
+        rate.0.1.ks closer than ['cbr', 'poisson']
+        variance_time.max_abs_log10_ratio closer than ['cbr', 'poisson']
     """
     views = [
         open_session(paths, flow=flow, session=session, every=every, upload=turn, progress=progress).view

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
+from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.tables import PacketTable, RtpStreamCount
@@ -38,6 +39,18 @@ class Inspection:
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         warnings: What was odd.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> found
+        <Inspection of rtsp_rtp_two_streams.pcap.gz: 2,069 packets, 3 flows, 1 session, 61.38 s, 1 warning>
+        >>> for session in found.sessions:
+        ...     print(session.kind, "of flows", session.flows)
+        rtsp of flows (0, 1, 2)
+        >>> video = found.describe_flow(0)["rtp"]
+        >>> print(video["lost"], "of", video["expected"], "RTP packets lost")
+        0 of 1920 RTP packets lost
     """
 
     files: tuple[str, ...]
@@ -51,6 +64,12 @@ class Inspection:
     rtp_streams: tuple[RtpStreamCount, ...]
     signalling: pa.Table
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return line_of_inspection(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_inspection(self)
 
     @property
     def sessions(self) -> tuple[Session, ...]:

@@ -1,0 +1,60 @@
+"""A comparison for people: one line, and a view for notebooks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from trafficgen import html_view as html
+from trafficgen.words import counted, number
+
+if TYPE_CHECKING:
+    from trafficgen.validation.compare import Comparison
+
+
+def line_of_comparison(comparison: Comparison) -> str:
+    """Return on how many metrics each baseline is beaten or met, and two distances, on one line."""
+    flat = comparison.flat()
+    judged = sum(not math.isnan(value) for value in flat.values())
+    met = [f"{name} on {_met(comparison, name)}" for name in comparison.baselines]
+    sizes, gaps = (number(flat[name], digits=3) for name in ("packet_bytes.ks", "gap_s.ks"))
+    return (
+        f"<Comparison: KS distance of packet sizes {sizes}, of gaps {gaps};"
+        f" of {counted(judged, 'metric')} not worse than {', '.join(met)}>"
+    )
+
+
+def _met(comparison: Comparison, baseline: str) -> int:
+    return sum(
+        baseline in comparison.wins.get(name, ()) or baseline in comparison.ties.get(name, ())
+        for name in comparison.flat()
+    )
+
+
+def view_of_comparison(comparison: Comparison) -> str:
+    """Return every metric beside the baselines, and which of them the candidate beats or meets."""
+    baselines = comparison.flat_baselines()
+    header = ("metric", "candidate", *baselines, "beats", "ties with", "chance alone")
+    rows = [
+        (
+            name,
+            number(value, digits=3),
+            *(number(metrics.get(name), digits=3) for metrics in baselines.values()),
+            ", ".join(comparison.wins.get(name, ())),
+            ", ".join(comparison.ties.get(name, ())),
+            number(comparison.noise.get(name), digits=3),
+        )
+        for name, value in comparison.flat().items()
+    ]
+    cut = sum(comparison.resegmented_packets)
+    return html.view(
+        "Comparison with the reference: distances, 0 for equal sides",
+        html.table(header, rows, right=tuple(range(1, 2 + len(baselines))), what="metrics", shown=len(rows)),
+        html.facts(
+            [
+                ("largest gap within a burst, s", number(comparison.burst_threshold_s)),
+                ("segmentation-offload packets cut first", number(cut) if cut else None),
+                ("seed of the baselines", number(comparison.seed)),
+            ]
+        ),
+    )
