@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trafficgen.api.reading import Paths, open_session
+from dataclasses import replace
+
+from trafficgen.api.reading import Paths, as_paths, file_text, open_session
 from trafficgen.capture import Progress
 from trafficgen.validation import Comparison, compare_tables
 
@@ -51,4 +53,9 @@ def compare(
         open_session(paths, flow=flow, session=session, every=every, upload=turn, progress=progress).view
         for paths, turn in ((reference, upload), (candidate, False))
     ]
-    return compare_tables(views[0], views[1], seed=seed, undo_offload=undo_offload)
+    comparison = compare_tables(views[0], views[1], seed=seed, undo_offload=undo_offload)
+    return replace(comparison, names=(_called(reference), _called(candidate)))
+
+
+def _called(paths: Paths) -> str:
+    return ", ".join(file_text(name) for name in as_paths(paths))

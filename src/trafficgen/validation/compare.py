@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.baselines import BASELINES, baseline_view
@@ -26,6 +26,23 @@ _FINE_TICK_NS = 1000
 
 
 @dataclass(frozen=True)
+class ComparedSides:
+    """The sessions that were compared, as they were measured: offload undone, on one clock.
+
+    Attributes:
+        reference_view: Session of the reference.
+        candidate_view: Session of the candidate.
+        reference: What was measured on it.
+        candidate: The same of the candidate.
+    """
+
+    reference_view: SessionView
+    candidate_view: SessionView
+    reference: Measurement
+    candidate: Measurement
+
+
+@dataclass(frozen=True)
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
@@ -38,6 +55,8 @@ class Comparison:
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
+        names: What reference and candidate are called, for people.
+        sides: What was measured on both sides, for drawings; None in a comparison that was made without.
 
     Example:
         >>> import trafficgen
@@ -56,6 +75,8 @@ class Comparison:
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
+    names: tuple[str, str] = ("reference", "candidate")
+    sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return line_of_comparison(self)
@@ -117,7 +138,7 @@ def compare_tables(
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
-    wins, ties = _verdicts(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    wins, ties = judge_baselines(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
@@ -127,6 +148,7 @@ def compare_tables(
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
+        sides=ComparedSides(reference, candidate, measured, judged),
     )
 
 
@@ -146,7 +168,7 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
     return (replace(view, table=table) if cut else view), cut
 
 
-def _verdicts(
+def judge_baselines(
     candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""

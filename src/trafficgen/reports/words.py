@@ -1,0 +1,45 @@
+"""Names and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_DISTANCES = {
+    "ks": "KS",
+    "wasserstein": "Wasserstein",
+    "max_abs_difference": "largest difference",
+    "max_abs_log10_ratio": "largest log10 of the ratio",
+}
+_SUBJECTS = {
+    "packet_bytes": "packet sizes",
+    "gap_s": "gaps",
+    "smoothness": "ratios of successive rates",
+    "burst_packets": "packets in a burst",
+    "burst_spacing_s": "spacing of bursts",
+    "rate_acf": "autocorrelation of the rate",
+    "variance_time": "variance by time scale",
+    "hurst": "Hurst parameter, difference",
+    "phases.buffering_end_s": "end of buffering, difference in s",
+    "phases.buffering_ratio": "buffering ratio, difference",
+}
+_RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
+
+
+def metric_name(name: str) -> str:
+    """Return a metric's flat name, such as ``gap_s.ks``, in words; one that has none stays as it is."""
+    if name in _SUBJECTS:
+        return _SUBJECTS[name]
+    if found := _RATE.match(name):
+        return f"rate in {found['bin']} s: {_DISTANCES.get(found['kind'], found['kind'])}"
+    subject, _, kind = name.rpartition(".")
+    if subject in _SUBJECTS and kind in _DISTANCES:
+        return f"{_SUBJECTS[subject]}: {_DISTANCES[kind]}"
+    return name
+
+
+def number(value: object, *, digits: int = 4) -> str:
+    """Return a number in a few digits, ``-`` where there is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return "-"
+    return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
