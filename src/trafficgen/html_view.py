@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, ns_from_s, s_from_ns
 from trafficgen.words import number, one_line
@@ -110,25 +111,23 @@ def texts(heading: str, lines: Sequence[object]) -> str:
     return f'{paragraph(heading)}<ul style="margin:0.2em 0;padding-left:1.5em">{items}{rest}</ul>'
 
 
-def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, what: str) -> str:
-    """Return the rate of packets over time, aggregated; nothing where they do not last.
+def rate_curves(*packets: tuple[str, IntArray, IntArray]) -> str:
+    """Return rates of packets over time, each from its first packet on, aggregated; nothing where none lasts.
 
     Args:
-        time_ns: Times of the packets, ns, in any order, shape (n,).
-        size_bytes: Their sizes, bytes, shape (n,).
-        what: What they are, such as ``IP packets to the client``.
+        packets: What they are, such as ``IP packets to clients``, their times in ns, in any order, and their sizes in
+            bytes, both of shape (n,).
     """
-    if time_ns.size == 0:
-        return ""
-    first_ns = int(time_ns.min())
-    duration_s = s_from_ns(int(time_ns.max()) - first_ns)
-    bin_ns = ns_from_s(_bin_s(duration_s))
+    known = [(what, times - times.min(), sizes) for what, times, sizes in packets if times.size]
+    bin_ns = ns_from_s(_bin_s(s_from_ns(max((int(times.max()) for _, times, _ in known), default=0))))
     if bin_ns <= 0:
         return ""
-    sums = np.bincount((time_ns - first_ns) // bin_ns, weights=size_bytes)
     bin_s = s_from_ns(bin_ns)
-    rates_kbps = np.asarray(sums * kbps_from_bytes(1.0, bin_s), dtype=np.float64)
-    return curve([(what, rates_kbps)], start_s=0.0, step_s=bin_s)
+    lines = [
+        (what, np.bincount(times // bin_ns, weights=sizes) * kbps_from_bytes(1.0, bin_s))
+        for what, times, sizes in known
+    ]
+    return curve(lines, start_s=0.0, step_s=bin_s)
 
 
 def _bin_s(duration_s: float) -> float:
@@ -141,7 +140,12 @@ def _bin_s(duration_s: float) -> float:
 
 
 def curve(
-    lines: Sequence[tuple[str, FloatArray]], *, start_s: float, step_s: float, unit: str = "kbps", mean: bool = True
+    lines: Sequence[tuple[str, npt.NDArray[np.floating]]],
+    *,
+    start_s: float,
+    step_s: float,
+    unit: str = "kbps",
+    mean: bool = True,
 ) -> str:
     """Return quantities over time as a small picture; the axes begin at 0 and ``start_s``.
 
@@ -188,7 +192,7 @@ def _legend(labels: Sequence[str]) -> str:
     return ", ".join(f"{label} ({stroke})" for label, (stroke, _) in zip(labels, _STROKES, strict=False))
 
 
-def _aggregated(values: FloatArray, group: int) -> FloatArray:
+def _aggregated(values: npt.NDArray[np.floating], group: int) -> FloatArray:
     """Return the means of groups of successive values, those of NaN alone being NaN; shape (n / group,)."""
     if group <= 1:
         return np.asarray(values, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import inspect
 import io
 import warnings
@@ -27,6 +28,7 @@ def remembered_fit() -> Callable[..., Any]:
     """Return `fit` as users call it, but each capture is fitted once: several examples begin with the same fit."""
     fit, done = trafficgen.fit, {}
 
+    @functools.wraps(fit)
     def fit_once(path: str, **options: Any) -> Any:
         key = (path, *sorted(options.items()))
         if not path.startswith("examples/"):
@@ -67,7 +69,7 @@ def where_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remember
 @pytest.mark.usefixtures("where_examples_run")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_example_of_public_name_prints_what_it_says(name: str) -> None:
-    _run(name, inspect.unwrap(vars(trafficgen).get(name) or getattr(trafficgen, name)))
+    _run(name, getattr(trafficgen, name))
 
 
 @pytest.mark.usefixtures("where_examples_run")

@@ -40,7 +40,7 @@ def view_of_conversion(done: Conversion) -> str:
                 ("written", None if done.report is None else ", ".join(done.report.files)),
             ]
         ),
-        html.rate_curve(done.table.time_ns, done.table.ip_bytes, what="rate of IP packets"),
+        html.rate_curves(("IP packets", done.table.time_ns, done.table.ip_bytes)),
         html.texts("Doubts", done.doubts),
         html.texts("Assumed", done.assumptions),
     )

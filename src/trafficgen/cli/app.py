@@ -16,6 +16,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._help import CommandWithExamples
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -36,6 +37,8 @@ app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(models.app, name="models")
+for _command in (*app.registered_commands, *models.app.registered_commands):
+    _command.cls = CommandWithExamples
 
 
 def _version(wanted: bool) -> None:

@@ -44,10 +44,8 @@ def view_of_table(table: PacketTable) -> str:
                 ("columns", ", ".join(table.packets.column_names)),
             ]
         ),
-        html.rate_curve(
-            table.time_ns[way],
-            table.ip_bytes[way],
-            what=f"rate of IP packets to {'clients' if to_client.any() else 'servers'}",
+        html.rate_curves(
+            (f"IP packets to {'clients' if to_client.any() else 'servers'}", table.time_ns[way], table.ip_bytes[way])
         ),
         view_of_flows(table.flows),
     )

@@ -24,15 +24,10 @@ def line_of_comparison(comparison: Comparison) -> str:
     )
 
 
-def _met(comparison: Comparison, baseline: str) -> int:
-    return sum(
-        baseline in comparison.wins.get(name, ()) or baseline in comparison.ties.get(name, ())
-        for name in comparison.flat()
-    )
-
-
 def view_of_comparison(comparison: Comparison) -> str:
-    """Return every metric beside the baselines, and which of them the candidate beats or meets."""
+    """Return the verdict, both rates over time, and every metric beside the baselines."""
+    from trafficgen.validation.verdict import verdict_of  # noqa: PLC0415 - it looks at comparisons, which show this
+
     baselines = comparison.flat_baselines()
     header = ("metric", "candidate", *baselines, "beats", "ties with", "chance alone")
     rows = [
@@ -46,10 +41,16 @@ def view_of_comparison(comparison: Comparison) -> str:
         )
         for name, value in comparison.flat().items()
     ]
+    reference, candidate = comparison.names
     cut = sum(comparison.resegmented_packets)
     return html.view(
-        "Comparison with the reference: distances, 0 for equal sides",
-        html.table(header, rows, right=tuple(range(1, 2 + len(baselines))), what="metrics", shown=len(rows)),
+        f"{candidate} compared with {reference}",
+        html.texts("Verdict", verdict_of(comparison).lines()),
+        _rates(comparison),
+        html.paragraph("Distances, 0 for equal sides:"),
+        html.table(
+            header, rows, right=(*range(1, 2 + len(baselines)), len(header) - 1), what="metrics", shown=len(rows)
+        ),
         html.facts(
             [
                 ("largest gap within a burst, s", number(comparison.burst_threshold_s)),
@@ -57,4 +58,21 @@ def view_of_comparison(comparison: Comparison) -> str:
                 ("seed of the baselines", number(comparison.seed)),
             ]
         ),
+    )
+
+
+def _rates(comparison: Comparison) -> str:
+    """Return the rates of the media on both sides; nothing for a comparison that does not hold them."""
+    if comparison.sides is None:
+        return ""
+    views = (comparison.sides.reference_view, comparison.sides.candidate_view)
+    return html.rate_curves(
+        *((name, view.media_time_ns, view.media_ip_bytes) for name, view in zip(comparison.names, views, strict=True))
+    )
+
+
+def _met(comparison: Comparison, baseline: str) -> int:
+    return sum(
+        baseline in comparison.wins.get(name, ()) or baseline in comparison.ties.get(name, ())
+        for name in comparison.flat()
     )
