@@ -37,7 +37,7 @@ def compare(
 ) -> None:
     """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson, resampled gaps and sizes.
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1
+    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.1
 
     Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots --plot-format svg
     """
@@ -84,10 +84,24 @@ def _render(comparison: trafficgen.Comparison) -> None:
         for name, value in comparison.flat().items()
     ]
     print_table(header, rows, right=tuple(range(1, 2 + len(baselines))))
+    print()
+    _render_totals(comparison)
+    if comparison.absent:
+        print()
+    for name, why in comparison.absent.items():
+        print(f"no {name}: {why}")
+
+
+def _render_totals(comparison: trafficgen.Comparison) -> None:
+    totals = [vars(side) for side in comparison.totals]
+    rows = [(name, *(number(side[name]) for side in totals)) for name in totals[0]]
+    print_table(("media to the client", "reference", "candidate"), rows, right=(1, 2))
 
 
 def _closer(comparison: trafficgen.Comparison, baselines: dict[str, dict[str, float]], name: str) -> list[str]:
     """Return the baselines that come closer than the candidate by more than chance."""
-    met = {*comparison.wins.get(name, []), *comparison.ties.get(name, [])}
+    if name not in comparison.wins:  # nothing is judged by it
+        return []
+    met = {*comparison.wins[name], *comparison.ties[name]}
     value = comparison.flat()[name]
     return [other for other, metrics in baselines.items() if other not in met and metrics.get(name, value) < value]

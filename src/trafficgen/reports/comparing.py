@@ -21,7 +21,8 @@ from trafficgen.reports.curves import (
 )
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.words import metric_name, number
-from trafficgen.validation import BASELINES, ComparedSides, Comparison
+from trafficgen.units import kbps_from_bytes
+from trafficgen.validation import BASELINES, ComparedSides, Comparison, Totals, verdict_of
 from trafficgen.validation.baselines import baseline_view
 from trafficgen.validation.measurement import Measurement, measure
 from trafficgen.validation.time_scales import rate_variances, variance_time_bins_s
@@ -35,7 +36,7 @@ def comparison_report(comparison: Comparison) -> Report:
     """Return the report of a comparison; without what was measured on both sides it has no drawings of them."""
     reference, candidate = comparison.names
     sections = [
-        Section(title="In words", blocks=(Text(lines=tuple(_in_words(comparison)), kind="lead"), *_notes(comparison))),
+        Section(title="In words", blocks=_in_words(comparison)),
         Section(title="Distances", blocks=(_distances_drawing(comparison), _metrics_table(comparison))),
     ]
     if comparison.sides is not None:
@@ -48,28 +49,6 @@ def comparison_report(comparison: Comparison) -> Report:
     )
 
 
-def _in_words(comparison: Comparison) -> Iterator[str]:
-    wins, ties, losses = _verdict_counts(comparison)
-    judged = wins + ties + losses
-    yield (
-        f"Of {judged} distances, {wins} beat or meet every baseline, {ties} are beaten by one or two of them, "
-        f"{losses} by all."
-    )
-
-
-def _verdict_counts(comparison: Comparison) -> tuple[int, int, int]:
-    shares = [
-        sum(name in met for name in rivals) / len(rivals)
-        for rivals, met in (_rivals(comparison, metric) for metric in comparison.wins)
-        if rivals
-    ]
-    return (
-        sum(share == 1 for share in shares),
-        sum(0 < share < 1 for share in shares),
-        sum(share == 0 for share in shares),
-    )
-
-
 def _rivals(comparison: Comparison, metric: str) -> tuple[list[str], set[str]]:
     """Return the baselines that have a metric at all, and those that the candidate beats or meets in it."""
     baselines = comparison.flat_baselines()
@@ -77,17 +56,51 @@ def _rivals(comparison: Comparison, metric: str) -> tuple[list[str], set[str]]:
     return rivals, {*comparison.wins.get(metric, ()), *comparison.ties.get(metric, ())}
 
 
-def _notes(comparison: Comparison) -> tuple[Block, ...]:
-    lines = [
-        f"{count} segmentation-offload packets of the {side} were cut to MTU size first"
-        for side, count in zip(("reference", "candidate"), comparison.resegmented_packets, strict=True)
-        if count
+def _in_words(comparison: Comparison) -> tuple[Block, ...]:
+    *groups, summary = verdict_of(comparison).lines()
+    return (
+        Text(lines=(summary,), kind="lead"),
+        Text(lines=tuple(groups), kind="list"),
+        _totals_table(comparison),
+        Text(lines=tuple(_notes(comparison)), kind="list"),
+    )
+
+
+def _totals_table(comparison: Comparison) -> Table:
+    reference, candidate = comparison.totals
+    rows: list[tuple[str, float, float]] = [
+        ("media packets", reference.packets, candidate.packets),
+        ("IP bytes of media", reference.ip_bytes, candidate.ip_bytes),
+        ("payload bytes of media", reference.payload_bytes, candidate.payload_bytes),
+        ("first to last media packet, s", reference.duration_s, candidate.duration_s),
+        ("mean rate, kbit/s", _mean_kbps(reference), _mean_kbps(candidate)),
     ]
+    return Table(
+        title="What was compared",
+        header=("to the client", comparison.names[0], comparison.names[1], "difference"),
+        rows=tuple((label, number(one), number(other), _difference(one, other)) for label, one, other in rows),
+        numbers=(1, 2, 3),
+    )
+
+
+def _mean_kbps(side: Totals) -> float:
+    return kbps_from_bytes(side.ip_bytes, side.duration_s) if side.duration_s else math.nan
+
+
+def _difference(one: float, other: float) -> str:
+    return f"{(other - one) / one:+.2%}" if one and math.isfinite(one) and math.isfinite(other) else "-"
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    for side, count in zip(("reference", "candidate"), comparison.resegmented_packets, strict=True):
+        if count:
+            yield f"{count} segmentation-offload packets of the {side} were cut to MTU size first"
     if comparison.burst_threshold_s is None:
-        lines.append("the reference's gaps are of one kind: there are no bursts to compare")
+        yield "the reference's gaps are of one kind: there are no bursts to compare"
     else:
-        lines.append(f"gaps above {number(comparison.burst_threshold_s)} s part the bursts on both sides")
-    return (Text(lines=tuple(lines), kind="list"),)
+        yield f"gaps above {number(comparison.burst_threshold_s)} s part the bursts on both sides"
+    for metric, reason in comparison.absent.items():
+        yield f"{metric_name(metric)} is left out: {reason}"
 
 
 def _metrics_table(comparison: Comparison) -> Table:

@@ -3,16 +3,27 @@
 from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import ComparedSides, Comparison, compare_tables
 from trafficgen.validation.thresholds import ExceededLimit, exceeded_limits
-from trafficgen.validation.verdict import Grade, GroupVerdict, MetricVerdict, Verdict, losses, verdict_of
+from trafficgen.validation.totals import Totals
+from trafficgen.validation.verdict import (
+    BASELINE_WORDS,
+    Grade,
+    GroupVerdict,
+    MetricVerdict,
+    Verdict,
+    losses,
+    verdict_of,
+)
 
 __all__ = [
     "BASELINES",
+    "BASELINE_WORDS",
     "ComparedSides",
     "Comparison",
     "ExceededLimit",
     "Grade",
     "GroupVerdict",
     "MetricVerdict",
+    "Totals",
     "Verdict",
     "compare_tables",
     "exceeded_limits",

@@ -16,7 +16,9 @@ from trafficgen.validation.metrics import (
     flat_metrics,
     median_metrics,
     noise_levels,
+    too_few_bins,
 )
+from trafficgen.validation.totals import Totals, paired_totals, total_metrics, totals_of
 
 #: Baselines that draw anything are the median of this many runs.
 _RUNS = 5
@@ -46,12 +48,16 @@ class ComparedSides:
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
+    Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes and duration out.
+
     Attributes:
         metrics: Nested metrics, NaN where one cannot be computed.
         baselines: The same for each baseline.
+        totals: Packets, bytes and duration of the media to the client, reference and candidate.
         wins: Flat name of a metric -> baselines that the candidate beats.
         ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
         noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
+        absent: Flat name of a metric or its beginning, such as ``rate.10`` -> why it cannot be computed.
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
@@ -69,9 +75,11 @@ class Comparison:
 
     metrics: Metrics
     baselines: dict[str, Metrics]
+    totals: tuple[Totals, Totals]
     wins: dict[str, list[str]]
     ties: dict[str, list[str]]
     noise: dict[str, float]
+    absent: dict[str, str]
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
@@ -97,9 +105,11 @@ class Comparison:
         parts: dict[str, object] = {
             "metrics": self.metrics,
             "baselines": self.baselines,
+            "totals": paired_totals(*self.totals),
             "wins": self.wins,
             "ties": self.ties,
             "noise": self.noise,
+            "absent": self.absent,
             "burst_threshold_s": self.burst_threshold_s,
             "resegmented_packets": dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True)),
             "seed": self.seed,
@@ -125,10 +135,12 @@ def compare_tables(
     candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
+    totals = totals_of(reference), totals_of(candidate)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
         other = measure(view, burst_threshold_s=threshold_s, seed=seed)
-        return other, compute_metrics(measured, other, reference_view=reference, candidate_view=view)
+        apart = compute_metrics(measured, other, reference_view=reference, candidate_view=view)
+        return other, {**apart, **total_metrics(totals[0], totals_of(view))}
 
     judged, metrics = metrics_of(candidate)
     baselines = {}
@@ -138,13 +150,17 @@ def compare_tables(
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
-    wins, ties = judge_baselines(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    copied = flat_metrics(total_metrics(*totals))
+    distances = {name: distance for name, distance in flat.items() if name not in copied}
+    wins, ties = judge_baselines(distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
+        totals=totals,
         wins=wins,
         ties=ties,
         noise=noise,
+        absent=too_few_bins(measured, judged),
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,

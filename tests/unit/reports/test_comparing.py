@@ -22,6 +22,11 @@ def curve_of(drawing: Drawing, name: str) -> Curve:
     return next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
 
 
+def metrics_table(comparison: Comparison) -> Table:
+    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    return next(block for block in blocks if isinstance(block, Table) and block.title.startswith("All metrics"))
+
+
 def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
     drawings = comparison_report(comparison).drawings
     assert {one.name for one in drawings} == {
@@ -70,18 +75,13 @@ def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
 
 
 def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Comparison) -> None:
-    (table,) = (
-        block for part in comparison_report(comparison).sections for block in part.blocks if isinstance(block, Table)
-    )
+    table = metrics_table(comparison)
     marks = dict(table.marks)
     rows = list(comparison.flat())
     assert marks[rows.index("burst_packets.ks")] == "good"
     assert rows.index("phases.buffering_end_s") not in marks
     worse = replace(comparison, wins={**comparison.wins, "gap_s.ks": []}, ties={**comparison.ties, "gap_s.ks": []})
-    (table,) = (
-        block for part in comparison_report(worse).sections for block in part.blocks if isinstance(block, Table)
-    )
-    assert dict(table.marks)[rows.index("gap_s.ks")] == "bad"
+    assert dict(metrics_table(worse).marks)[rows.index("gap_s.ks")] == "bad"
 
 
 def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comparison) -> None:
@@ -100,3 +100,11 @@ def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comp
 )
 def test_metrics_have_names_in_words(name: str, words: str) -> None:
     assert metric_name(name) == words
+
+
+def test_totals_stand_beside_each_other_with_their_difference(comparison: Comparison) -> None:
+    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    totals = next(block for block in blocks if isinstance(block, Table) and block.title == "What was compared")
+    reference, candidate = comparison.totals
+    difference = f"{(candidate.packets - reference.packets) / reference.packets:+.2%}"
+    assert totals.rows[0] == ("media packets", f"{reference.packets:,}", f"{candidate.packets:,}", difference)

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import SessionView
-from trafficgen.validation import BASELINES, Comparison, Grade, compare_tables, losses, verdict_of
+from trafficgen.validation import BASELINES, Comparison, Grade, Totals, compare_tables, losses, verdict_of
 from trafficgen.validation.compare import judge_baselines
 
 _NAN = math.nan
+_TOTALS = Totals(packets=100, ip_bytes=100_000, payload_bytes=97_200, duration_s=10.0)
 
 
 def _comparison(
@@ -34,6 +35,8 @@ def _comparison(
         burst_threshold_s=burst_threshold_s,
         resegmented_packets=(0, 0),
         seed=0,
+        totals=(_TOTALS, _TOTALS),
+        absent={},
     )
     wins, ties = judge_baselines(made.flat(), made.flat_baselines(), made.noise)
     made.wins.update(wins)
