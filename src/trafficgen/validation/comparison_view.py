@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
-from trafficgen.words import counted, number
+from trafficgen.words import number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.validation.compare import Comparison
+    from trafficgen.validation.verdict import Verdict
 
 
 def line_of_comparison(comparison: Comparison) -> str:
-    """Return on how many metrics each baseline is beaten or met, and two distances, on one line."""
+    """Return who is compared with whom, two distances, and the verdict's summary on one line."""
     flat = comparison.flat()
-    judged = sum(not math.isnan(value) for value in flat.values())
-    met = [f"{name} on {_met(comparison, name)}" for name in comparison.baselines]
-    sizes, gaps = (number(flat[name], digits=3) for name in ("packet_bytes.ks", "gap_s.ks"))
+    reference, candidate = (one_line(name) for name in comparison.names)
+    sizes, gaps = (number(flat.get(name), digits=3) for name in ("packet_bytes.ks", "gap_s.ks"))
+    summary = _verdict(comparison).summary.removesuffix(".")
     return (
-        f"<Comparison: KS distance of packet sizes {sizes}, of gaps {gaps};"
-        f" of {counted(judged, 'metric')} not worse than {', '.join(met)}>"
+        f"<Comparison of {candidate} with {reference}: KS distance of packet sizes {sizes}, of gaps {gaps};"
+        f" {summary[0].lower()}{summary[1:]}>"
     )
 
 
 def view_of_comparison(comparison: Comparison) -> str:
     """Return the verdict, both rates over time, and every metric beside the baselines."""
-    from trafficgen.validation.verdict import verdict_of  # noqa: PLC0415 - it looks at comparisons, which show this
-
     baselines = comparison.flat_baselines()
     header = ("metric", "candidate", *baselines, "beats", "ties with", "chance alone")
     rows = [
@@ -45,7 +43,7 @@ def view_of_comparison(comparison: Comparison) -> str:
     cut = sum(comparison.resegmented_packets)
     return html.view(
         f"{candidate} compared with {reference}",
-        html.texts("Verdict", verdict_of(comparison).lines()),
+        html.texts("Verdict", _verdict(comparison).lines()),
         _rates(comparison),
         html.paragraph("Distances, 0 for equal sides:"),
         html.table(
@@ -71,8 +69,7 @@ def _rates(comparison: Comparison) -> str:
     )
 
 
-def _met(comparison: Comparison, baseline: str) -> int:
-    return sum(
-        baseline in comparison.wins.get(name, ()) or baseline in comparison.ties.get(name, ())
-        for name in comparison.flat()
-    )
+def _verdict(comparison: Comparison) -> Verdict:
+    from trafficgen.validation.verdict import verdict_of  # noqa: PLC0415 - it looks at comparisons, which show this
+
+    return verdict_of(comparison)
