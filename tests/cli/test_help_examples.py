@@ -8,14 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import typer.main
 
 import trafficgen
+from reference_pages.command_line import commands
 from trafficgen.cli._help import examples_of
 from trafficgen.cli.app import app
 
@@ -26,15 +25,7 @@ SERVERS = ("trafficgen explore",)
 _TIMEOUT_S = 120
 
 
-def _commands(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(f"{prefix} {name}", command)
-        else:
-            yield f"{prefix} {name}", command
-
-
-COMMANDS = dict(_commands("trafficgen", cast("Any", typer.main.get_command(app))))
+COMMANDS = dict(commands())
 EXAMPLES = [(name, line) for name, command in COMMANDS.items() for line in examples_of(command.help)]
 
 
