@@ -17,6 +17,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
@@ -39,6 +40,8 @@ app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
+for _command in (*app.registered_commands, *models.app.registered_commands):
+    _command.cls = CommandWithExamples
 
 
 def _version(wanted: bool) -> None:
