@@ -21,6 +21,8 @@ US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
+#: Snapshot length that tcpdump and wireshark take as "the whole frame".
+WHOLE_FRAME_BYTES = 262_144
 
 
 @overload

@@ -8,10 +8,12 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.capture.traces import FORMATS
 from trafficgen.cli._options import AsJson, At, Quiet, Verbose, checked_view, messages_of, positive
 from trafficgen.cli._output import print_json
 from trafficgen.units import rate_from_text
+
+#: Those of `trafficgen.capture.traces`, which takes long to load for a help text; a test compares.
+FORMATS = ("packet-list", "mgen", "ditg", "ns3", "syncodecs", "asu", "inet", "vr-app", "frame-sizes")
 
 
 def convert(

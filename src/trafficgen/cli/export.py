@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,8 +12,15 @@ from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._terminal import say_line
-from trafficgen.export import TARGETS, ProjectionReport
 
+if TYPE_CHECKING:
+    from trafficgen.export import ProjectionReport
+
+#: Those of `trafficgen.export`, which takes long to load for a help text; a test compares.
+TARGETS = (
+    *("pcap", "pcapng", "csv", "parquet", "ns3", "inet", "iperf2", "iperf3", "otg", "mgen", "ditg"),
+    *("tcpreplay", "trex", "mahimahi"),
+)
 TargetSettings = Annotated[
     list[str] | None,
     typer.Option(

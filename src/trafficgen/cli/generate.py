@@ -10,7 +10,6 @@ import typer
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._options import At, Quiet, Seed, Snaplen, Verbose, checked_view, messages_of, positive
-from trafficgen.export import seen_by
 from trafficgen.units import s_from_ns
 
 
@@ -71,6 +70,8 @@ def generate(
             path=path,
             compete=compete or [],
         )
+    from trafficgen.export import seen_by  # noqa: PLC0415 - --help needs no exporters
+
     shown = table if out.suffix.lower() == ".parquet" else seen_by(table, view)  # Parquet holds both views
     length_s = s_from_ns(int(shown.time_ns[-1] - shown.time_ns[0])) if len(shown) else 0.0
     messages.say(f"{len(shown):,} packets in {length_s:.3f} s written to {out}")

@@ -15,7 +15,6 @@ from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of, p
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.tables import in_parts
 
 
 def simulate(
@@ -88,6 +87,8 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
 
 def _print_series(result: trafficgen.SimulationResult) -> None:
     """Print what went over the path and what the player had, over time."""
+    from trafficgen.tables import in_parts  # noqa: PLC0415 - --help needs no tables
+
     series = result.series
     count = len(series["media_kbps"])
     if not count:

@@ -21,10 +21,8 @@ from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
 from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, BoolArray
+from trafficgen.units import BITS_PER_BYTE, WHOLE_FRAME_BYTES, BoolArray
 
-#: What tcpdump and wireshark take as "the whole frame".
-WHOLE_FRAME_BYTES = 262_144
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 

@@ -15,12 +15,12 @@ from trafficgen.export.mahimahi import MAHIMAHI_SETTINGS, write_mahimahi
 from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
 from trafficgen.export.ns3 import write_ns3
 from trafficgen.export.ns3_model import write_ns3_model
-from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.simulated_network import NETWORK_SETTINGS
 from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
 from trafficgen.export.trex import TREX_SETTINGS, write_trex
 from trafficgen.tables import PacketTable
+from trafficgen.units import WHOLE_FRAME_BYTES
 
 _SNAPLEN = Setting(
     "snaplen_bytes",
