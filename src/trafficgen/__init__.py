@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
+    from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
@@ -89,6 +90,8 @@ _HOMES = {
     "read_packets": "trafficgen.api.reading",
     "reproduce": "trafficgen.api.reproducing",
     "save_model": "trafficgen.models",
+    "save_plots": "trafficgen.api.reporting",
+    "save_report": "trafficgen.api.reporting",
     "simulate": "trafficgen.api.simulating",
 }
 
@@ -170,5 +173,7 @@ __all__ = [
     "read_packets",
     "reproduce",
     "save_model",
+    "save_plots",
+    "save_report",
     "simulate",
 ]

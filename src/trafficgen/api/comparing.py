@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trafficgen.api.reading import Paths, open_session
+from dataclasses import replace
+
+from trafficgen.api.reading import Paths, as_paths, file_text, open_session
 from trafficgen.capture import Progress
 from trafficgen.validation import Comparison, compare_tables
 
@@ -58,4 +60,9 @@ def compare(
         upload=(None if upload else False) if candidate_upload is None else candidate_upload,
         progress=progress,
     )
-    return compare_tables(measured.view, judged.view, seed=seed, undo_offload=undo_offload)
+    comparison = compare_tables(measured.view, judged.view, seed=seed, undo_offload=undo_offload)
+    return replace(comparison, names=(_called(reference), _called(candidate)))
+
+
+def _called(paths: Paths) -> str:
+    return ", ".join(file_text(name) for name in as_paths(paths))

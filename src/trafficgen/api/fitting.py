@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session, read_packets
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
@@ -177,8 +177,3 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
         f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the {fitted_bytes} that are fitted "
         "here: --upload fits that direction"
     ]
-
-
-def file_text(name: str) -> str:
-    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
-    return Path(name).name.encode(errors="replace").decode()

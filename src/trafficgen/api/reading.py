@@ -344,3 +344,8 @@ def _renamed(inspection: Inspection, names: list[str], real_names: list[str]) ->
     for name, real in zip(names, real_names, strict=True):
         texts = [text.replace(real, name) for text in texts]
     return replace(inspection, files=tuple(names), warnings=tuple(texts))
+
+
+def file_text(name: str) -> str:
+    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
+    return Path(name).name.encode(errors="replace").decode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,7 @@ class Loss:
         low: Lower end of the 95% interval of the rate.
         high: Upper end of it.
         model: Law of the runs; None where they are not known or there is no loss.
+        lost_runs: Lengths of the runs, shape (r,); empty where they are not known or there is no loss.
     """
 
     rate: float
@@ -36,6 +37,7 @@ class Loss:
     low: float = 0.0
     high: float = 1.0
     model: LossModel | None = None
+    lost_runs: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False)
 
     def estimate(self) -> Estimate:
         """Return the rate with its interval."""
@@ -80,7 +82,7 @@ def loss_of_runs(lost_runs: IntArray, *, packets: int, source: LossSource, stret
         mean_burst_packets=_mean_run(to_good, lost),
         delta_bic=float(abs(bernoulli_bic - gilbert_bic)),
     )
-    return Loss(rate, lost / runs, source, packets, low, high, model)
+    return Loss(rate, lost / runs, source, packets, low, high, model, lost_runs)
 
 
 def runs_of(flags: BoolArray) -> IntArray:

@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
@@ -118,4 +119,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
+    atexit._run_exitfuncs()  # worker processes leave semaphores that would be complained of otherwise
     os._exit(code)

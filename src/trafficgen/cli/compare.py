@@ -9,6 +9,7 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
 from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 
 
 def compare(
@@ -44,6 +45,9 @@ def compare(
         bool,
         typer.Option("--resegment/--keep-offload", help="Cut segmentation-offload packets back to MTU size first."),
     ] = True,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -74,6 +78,7 @@ def compare(
         progress=progress,
     )
     progress.close()
+    write_reports(comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
         print_json(comparison.to_json())

@@ -27,6 +27,7 @@ from trafficgen.cli._options import (
     positive,
 )
 from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def fit(
     workers: FitWorkers = None,
     player_log: PlayerLogFile = None,
     player_log_offset: PlayerLogOffset = None,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -109,6 +113,7 @@ def fit(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
+    write_reports(fitted, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     if as_json:
         print_json(fitted.to_json())
         return

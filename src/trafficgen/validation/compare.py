@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.validation.baselines import BASELINES, baseline_view
@@ -27,6 +27,23 @@ _FINE_TICK_NS = 1000
 
 
 @dataclass(frozen=True)
+class ComparedSides:
+    """The sessions that were compared, as they were measured: offload undone, on one clock.
+
+    Attributes:
+        reference_view: Session of the reference.
+        candidate_view: Session of the candidate.
+        reference: What was measured on it.
+        candidate: The same of the candidate.
+    """
+
+    reference_view: SessionView
+    candidate_view: SessionView
+    reference: Measurement
+    candidate: Measurement
+
+
+@dataclass(frozen=True)
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
@@ -43,6 +60,8 @@ class Comparison:
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
+        names: What reference and candidate are called, for people.
+        sides: What was measured on both sides, for drawings; None in a comparison that was made without.
     """
 
     metrics: Metrics
@@ -55,6 +74,8 @@ class Comparison:
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
+    names: tuple[str, str] = ("reference", "candidate")
+    sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
@@ -116,7 +137,7 @@ def compare_tables(
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
     copied = flat_metrics(total_metrics(*totals))
     distances = {name: distance for name, distance in flat.items() if name not in copied}
-    wins, ties = _verdicts(distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    wins, ties = judge_baselines(distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
@@ -128,6 +149,7 @@ def compare_tables(
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
+        sides=ComparedSides(reference, candidate, measured, judged),
     )
 
 
@@ -147,7 +169,7 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
     return (replace(view, table=table) if cut else view), cut
 
 
-def _verdicts(
+def judge_baselines(
     candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""
