@@ -21,7 +21,7 @@ def cli_page() -> str:
 
 _CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
 Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
-(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted.
+(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated.
 
 `trafficgen --version` prints the version. `trafficgen --install-completion` sets up completion in your shell."""
 
