@@ -117,6 +117,6 @@ def _processes_in_words(subject: FitSubject) -> Iterator[str]:
     if judged:
         passed = sum(tried.passed for tried in judged)
         yield (
-            f"Played and measured again, {passed} of {len(judged)} parts have rates that differ from those measured"
-            " by no more than chance."
+            f"Of {len(judged)} parts that were played and measured again, {passed} have rates that differ from the"
+            " capture's by no more than chance."
         )
