@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,6 +45,7 @@ class PopulationFit:
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
     """
 
     model: Model
@@ -52,6 +53,7 @@ class PopulationFit:
     left_out: dict[str, str]
     warnings: tuple[str, ...]
     session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def population(self) -> Population:
@@ -152,6 +154,7 @@ def fit_population(
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
     )
 
 

@@ -15,13 +15,16 @@ from trafficgen.api.reporting import report_of
 from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import GenerationError
+from trafficgen.export import write_parquet
 from trafficgen.flows import SessionView, choose_session
-from trafficgen.models import Law
+from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
 from trafficgen.reports import Report, Table, Text
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fits import fit_report, subject
 from trafficgen.reports.html import render_html
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
+from trafficgen.reports.same_source import same_source_report
+from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps, s_from_ns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "captures"
@@ -263,7 +266,8 @@ def test_measured_facts_are_drawn_beside_those_of_played_sessions(plain: Calibra
     drawing = drawing_of(made, "variance-time")
     band = next(one for one in drawing.layers if isinstance(one, Band) and one.name == "played by the model")
     # Independent packets: played sessions vary about the slope -1 as the capture does.
-    assert np.mean((measured.y >= band.low) & (measured.y <= band.high)) > 0.5
+    y = np.asarray(measured.y)
+    assert np.mean((y >= np.asarray(band.low)) & (y <= np.asarray(band.high))) > 0.5
 
 
 def test_a_model_that_cannot_be_played_leaves_the_capture_to_be_looked_at(
@@ -351,3 +355,66 @@ def test_save_report_and_plots_take_a_fit(framed: trafficgen.Fit, tmp_path: Path
     assert (tmp_path / "fit.html").stat().st_size < 8e6
     files = trafficgen.save_plots(framed, tmp_path / "plots", formats=["svg"])
     assert {Path(name).stem for name in files} == names(report_of(framed))
+
+
+def test_a_population_draws_its_laws_over_the_values_of_its_sessions(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        view = at_random(seed, seconds=20.0 + 5 * seed)
+        write_parquet(view.table, tmp_path / f"s{seed}.parquet")
+    found = trafficgen.fit_population([tmp_path / f"s{seed}.parquet" for seed in (1, 2, 3)], workers=1)
+    made = report_of(found)
+    lengths = [each.observed["media_duration_s"].value for each in found.sessions]
+    drawn = curve_of(drawing_of(made, "media-duration"), "sessions")
+    np.testing.assert_allclose(np.unique(np.asarray(drawn.x)[1:-1]), np.sort(lengths))
+    rates = [kbps_from_bps(each.observed["playout_rate_bps"].value) for each in found.sessions]
+    drawn = curve_of(drawing_of(made, "playout-rate"), "sessions")
+    np.testing.assert_allclose(np.unique(np.asarray(drawn.x)[1:-1]), np.sort(rates))
+    rows = table_of(made, "Each session").rows
+    assert [row[0] for row in rows] == [f"s{seed}.parquet, session 0" for seed in (1, 2, 3)]
+    assert str(tmp_path) not in render_html(made)
+
+
+def test_an_answer_to_congestion_is_drawn_with_its_intervals() -> None:
+    point = PooledPoint(
+        condition=0.05,
+        low=0.01,
+        high=0.1,
+        relative_rate=Estimate(value=0.6, low=0.5, high=0.7, method="mean"),
+        intervals=12,
+        captures=2,
+    )
+    calm = point.model_copy(update={"condition": 0.0, "relative_rate": Estimate(value=1.0, method="mean")})
+    curve = ResponseCurve(
+        condition="loss_rate",
+        points=(calm, point),
+        end_to_end=Estimate(value=0.6, low=0.5, high=0.7, method="regression"),
+        capture_log_deviation=0.1,
+        method="regression",
+    )
+    answer = PooledResponse(
+        kind="rate_following",
+        evidence=("it follows",),
+        interval_s=1.0,
+        uncongested_rate_bps=1e6,
+        source="a.pcap",
+        captures=("a.pcap", "b.pcap"),
+        curves=(curve,),
+    )
+    model = fitted(at_random()).model.model_copy(update={"same_source": answer})
+    (drawing,) = same_source_report(model, warnings=()).drawings
+    drawn = curve_of(drawing, "mean with 95% interval")
+    assert (list(drawn.x), list(drawn.y)) == ([0.0, 0.05], [1.0, 0.6])
+    assert drawn.low is not None
+    assert list(drawn.low) == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/a/b c/d.pcap: cut off: at byte 3", "d.pcap: cut off: at byte 3"),
+        ("x/d.pcap, session 2: no family", "d.pcap, session 2: no family"),
+        ("video, playout: off by 3/4", "video, playout: off by 3/4"),
+    ],
+)
+def test_warnings_name_files_without_their_folders(text: str, shown: str) -> None:
+    assert without_folder(text) == shown

@@ -144,7 +144,7 @@ def _response(subject: FitSubject) -> Drawing | None:
         name="response",
         title="Rate by the state of the path",
         x=Axis(label="state of the path", categories=tuple(_state(point.state) for point in response.curve)),
-        y=Axis(label="rate an interval later / median rate", low=0),
+        y=Axis(label="relative rate", low=0),
         layers=(
             Rule(name="median rate", at=1.0),
             Curve(
@@ -158,8 +158,8 @@ def _response(subject: FitSubject) -> Drawing | None:
                 notes=tuple(f"{point.intervals:,} intervals" for point in response.curve),
             ),
         ),
-        caption=f"What the source sends in the {number(response.interval_s)} s after each state. Class:"
-        f" {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
+        caption=f"What the source sends in the {number(response.interval_s)} s after each state, over its median rate."
+        f" Class: {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
     )
 
 
