@@ -22,7 +22,7 @@ from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.operational import Measures, operational_measures
-from trafficgen.calibration.pairing import Pairing, pair_sessions
+from trafficgen.calibration.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.rate_intervals import phase_rates
@@ -54,6 +54,7 @@ from trafficgen.models import (
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
+from trafficgen.tables.arrivals import as_received
 from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
@@ -147,8 +148,11 @@ def fit_session(
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
         receiver = resegment(receiver)[0] if receiver is not None else None
-    pairing = None
-    if receiver is not None:
+    pairing: Pairing | None
+    if receiver is None:
+        pairing = pair_arrivals(view)
+        receiver = as_received(view.table) if pairing is not None else None
+    else:
         pairing = pair_sessions(view, receiver)
         if pairing.swapped:
             files, receiver_files, receiver = receiver_files, files, view.table

@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.models import Estimate, LossModel
 from trafficgen.units import BoolArray, IntArray
 
-LossSource = Literal["rtp", "tcp", "rtcp", "pair"]
+LossSource = Literal["rtp", "tcp", "rtcp", "pair", "arrival"]
 _Z = 1.959963984540054
 
 
@@ -21,7 +21,8 @@ class Loss:
     Attributes:
         rate: Lost / expected packets, or repeated / all data packets.
         mean_burst_packets: Mean run of consecutive ones; None where there are none, or only totals are known.
-        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports or a pair of captures.
+        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports, a pair of captures
+            or the arrival times of a packet table.
         packets: What the rate is relative to.
         low: Lower end of the 95% interval of the rate.
         high: Upper end of it.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages, ReadingProgress
+from trafficgen.cli._output import Messages
+from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
@@ -51,20 +52,18 @@ def write_reports(
         return
     from trafficgen.api.reporting import report_of  # noqa: PLC0415 - most runs write none
 
-    progress = ReadingProgress(messages)
-    progress.show("drawing")
-    made = report_of(result)  # once for both: the report of a fit plays the model
-    if report is not None:
-        trafficgen.save_report(made, report)
     names: list[str] = []
-    if plots is not None:
-        names = trafficgen.save_plots(
-            made,
-            plots,
-            formats=plot_formats or ("pdf", "svg", "png"),
-            progress=lambda done, total: progress.show(f"drawing: {done} of {total} plots"),
-        )
-    progress.close()
+    with messages.progress("drawing") as progress:
+        made = report_of(result)  # once for both: the report of a fit plays the model
+        if report is not None:
+            trafficgen.save_report(made, report)
+        if plots is not None:
+            names = trafficgen.save_plots(
+                made,
+                plots,
+                formats=plot_formats or ("pdf", "svg", "png"),
+                progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),
+            )
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:
