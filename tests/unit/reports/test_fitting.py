@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.conftest import build_table
 import trafficgen
 from trafficgen.api.reporting import report_of
 from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
+from trafficgen.calibration.loss_measures import LossSource
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import GenerationError
 from trafficgen.export import write_parquet
@@ -21,6 +23,7 @@ from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, Respon
 from trafficgen.reports import Report, Table, Text
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fits import fit_report, subject
+from trafficgen.reports.fits.path import LOSS_SOURCES
 from trafficgen.reports.html import render_html
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
 from trafficgen.reports.same_source import same_source_report
@@ -301,9 +304,11 @@ def test_every_law_of_the_model_stands_in_the_table_with_its_goodness_of_fit(pla
     assert law.fit is not None
     assert float(rows[1][6]) == pytest.approx(law.fit.ks, rel=0.01)
     lost = table_of(report(plain), "Families that were tried")
-    assert {row[2] for row in lost.rows if row[0] == "gaps of the playout"} == {
-        other.family.replace("_", " ") for other in law.alternatives
-    }
+    row = next(row for row in lost.rows if row[0] == "gaps of the playout")
+    best, *others = law.alternatives
+    assert row[2] == best.family.replace("_", " ")
+    assert float(row[3].replace(",", "")) == pytest.approx(best.delta_bic, rel=1e-3)
+    assert row[5].count(",") + 1 == len(others)
 
 
 def test_each_drawing_has_a_name_of_its_own_a_caption_and_units(
@@ -418,3 +423,14 @@ def test_an_answer_to_congestion_is_drawn_with_its_intervals() -> None:
 )
 def test_warnings_name_files_without_their_folders(text: str, shown: str) -> None:
     assert without_folder(text) == shown
+
+
+def test_every_source_of_a_loss_has_words() -> None:
+    assert set(LOSS_SOURCES) == set(get_args(LossSource))
+
+
+def test_loss_of_a_table_that_knows_arrivals_is_drawn() -> None:
+    table = trafficgen.generate("cbr", path="rate=2Mbps,delay=20ms,loss=0.05", settings={"duration_s": 40.0}, seed=2)
+    made = report(fitted(choose_session(table)))
+    assert "arrivals" in drawing_of(made, "loss").caption
+    assert "arrivals" in texts(made)
