@@ -18,13 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Pages with commands, from the root of the repository.
-PAGES = (
-    "README.md",
-    *sorted(
-        str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (ROOT / "docs" / kind).glob("*.md")
-    ),
-)
 _BLOCK = re.compile(
     r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```", re.DOTALL
 )
@@ -46,13 +39,14 @@ class CommandFailedError(Exception):
         return f"{self.page}: `{self.command}` exits with {self.code}:\n{self.output}"
 
 
-def run_page(name: str) -> str:
-    """Return a page with the outputs that its commands give now.
+def run_page(name: str, text: str) -> str:
+    """Return the text of a page with the outputs that its commands give now.
 
     Raises:
         CommandFailedError: If one exits with another code than its page says.
     """
-    text = (ROOT / name).read_text(encoding="utf-8")
+    if not has_commands(text):
+        return text
     with tempfile.TemporaryDirectory(prefix="trafficgen-docs-") as folder:
         shutil.copytree(ROOT / "examples", Path(folder) / "examples")
 
@@ -70,23 +64,28 @@ def run_page(name: str) -> str:
         return _BLOCK.sub(rerun, text)
 
 
-def missing_for(name: str) -> list[str]:
+def has_commands(text: str) -> bool:
+    """Return whether a page has blocks that are run."""
+    return _BLOCK.search(text) is not None
+
+
+def missing_for(text: str) -> list[str]:
     """Return what a page needs to be run and this machine does not have."""
-    found = _NEEDS.search((ROOT / name).read_text(encoding="utf-8"))
+    found = _NEEDS.search(text)
     needed = found["tools"].split() if found else []
     return [tool for tool in needed if (os.geteuid() != 0 if tool == "root" else shutil.which(tool) is None)]
 
 
 def same_words(before: str, after: str) -> bool:
-    """Return whether two pages differ in numbers and the width of columns at most.
+    """Return whether two pages differ in numbers and the width of columns at most, and only in what commands print.
 
     Numbers of a fit may differ in their last digits between processors and versions of libraries.
     """
-    return _masked(before) == _masked(after)
+    return _BLOCK.sub(_masked, before) == _BLOCK.sub(_masked, after)
 
 
-def _masked(text: str) -> list[str]:
-    return [" ".join(_NUMBER.sub("0", line).split()) for line in text.splitlines()]
+def _masked(block: re.Match[str]) -> str:
+    return "\n".join(" ".join(_NUMBER.sub("0", line).split()) for line in block[0].splitlines())
 
 
 def _run(page: str, command: list[str], shown: str, *, folder: str, code: int) -> str:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reading import inspect, read_packets
+    from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
@@ -75,6 +77,7 @@ _HOMES = {
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
+    "Step": "trafficgen.progress",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -83,6 +86,7 @@ _HOMES = {
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",
+    "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
@@ -93,6 +97,8 @@ _HOMES = {
     "read_packets": "trafficgen.api.reading",
     "reproduce": "trafficgen.api.reproducing",
     "save_model": "trafficgen.models",
+    "save_plots": "trafficgen.api.reporting",
+    "save_report": "trafficgen.api.reporting",
     "simulate": "trafficgen.api.simulating",
 }
 
@@ -155,6 +161,7 @@ __all__ = [
     "SimulationError",
     "SimulationResult",
     "SimulationWarning",
+    "Step",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
@@ -167,6 +174,7 @@ __all__ = [
     "fit",
     "fit_population",
     "fit_same_source",
+    "following",
     "generate",
     "inspect",
     "load_model",
@@ -177,5 +185,7 @@ __all__ = [
     "read_packets",
     "reproduce",
     "save_model",
+    "save_plots",
+    "save_report",
     "simulate",
 ]

@@ -28,7 +28,7 @@ DELIVERY = {"offered_kbps", "achieved_kbps", "loss"}
 DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model", "long_range"}
 METRICS = {
     *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s", "rate_acf"),
-    *("variance_time", "hurst", "phases"),
+    *("variance_time", "hurst", "phases", "packets", "bytes", "duration"),
 }
 REPORT = {
     *("target", "files", "packets", "packets_changed", "bytes_before", "bytes_after"),
@@ -89,6 +89,8 @@ def test_compare_prints_the_published_keys(command: Command, table_file: Path) -
         assert set(metrics["variance_time"]) == {"max_abs_log10_ratio"}
         assert set(metrics["hurst"]) == {"reference", "candidate"}
         assert set(metrics["phases"]) == {"buffering_end_s", "buffering_ratio"}
+        assert all(set(metrics[name]) == {"relative_difference"} for name in ("packets", "bytes", "duration"))
+    assert set(found["totals"]) == {"packets", "ip_bytes", "payload_bytes", "duration_s"}
 
 
 def test_a_table_is_at_no_distance_from_itself(command: Command, table_file: Path) -> None:
@@ -102,7 +104,7 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
         result = command("export", str(table_file), "--to", target, "-o", target, "--json")
         assert (result.code, result.err) == (0, "")
         found = result.json
-        assert set(found) == REPORT | {"kind", "distances"}
+        assert set(found) == REPORT | {"kind", "distances", "removed"}
         assert set(found["timing_error_s"]) == {"max", "mean"}
         assert found["packets"] == 1000
         assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}

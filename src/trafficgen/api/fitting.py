@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session, read_packets
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
-from trafficgen.flows import heaviest_upload, turned_round
+from trafficgen.flows import heaviest_upload, rate_curve, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import s_from_ns
 
 
@@ -25,11 +25,13 @@ class Fit:
         calibration: The estimates.
         flow: The heaviest media flow, as `inspect` describes it.
         warnings: What is doubtful about the capture and the fit, one sentence each.
+        rate: IP bytes of the media over time, s from the first media packet.
     """
 
     calibration: Calibration
     flow: dict[str, object]
     warnings: tuple[str, ...]
+    rate: RateCurve = field(repr=False, compare=False)
 
     @property
     def model(self) -> Model:
@@ -113,6 +115,7 @@ def fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
@@ -155,6 +158,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
@@ -177,8 +181,3 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
         f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the {fitted_bytes} that are fitted "
         "here: --upload fits that direction"
     ]
-
-
-def file_text(name: str) -> str:
-    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
-    return Path(name).name.encode(errors="replace").decode()

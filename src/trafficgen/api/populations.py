@@ -12,8 +12,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from trafficgen.api.fitting import Fit, file_text, fit_opened
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, is_stream, open_session
+from trafficgen.api.fitting import Fit, fit_opened
+from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
 from trafficgen.errors import CalibrationError, TrafficgenError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trafficgen.api.fitting import Fit, file_text, fit_opened
-from trafficgen.api.reading import Paths, as_paths, open_session
+from trafficgen.api.fitting import Fit, fit_opened
+from trafficgen.api.reading import Paths, as_paths, file_text, open_session
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.models import FittedProvenance, Model, PooledResponse

@@ -14,7 +14,6 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
-from trafficgen.cli._output import ReadingProgress
 
 
 def explore(
@@ -49,18 +48,16 @@ def explore(
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
-    with progress.of_steps("trafficgen.calibration"):
-        page = trafficgen.explore(
+    open_page, detail = trafficgen.explore, messages.detail if verbose else None
+    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
+        page = open_page(
             model,
             port=port,
             seed=seed,
             flow=flow,
             session=session,
             open_browser=_has_display() if browser is None else browser,
-            progress=progress,
         )
-    progress.close()
     with page, _until_ended():
         print(page.url, flush=True)
         messages.say("Ctrl-C ends it")

@@ -11,7 +11,6 @@ from typing import Any
 from trafficgen.api.catalogue_models import models_list
 from trafficgen.api.fitting import file_text, fit_opened
 from trafficgen.api.reading import is_stream, open_session
-from trafficgen.capture import Progress
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields
@@ -70,7 +69,6 @@ def opened_offer(
     flow: int | None = None,
     session: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> Offer:
     """Return what the page is opened with: a model as it is, a capture as the model fitted to it.
 
@@ -79,7 +77,6 @@ def opened_offer(
         flow: Flow of a capture that is fitted alone.
         session: Session of a capture; None for the heaviest.
         seed: Seed of the fit.
-        progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If the file cannot be read.
@@ -92,7 +89,7 @@ def opened_offer(
     if _names_a_model(what):
         model = load_model(what)
         return Offer(name=file_text(name), model=model, argument=name, values=_values_for(model))
-    opened = open_session([name], flow=flow, session=session, progress=progress)
+    opened = open_session([name], flow=flow, session=session)
     fitted = fit_opened(opened, name, seed=seed, resegment=True)
     model_file = "model.json"
     chosen = [f"--{key} {number}" for key, number in (("flow", flow), ("session", session)) if number is not None]

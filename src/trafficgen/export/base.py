@@ -45,6 +45,7 @@ class ProjectionReport:
         cannot_express: What the output lacks, a sentence each.
         kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
         distances: How far the laws of the output are from those of the input: metric (``packet_bytes.ks``) -> distance.
+        removed: Names of files of an earlier export that were in the folder and are not part of this one.
     """
 
     target: str
@@ -57,6 +58,7 @@ class ProjectionReport:
     cannot_express: tuple[str, ...] = ()
     kind: Literal["schedule", "model"] = "schedule"
     distances: Mapping[str, float] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""

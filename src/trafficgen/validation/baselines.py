@@ -48,6 +48,11 @@ def renewal(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generato
 
 #: Name in the output -> how one flow is made.
 BASELINES: Mapping[str, Baseline] = {"cbr": constant_rate, "poisson": poisson, "renewal": renewal}
+#: Samples of a measurement that a baseline draws from the reference itself: there it can be met, hardly beaten.
+COPIED_SAMPLES: Mapping[str, frozenset[str]] = {
+    "poisson": frozenset({"packet_bytes"}),
+    "renewal": frozenset({"packet_bytes", "gap_s"}),
+}
 
 
 def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from trafficgen.flows import SessionView, clock_tick_ns, resegment
+from trafficgen.flows import SessionView, clock_tick_ns, rate_curve, resegment
+from trafficgen.progress import tell
+from trafficgen.tables import RateCurve
 from trafficgen.validation.baselines import BASELINES, baseline_view
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
@@ -15,38 +18,69 @@ from trafficgen.validation.metrics import (
     flat_metrics,
     median_metrics,
     noise_levels,
+    too_few_bins,
 )
+from trafficgen.validation.totals import Totals, paired_totals, total_metrics, totals_of
 
 #: Baselines that draw anything are the median of this many runs.
 _RUNS = 5
 _WITHOUT_DRAWS = ("cbr",)
+_RUNS_OF = {name: 1 if name in _WITHOUT_DRAWS else _RUNS for name in BASELINES}
+_MEASURED = "sides and baselines"
 #: Clocks up to this granularity, that of most captures, are taken as they are.
 _FINE_TICK_NS = 1000
+
+
+@dataclass(frozen=True)
+class ComparedSides:
+    """The sessions that were compared, as they were measured: offload undone, on one clock.
+
+    Attributes:
+        reference_view: Session of the reference.
+        candidate_view: Session of the candidate.
+        reference: What was measured on it.
+        candidate: The same of the candidate.
+    """
+
+    reference_view: SessionView
+    candidate_view: SessionView
+    reference: Measurement
+    candidate: Measurement
 
 
 @dataclass(frozen=True)
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
+    Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes and duration out.
+
     Attributes:
         metrics: Nested metrics, NaN where one cannot be computed.
         baselines: The same for each baseline.
+        totals: Packets, bytes and duration of the media to the client, reference and candidate.
         wins: Flat name of a metric -> baselines that the candidate beats.
         ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
         noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
+        absent: Flat name of a metric or its beginning, such as ``rate.10`` -> why it cannot be computed.
         burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
         resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
         seed: Seed of the baselines.
+        names: What reference and candidate are called, for people.
+        sides: What was measured on both sides, for drawings; None in a comparison that was made without.
     """
 
     metrics: Metrics
     baselines: dict[str, Metrics]
+    totals: tuple[Totals, Totals]
     wins: dict[str, list[str]]
     ties: dict[str, list[str]]
     noise: dict[str, float]
+    absent: dict[str, str]
     burst_threshold_s: float | None
     resegmented_packets: tuple[int, int]
     seed: int
+    names: tuple[str, str] = ("reference", "candidate")
+    sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
@@ -56,14 +90,24 @@ class Comparison:
         """Return the metrics of each baseline by flat name; NaN where one cannot be computed."""
         return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
 
+    def rate_curves(self) -> tuple[RateCurve, RateCurve] | None:
+        """Return the rates of reference and candidate over time; None in a comparison that was made without them."""
+        if self.sides is None:
+            return None
+        views = self.sides.reference_view, self.sides.candidate_view
+        reference, candidate = (rate_curve(view.media_time_ns, view.media_ip_bytes) for view in views)
+        return reference, candidate
+
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; what cannot be computed is None."""
         parts: dict[str, object] = {
             "metrics": self.metrics,
             "baselines": self.baselines,
+            "totals": paired_totals(*self.totals),
             "wins": self.wins,
             "ties": self.ties,
             "noise": self.noise,
+            "absent": self.absent,
             "burst_threshold_s": self.burst_threshold_s,
             "resegmented_packets": dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True)),
             "seed": self.seed,
@@ -88,30 +132,41 @@ def compare_tables(
     tick_ns = clock_tick_ns(reference.media_time_ns)
     candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
+    to_measure = 2 + sum(_RUNS_OF.values())
+    tell("measuring", 0, to_measure, unit=_MEASURED)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
+    done = itertools.count(1)
+    totals = totals_of(reference), totals_of(candidate)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
+        tell("measuring", next(done), to_measure, unit=_MEASURED)
         other = measure(view, burst_threshold_s=threshold_s, seed=seed)
-        return other, compute_metrics(measured, other, reference_view=reference, candidate_view=view)
+        apart = compute_metrics(measured, other, reference_view=reference, candidate_view=view)
+        return other, {**apart, **total_metrics(totals[0], totals_of(view))}
 
     judged, metrics = metrics_of(candidate)
     baselines = {}
     for name in BASELINES:
-        runs = range(1 if name in _WITHOUT_DRAWS else _RUNS)
+        runs = range(_RUNS_OF[name])
         views = (_by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns) for run in runs)
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
-    wins, ties = _verdicts(flat, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    copied = flat_metrics(total_metrics(*totals))
+    distances = {name: distance for name, distance in flat.items() if name not in copied}
+    wins, ties = judge_baselines(distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
     return Comparison(
         metrics=metrics,
         baselines=baselines,
+        totals=totals,
         wins=wins,
         ties=ties,
         noise=noise,
+        absent=too_few_bins(measured, judged),
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,
+        sides=ComparedSides(reference, candidate, measured, judged),
     )
 
 
@@ -131,7 +186,7 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
     return (replace(view, table=table) if cut else view), cut
 
 
-def _verdicts(
+def judge_baselines(
     candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""

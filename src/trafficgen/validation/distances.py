@@ -58,6 +58,15 @@ def ks_noise(n: int, m: int) -> float:
     return _KOLMOGOROV_95 * _root_of_inverse_sizes(n, m)
 
 
+def tells_nothing(n: int, m: int) -> bool:
+    """Return whether samples of these sizes are too few for any Kolmogorov-Smirnov distance to exceed chance.
+
+    The largest distance there is, 1, tells something where chance alone stays below it (:func:`ks_noise`): from 4
+    values on both sides on, or 3 on one and 5 on the other, or 2 and 25; with one value never.
+    """
+    return not ks_noise(n, m) < 1.0
+
+
 def wasserstein_noise(reference: FloatArray, candidate_size: int) -> float:
     """Return about the distance that a second sample of the reference's law exceeds once in 20 times.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.calibration import Hurst
 from trafficgen.flows import SessionView
-from trafficgen.validation.distances import ks_noise, sample_distances, wasserstein_noise
+from trafficgen.validation.distances import Distances, ks_noise, sample_distances, tells_nothing, wasserstein_noise
 from trafficgen.validation.measurement import RATE_BINS_S, Measurement
 from trafficgen.validation.time_scales import (
     autocorrelation_noise,
@@ -35,6 +35,7 @@ def compute_metrics(
         for view in (reference_view, candidate_view)
     ]
     apart = {name: sample_distances(sample, candidate.samples[name]) for name, sample in reference.samples.items()}
+    apart.update(dict.fromkeys(too_few_bins(reference, candidate), Distances(math.nan, math.nan)))
     return {
         **{name: vars(apart[name]) for name in ("packet_bytes", "gap_s")},
         "rate": {name: vars(apart[f"rate.{name}"]) for name in RATE_BINS_S},
@@ -47,6 +48,24 @@ def compute_metrics(
             "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
         },
     }
+
+
+def too_few_bins(reference: Measurement, candidate: Measurement) -> dict[str, str]:
+    """Return the rates, by flat name such as ``rate.10``, whose bins are too few to compare, each with the reason.
+
+    How many bins a session fills says how long it is, not what it is like: two sessions of one bin each would be as far
+    apart as can be. Bursts are different; how many there are is part of what is compared.
+    """
+    reasons = {}
+    for width in RATE_BINS_S:
+        name = f"rate.{width}"
+        n, m = reference.samples[name].size, candidate.samples[name].size
+        if tells_nothing(n, m):
+            reasons[name] = (
+                f"{n} whole bins of {width} s in the reference and {m} in the candidate are too few: "
+                "chance alone could give any distance"
+            )
+    return reasons
 
 
 def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, float]:

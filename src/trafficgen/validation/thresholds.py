@@ -18,15 +18,18 @@ class ExceededLimit:
         metric: Flat name, such as ``gap_s.ks``.
         limit: Largest value that was allowed.
         value: Value of the comparison; None where it could not be computed, which cannot pass a check.
+        reason: Why it could not be computed, where that is known.
     """
 
     metric: str
     limit: float
     value: float | None
+    reason: str | None = None
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"{self.metric} could not be computed, so it cannot be shown to be at most {self.limit:g}"
+            why = f" ({self.reason})" if self.reason else ""
+            return f"{self.metric} could not be computed{why}, so it cannot be shown to be at most {self.limit:g}"
         return f"{self.metric} is {self.value:g}, above {self.limit:g}"
 
 
@@ -35,7 +38,8 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Args:
         comparison: The comparison.
-        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name.
+        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name, or what stands
+            before its first point where that is enough, such as ``packets`` or ``smoothness``.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -43,15 +47,27 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
     exceeded = []
     flat = comparison.flat()
     for text in limits:
-        metric, limit = _parsed(text)
-        if metric not in flat:
-            raise SelectionError(what=f"metric {metric!r}", available=f"metrics are {', '.join(flat)}")
+        named, limit = _parsed(text)
+        metric = _flat_name(named, list(flat))
         value = flat[metric]
         if math.isnan(value):
-            exceeded.append(ExceededLimit(metric, limit, None))
+            exceeded.append(ExceededLimit(metric, limit, None, _reason(comparison, metric)))
         elif value > limit:
             exceeded.append(ExceededLimit(metric, limit, value))
     return exceeded
+
+
+def _reason(comparison: Comparison, metric: str) -> str | None:
+    return next((why for name, why in comparison.absent.items() if f"{metric}.".startswith(f"{name}.")), None)
+
+
+def _flat_name(named: str, metrics: list[str]) -> str:
+    if named in metrics:
+        return named
+    meant = [metric for metric in metrics if metric.partition(".")[0] == named]
+    if len(meant) != 1:
+        raise SelectionError(what=f"metric {named!r}", available=f"metrics are {', '.join(meant or metrics)}")
+    return meant[0]
 
 
 def _parsed(text: str) -> tuple[str, float]:

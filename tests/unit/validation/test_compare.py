@@ -26,6 +26,9 @@ KEYS = {
     "variance_time": {"max_abs_log10_ratio"},
     "hurst": {"reference", "candidate"},
     "phases": {"buffering_end_s", "buffering_ratio"},
+    "packets": {"relative_difference"},
+    "bytes": {"relative_difference"},
+    "duration": {"relative_difference"},
 }
 
 
@@ -59,6 +62,32 @@ def test_a_table_ties_with_the_baselines_that_copy_a_marginal(itself: Comparison
     assert itself.wins["packet_bytes.ks"] == ["cbr"]
     assert itself.wins["gap_s.ks"] == ["cbr", "poisson"]
     assert itself.wins["burst_packets.ks"] == ["cbr", "poisson", "renewal"]
+
+
+def test_dropped_packets_show_in_the_totals_where_sizes_look_alike(view_of: ViewOf, bursty: SessionView) -> None:
+    kept = np.arange(bursty.media_time_ns.size) % 20 != 7
+    kept[[0, -1]] = True
+    thinned = view_of((bursty.media_time_ns[kept] / 1e9, bursty.media_ip_bytes[kept]))
+    comparison = compare_tables(bursty, thinned)
+    flat = comparison.flat()
+    assert flat["packet_bytes.ks"] < 0.01
+    assert flat["packets.relative_difference"] == pytest.approx(1 / 20, abs=1e-3)
+    assert flat["bytes.relative_difference"] == pytest.approx(1 / 20, abs=0.01)
+    assert flat["duration.relative_difference"] == 0.0
+    reference, candidate = comparison.totals
+    assert (reference.packets, candidate.packets) == (kept.size, kept.sum())
+    assert reference.payload_bytes == reference.ip_bytes - 28 * kept.size
+    totals = comparison.to_json()["totals"]
+    assert isinstance(totals, dict)
+    assert totals["ip_bytes"] == [bursty.media_ip_bytes.sum(), bursty.media_ip_bytes[kept].sum()]
+    assert totals["duration_s"] == [reference.duration_s, reference.duration_s]
+
+
+def test_baselines_take_their_totals_from_the_reference_so_nothing_is_won_there(itself: Comparison) -> None:
+    for name in ("packets", "bytes", "duration"):
+        metric = f"{name}.relative_difference"
+        assert itself.flat_baselines()["cbr"][metric] == pytest.approx(0.0, abs=1e-9)
+        assert not {metric} & {*itself.wins, *itself.ties, *itself.noise}
 
 
 def test_wins_and_ties_never_name_the_same_baseline(itself: Comparison) -> None:
@@ -112,6 +141,28 @@ def test_what_cannot_be_computed_is_null(view_of: ViewOf) -> None:
     assert "rate.10.ks" not in comparison.wins
 
 
+def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(view_of: ViewOf) -> None:
+    def session(length_s: float, phase_s: float) -> SessionView:
+        times = np.arange(phase_s, length_s, 0.05)
+        return view_of((times, np.where(np.arange(times.size) % 3, 300, 900)))
+
+    comparison = compare_tables(
+        session(12.0, 0.0), session(12.0, 0.01)
+    )  # 1 whole bin of 10 s each: no distance but 0 or 1
+    metrics = comparison.to_json()["metrics"]
+    assert isinstance(metrics, dict)
+    assert metrics["rate"]["10"] == {"ks": None, "wasserstein": None}
+    assert metrics["rate"]["1"]["ks"] is not None
+    reason = (
+        "1 whole bins of 10 s in the reference and 1 in the candidate are too few: chance alone could give any distance"
+    )
+    assert comparison.to_json()["absent"] == {"rate.10": reason}
+    assert "rate.10.ks" not in comparison.wins
+    (exceeded,) = exceeded_limits(comparison, ["rate.10.ks=0.1"])
+    assert str(exceeded) == f"rate.10.ks could not be computed ({reason}), so it cannot be shown to be at most 0.1"
+    assert compare_tables(session(41.0, 0.0), session(41.0, 0.01)).absent == {}  # 4 and 4: 1 would be beyond chance
+
+
 def test_seed_changes_baselines_only(bursty: SessionView) -> None:
     one, other = compare_tables(bursty, bursty, seed=1), compare_tables(bursty, bursty, seed=2)
     assert one.flat() == pytest.approx(other.flat(), nan_ok=True)
@@ -127,12 +178,16 @@ def test_limits_that_are_exceeded_are_named(view_of: ViewOf, bursty: SessionView
     assert str(exceeded[0]).startswith("rate.1.ks is 0.")
 
 
+def test_limit_may_name_a_metric_by_its_beginning_where_that_is_enough(itself: Comparison) -> None:
+    assert exceeded_limits(itself, ["packets=0", "bytes=0", "duration=0.05", "smoothness=0"]) == []
+    with pytest.raises(SelectionError, match=r"metrics are gap_s\.ks, gap_s\.wasserstein$"):
+        exceeded_limits(itself, ["gap_s=0.1"])
+
+
 def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
     short = view_of((np.array([0.0, 0.1]), np.array([100, 100])))
     exceeded = exceeded_limits(compare_tables(short, short), ["rate.10.ks=1"])
-    assert [str(limit) for limit in exceeded] == [
-        "rate.10.ks could not be computed, so it cannot be shown to be at most 1"
-    ]
+    assert str(exceeded[0]).startswith("rate.10.ks could not be computed (0 whole bins of 10 s in the reference and 0 ")
 
 
 @pytest.mark.parametrize(

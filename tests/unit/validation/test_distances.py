@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.validation.distances import ks_noise, sample_distances, wasserstein_noise
+from trafficgen.validation.distances import ks_noise, sample_distances, tells_nothing, wasserstein_noise
 
 
 def test_distances_of_a_shifted_sample_are_known() -> None:
@@ -44,6 +44,13 @@ def test_distances_that_mean_nothing_are_nan() -> None:
     assert math.isnan(sample_distances(constant, np.array([1.0])).wasserstein)
     assert math.isnan(ks_noise(0, 3))
     assert math.isnan(wasserstein_noise(constant, 3))
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 9), (1, 30), (2, 7), (3, 3), (3, 4), (4, 4), (3, 5), (10, 10)])
+def test_too_few_values_are_those_whose_largest_distance_is_not_beyond_chance(n: int, m: int) -> None:
+    """The exact probability of the distance 1 under one law is that of all of one side below all of the other."""
+    probability_of_largest = 2 / math.comb(n + m, n)
+    assert tells_nothing(n, m) == tells_nothing(m, n) == (n == 0 or probability_of_largest > 0.05)
 
 
 @pytest.mark.parametrize("law", ["uniform", "expon", "norm"])

@@ -63,14 +63,14 @@ struct Simulation {
 /// # Errors
 /// If a link, a route or a parameter is not valid.
 pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
-    simulate_while(scenario, &mut || true)
+    simulate_while(scenario, &mut |_| true)
 }
 
-/// Run a scenario; `goes_on` is asked now and then, and ends it early by false.
+/// Run a scenario; `goes_on` is asked now and then, at a time of the simulation, and ends it early by false.
 ///
 /// # Errors
 /// If a link, a route or a parameter is not valid, or more packets are sent than there is room for.
-pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut() -> bool) -> Result<Outcome, ScenarioError> {
+pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.run(goes_on)?;
     let end = simulation.world.now;
@@ -111,7 +111,7 @@ impl Simulation {
         Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
     }
 
-    fn run(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ScenarioError> {
+    fn run(&mut self, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<(), ScenarioError> {
         let mut handled: u64 = 0;
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
@@ -121,7 +121,7 @@ impl Simulation {
                 break;
             }
             handled += 1;
-            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on() {
+            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on(at) {
                 break;
             }
             self.world.now = at;
@@ -251,7 +251,7 @@ mod tests {
                 {"name": "media", "kind": "cbr", "awaited": true, "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
         )?;
         let mut simulation = Simulation::new(&scenario)?;
-        let ended = simulation.run(&mut || true);
+        let ended = simulation.run(&mut |_| true);
         assert!(matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })), "{ended:?}");
         Ok(())
     }

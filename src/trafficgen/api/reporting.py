@@ -1,0 +1,67 @@
+"""Reports and plots of results: what `--report` and `--plots` write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import singledispatch
+from pathlib import Path
+
+from trafficgen.api.fitting import Fit
+from trafficgen.reports import FORMATS, Report, save_drawings, save_html
+from trafficgen.reports.comparing import comparison_report
+from trafficgen.reports.fits import fit_report
+from trafficgen.validation import Comparison
+
+#: What there are reports of.
+Reportable = Comparison | Fit
+
+
+def save_report(result: Reportable, path: str | Path) -> None:
+    """Write a report of a result: one HTML file with interactive plots that needs no network.
+
+    Args:
+        result: What a command's function returned.
+        path: File to write; one that is there is replaced.
+
+    Raises:
+        OutputFileError: If the file cannot be written.
+    """
+    save_html(report_of(result), path)
+
+
+def save_plots(
+    result: Reportable,
+    folder: str | Path,
+    *,
+    formats: Sequence[str] = tuple(FORMATS),
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write the plots of a result's report as files for papers, ``NAME.pdf`` and so on.
+
+    Args:
+        result: What a command's function returned.
+        folder: Folder to write into; it is made where it is missing.
+        formats: Endings: ``pdf``, ``svg``, ``png``.
+        progress: Called with the plots done so far and in all.
+
+    Returns:
+        Names of the files.
+
+    Raises:
+        OutputFileError: If a file cannot be written, or an ending is none of these.
+    """
+    return save_drawings(report_of(result).drawings, folder, formats=formats, progress=progress)
+
+
+@singledispatch
+def report_of(result: object) -> Report:
+    """Return the report of a result, apart from how it is written."""
+    raise TypeError(f"there is no report of {type(result).__name__}")
+
+
+report_of.register(Comparison, comparison_report)
+
+
+@report_of.register
+def _(result: Fit) -> Report:
+    return fit_report(result.calibration, flow=result.flow, warnings=result.warnings)

@@ -1,0 +1,29 @@
+"""A session of bursts and a comparison of it with another draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.conftest import build_table
+
+from trafficgen.flows import SessionView, choose_session
+from trafficgen.validation import Comparison, compare_tables
+
+
+def bursts(seed: int) -> SessionView:
+    """Return a minute of bursts of about 20 packets every half second."""
+    generator = np.random.default_rng(seed)
+    starts_s = np.arange(0, 60, 0.5) + generator.uniform(0, 0.05, 120)
+    counts = generator.poisson(20, 120) + 1
+    time_s = np.concatenate(
+        [
+            start_s + np.cumsum(generator.exponential(0.002, count))
+            for start_s, count in zip(starts_s, counts, strict=True)
+        ]
+    )
+    return choose_session(build_table(np.sort(time_s), ip_bytes=generator.integers(200, 1500, time_s.size)))
+
+
+@pytest.fixture(scope="session")
+def comparison() -> Comparison:
+    return compare_tables(bursts(1), bursts(2))

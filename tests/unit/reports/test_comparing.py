@@ -1,0 +1,110 @@
+"""The report of a comparison draws what was measured, and says of it what the metrics say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from trafficgen.drawings import Curve, Drawing
+from trafficgen.reports import Table
+from trafficgen.reports.comparing import comparison_report
+from trafficgen.reports.words import metric_name
+from trafficgen.validation import Comparison
+
+
+def drawing_of(comparison: Comparison, name: str) -> Drawing:
+    return next(one for one in comparison_report(comparison).drawings if one.name == name)
+
+
+def curve_of(drawing: Drawing, name: str) -> Curve:
+    return next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
+
+
+def metrics_table(comparison: Comparison) -> Table:
+    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    return next(block for block in blocks if isinstance(block, Table) and block.title.startswith("All metrics"))
+
+
+def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
+    drawings = comparison_report(comparison).drawings
+    assert {one.name for one in drawings} == {
+        "distances",
+        "rate-reference",
+        "rate-candidate",
+        "autocorrelation",
+        "variance-time",
+        "rate-distribution",
+        "smoothness",
+        "packet-sizes",
+        "gaps",
+        "gap-tail",
+        "gap-quantiles",
+        "burst-packets",
+        "burst-spacing",
+    }
+    names = {layer.name for layer in drawing_of(comparison, "gaps").layers if isinstance(layer, Curve)}
+    assert names == {"reference", "candidate", "cbr", "poisson", "renewal"}
+
+
+def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(comparison: Comparison) -> None:
+    drawing = drawing_of(comparison, "packet-sizes")
+    one, other = curve_of(drawing, "reference"), curve_of(drawing, "candidate")
+    places = np.union1d(one.x, other.x)
+
+    def at(curve: Curve) -> np.ndarray:
+        return np.asarray(curve.y)[np.searchsorted(np.asarray(curve.x), places, side="right") - 1]
+
+    drawn = np.max(np.abs(at(one) - at(other)))
+    assert drawn == pytest.approx(comparison.flat()["packet_bytes.ks"], abs=0.005)
+
+
+def test_rates_of_both_sides_share_their_axes(comparison: Comparison) -> None:
+    one, other = drawing_of(comparison, "rate-reference"), drawing_of(comparison, "rate-candidate")
+    assert one.y == other.y
+    assert one.x == other.x
+    assert one.y.high is not None
+    assert one.y.high > max(np.max(np.asarray(curve_of(one, "reference").y)), 0)
+
+
+def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
+    drawing = drawing_of(comparison, "distances")
+    shown = dict(zip(drawing.y.categories, np.asarray(curve_of(drawing, "candidate").x), strict=True))
+    assert shown[metric_name("gap_s.ks")] == comparison.flat()["gap_s.ks"]
+
+
+def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Comparison) -> None:
+    table = metrics_table(comparison)
+    marks = dict(table.marks)
+    rows = list(comparison.flat())
+    assert marks[rows.index("burst_packets.ks")] == "good"
+    assert rows.index("phases.buffering_end_s") not in marks
+    worse = replace(comparison, wins={**comparison.wins, "gap_s.ks": []}, ties={**comparison.ties, "gap_s.ks": []})
+    assert dict(metrics_table(worse).marks)[rows.index("gap_s.ks")] == "bad"
+
+
+def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comparison) -> None:
+    report = comparison_report(replace(comparison, sides=None))
+    assert [drawing.name for drawing in report.drawings] == ["distances"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("rate.0.5.ks", "rate in 0.5 s: KS"),
+        ("gap_s.wasserstein", "gaps: Wasserstein"),
+        ("hurst", "Hurst parameter, difference"),
+        ("something.new", "something.new"),
+    ],
+)
+def test_metrics_have_names_in_words(name: str, words: str) -> None:
+    assert metric_name(name) == words
+
+
+def test_totals_stand_beside_each_other_with_their_difference(comparison: Comparison) -> None:
+    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    totals = next(block for block in blocks if isinstance(block, Table) and block.title == "What was compared")
+    reference, candidate = comparison.totals
+    difference = f"{(candidate.packets - reference.packets) / reference.packets:+.2%}"
+    assert totals.rows[0] == ("media packets", f"{reference.packets:,}", f"{candidate.packets:,}", difference)

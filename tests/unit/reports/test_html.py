@@ -1,0 +1,92 @@
+"""The page: whole in itself, safe against what captures bring in, the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from trafficgen.drawings import Axis, Curve, Drawing
+from trafficgen.errors import OutputFileError
+from trafficgen.reports import Report, Section, Table, Text, save_html
+from trafficgen.reports.html import plotly_script, render_html
+
+HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'
+
+
+def report(name: str = "a.pcap") -> Report:
+    drawing = Drawing(
+        name="rate",
+        title=f"Rate of {name}",
+        x=Axis(label="time", unit="s"),
+        y=Axis(label="rate", unit="kbit/s"),
+        layers=(Curve(name=name, x=[0, 1], y=[2, 3], role="measured", notes=(name, name)),),
+        caption=f"of {name}",
+    )
+    table = Table(title=name, header=("metric", name), rows=((name, "1"),), numbers=(1,), marks=((0, "bad"),))
+    text = [Text(lines=(name,), kind=kind) for kind in ("lead", "text", "list", "warnings")]
+    section = Section(title=name, blocks=(*text, table, drawing))
+    return Report(title=name, subtitle=name, sections=(section,), made_by=name)
+
+
+class Page(HTMLParser):
+    """Collects elements and the addresses that they would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.addresses += [value or "" for key, value in attrs if key in {"src", "href", "action", "data"}]
+        assert not [key for key, _ in attrs if key.startswith("on")]
+
+
+def test_a_page_refers_to_nothing_but_itself() -> None:
+    page = Page()
+    page.feed(render_html(report()))
+    assert "figure" in page.elements
+    assert page.addresses
+    assert all(address.startswith("#") for address in page.addresses)
+
+
+def test_a_hostile_name_stays_text() -> None:
+    page = Page()
+    page.feed(render_html(report(HOSTILE)))
+    assert page.elements.count("script") == 3
+    assert "img" not in page.elements
+
+
+def test_the_policy_of_the_page_lets_it_load_nothing() -> None:
+    text = render_html(report())
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none';")
+    assert "http" not in policy[1]
+
+
+def test_data_of_drawings_can_be_read_back() -> None:
+    text = render_html(report(HOSTILE))
+    data = re.search(r'<script type="application/json" id="drawings">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    (drawing,) = json.loads(data[1])
+    assert drawing["layers"][0]["name"] == HOSTILE
+    assert drawing["layers"][0]["y"] == [2, 3]
+
+
+def test_the_same_report_gives_the_same_bytes() -> None:
+    assert render_html(report()) == render_html(report())
+
+
+def test_the_drawing_script_is_in_the_page() -> None:
+    assert plotly_script() in render_html(report())
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OutputFileError, match="cannot be written"):
+        save_html(report(), tmp_path / "missing" / "report.html")
+    assert list(tmp_path.iterdir()) == []

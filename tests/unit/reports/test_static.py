@@ -1,0 +1,65 @@
+"""Plots for papers: every kind of layer, in every kind of file, the same bytes each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.errors import OutputFileError
+from trafficgen.reports import save_drawings
+from trafficgen.reports.static import figure_of
+
+RATE = Drawing(
+    name="rate",
+    title="Rate over time",
+    x=Axis(label="time", unit="s"),
+    y=Axis(label="rate", unit="kbit/s", low=0),
+    layers=(
+        Span(name="buffering", start=0, end=2),
+        Band(name="95%", x=[0, 1, 2], low=[1, 1, 1], high=[3, 3, 3], role="law"),
+        Curve(name="steps", x=[0, 1, 2], y=[1, 2, 3], role="measured", shape="steps"),
+        Curve(name="bars", x=[0, 1, 2], y=[1, 2, 3], role="synthetic", shape="bars"),
+        Curve(name="points", x=[0, 1], y=[1, 2], low=[0, 1], high=[2, 4], role="other", shape="points"),
+        Rule(name="link", at=2.5),
+    ),
+)
+SHARES = Drawing(
+    name="shares",
+    title="Transitions",
+    x=Axis(label="to", categories=("a", "b")),
+    y=Axis(label="from", categories=("a", "b")),
+    layers=(Cells(name="share", values=np.array([[np.nan, 1.0], [0.4, 0.6]])),),
+)
+
+
+def test_every_drawing_becomes_a_file_of_every_kind(tmp_path: Path) -> None:
+    names = save_drawings([RATE, SHARES], tmp_path / "plots")
+    assert names == ["rate.pdf", "rate.svg", "rate.png", "shares.pdf", "shares.svg", "shares.png"]
+    beginnings = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
+    for name in names:
+        assert (tmp_path / "plots" / name).read_bytes().startswith(beginnings[name[-3:]])
+
+
+def test_the_same_drawing_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        save_drawings([RATE], tmp_path / folder)
+    for name in ("rate.pdf", "rate.svg", "rate.png"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
+    (axes,) = figure_of(RATE).axes
+    assert axes.get_xlabel() == "time, s"
+    assert axes.get_ylabel() == "rate, kbit/s"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == {"buffering", "95%", "steps", "bars", "points", "link"}
+
+
+def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputFileError, match="choose pdf, svg, png"):
+        save_drawings([RATE], tmp_path / "plots", formats=["pdf", "gif"])
+    assert list(tmp_path.iterdir()) == []
