@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.api.catalogue_models import models_list
-from trafficgen.api.fitting import file_text, fit_opened
-from trafficgen.api.reading import is_stream, open_session
+from trafficgen.api.fitting import fit_opened
+from trafficgen.api.reading import file_text, is_stream, open_session
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields
@@ -153,17 +153,19 @@ def _published(model: PublishedModel) -> dict[str, Any]:
 
 
 def _fitted(model: Model) -> dict[str, Any]:
-    known = model.response is not None and model.response.kind != "unknown"
-    answer = (
-        f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
-        if model.response is not None and known
-        else "The capture does not tell how it answers congestion."
-    )
     return {
         "kind": "fitted",
-        "description": f"Fitted to a capture. {answer}",
+        "description": f"Fitted to a capture. {_answer(model)}",
         "review": None,
         "citations": [],
         "limits": [f"{what}: {why}" for what, why in model.absent.items()],
         "options": [],
     }
+
+
+def _answer(model: Model) -> str:
+    if model.response is not None and model.response.kind != "unknown":
+        return f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
+    if any(stream.transport.protocol == "tcp" for stream in model.streams):
+        return "TCP answers congestion for it; the capture does not tell whether the source does so too."
+    return "The capture does not tell how it answers congestion."

@@ -8,6 +8,8 @@ const COLOURS = {
   dark: { received: "#56B4E9", offered: "#E69F00", competitor: "#2fc79a", measured: "#CC79A7", level: "#56B4E9", buffer: "#2fc79a", loss: "#E69F00", pinned: "#7d8894", text: "#e6edf3", grid: "#343c46", card: "#181d24", stall: "rgba(230, 159, 0, 0.25)" },
 };
 const TIME = "time after the first media packet, s";
+// Where nothing is sent there is no loss to draw, so that values may stand alone.
+const LONELY = { mode: "lines+markers", marker: { size: 3 } };
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover" };
 
 /** Return the colours of the theme that is shown. */
@@ -80,8 +82,8 @@ const PANELS = [
   },
   {
     id: "loss", title: "Loss", axis: "packets lost, %", unit: "%",
-    curves: (run, paint) => [curve(run.series, run.series.media_loss.map(asPercent), "packets lost", { color: paint.loss, width: 1.5 })],
-    pinned: (run, paint) => curve(run.series, run.series.media_loss.map(asPercent), "pinned: packets lost", { color: paint.pinned, width: 1.5 }),
+    curves: (run, paint) => [curve(run.series, run.series.media_loss.map(asPercent), "packets lost", { color: paint.loss, width: 1.5 }, LONELY)],
+    pinned: (run, paint) => curve(run.series, run.series.media_loss.map(asPercent), "pinned: packets lost", { color: paint.pinned, width: 1.5 }, LONELY),
     least: 1,
   },
   {
