@@ -10,7 +10,10 @@ const COLOURS = {
 const TIME = "time after the first media packet, s";
 // Where nothing is sent there is no loss to draw, so that values may stand alone.
 const LONELY = { mode: "lines+markers", marker: { size: 3 } };
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover" };
+// Without Plotly's bar of buttons: it lies over the legend, and one of them leads to a service elsewhere.
+const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
+// A finger that moves over a drawing scrolls the page.
+const DRAG = window.matchMedia("(pointer: coarse)").matches ? false : "zoom";
 
 /** Return the colours of the theme that is shown. */
 function colours() {
@@ -115,7 +118,7 @@ export function makePanels(place, pictureName) {
         element("h2", { id: `title-${panel.id}` }, panel.title),
         element("div", { className: "tools" }, save("png"), save("svg"))),
       element("p", { className: "nothing", hidden: true }, panel.nothing ?? ""),
-      element("div", { className: panel.tall ? "plot tall" : "plot", id: `plot-${panel.id}`, role: "img" })));
+      element("div", { className: panel.tall ? "plot tall" : "plot", id: `plot-${panel.id}`, role: "figure" })));
   }
 }
 
@@ -123,7 +126,7 @@ function layoutOf(panel, paint, span, shapes, most) {
   const axis = { color: paint.text, gridcolor: paint.grid, zerolinecolor: paint.grid, linecolor: paint.grid, automargin: true };
   return {
     paper_bgcolor: paint.card, plot_bgcolor: paint.card, font: { color: paint.text, size: 12 },
-    margin: { l: 58, r: 14, t: 8, b: 40 }, hovermode: "x unified", hoverlabel: { bgcolor: paint.card, font: { color: paint.text } },
+    margin: { l: 58, r: 14, t: 8, b: 40 }, hovermode: "x unified", dragmode: DRAG, hoverlabel: { bgcolor: paint.card, font: { color: paint.text } },
     showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 } },
     xaxis: { ...axis, title: { text: TIME, standoff: 6 }, range: span, hoverformat: ".4~g", ticksuffix: "", unifiedhovertitle: { text: "%{x} s" } },
     yaxis: { ...axis, title: { text: panel.axis, standoff: 6 }, rangemode: "tozero", hoverformat: ".4~g", ...(most ? { range: [0, most] } : {}) },
