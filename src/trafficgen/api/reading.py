@@ -23,7 +23,7 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
-from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format
+from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format, refuse_json
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
 from trafficgen.flows import (
     Inspection,
@@ -84,6 +84,15 @@ def inspect(
 
     Raises:
         InputFileError: If an input cannot be read at all.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> for flow in found.describe_flows():
+        ...     print(flow["media"], flow["packets"], "packets in", f"{flow['duration_s']:.1f} s")
+        video 1920 packets in 61.1 s
+        audio 126 packets in 58.6 s
+        control 23 packets in 61.2 s
     """
     names = as_paths(paths)
     _read_once(names)
@@ -107,6 +116,14 @@ def read_packets(
 
     Warns:
         CaptureWarning: For each oddity of the input.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> table
+        <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
+        >>> print(f"{table.ip_bytes[table.to_client].mean():.0f} IP bytes in a packet to the client")
+        920 IP bytes in a packet to the client
     """
     names = as_paths(paths)
     _read_once(names)
@@ -232,7 +249,13 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     own = _TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
-    return (lambda trace: read_trace(trace).table) if is_trace(name) else own
+    if is_trace(name):
+        return lambda trace: read_trace(trace).table
+    if own is read_csv_table:
+        return lambda trace: read_trace(trace, format_name="packet-list").table  # says what a list needs
+    if own is None:
+        refuse_json(name)
+    return own
 
 
 def is_trace(name: str) -> bool:

@@ -59,6 +59,10 @@ def convert(
         bool | None,
         typer.Option("--rtp/--no-rtp", help="Whether frames travel in RTP packets; default: those of video traces do."),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="udp|tcp", help="Protocol of a list or a D-ITG log, which names none; default: udp."),
+    ] = None,
     at: At = "sender",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -69,6 +73,8 @@ def convert(
     Lines that cannot be read are counted. What is assumed where a trace says nothing stands in the output of -v.
 
     Example: trafficgen convert frames.txt --frame-rate 25 -o video.parquet
+
+    Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
@@ -87,6 +93,7 @@ def convert(
             size_unit=cast("Any", size_unit),
             line_rate_bps=rate_bps,
             rtp=rtp,
+            protocol=cast("Any", protocol),
             at=view,
         )
     if as_json:
