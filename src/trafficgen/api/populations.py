@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +44,7 @@ class PopulationFit:
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
 
     Example:
         >>> import trafficgen
@@ -62,6 +63,7 @@ class PopulationFit:
     left_out: dict[str, str]
     warnings: tuple[str, ...]
     session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
         return line_of_population(self)
@@ -178,6 +180,7 @@ def fit_population(
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
     )
 
 

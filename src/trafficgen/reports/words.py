@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import PurePath
 
 _DISTANCES = {
     "ks": "KS",
@@ -26,6 +27,7 @@ _SUBJECTS = {
     "phases.buffering_end_s": "end of buffering, difference in s",
     "phases.buffering_ratio": "buffering ratio, difference",
 }
+_ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 #: Numbers from here to there are written out, to the whole.
 _PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
@@ -55,3 +57,9 @@ def number(value: object, *, digits: int = 4) -> str:
     if isinstance(value, int) or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def without_folder(text: str) -> str:
+    """Return a warning that begins with the path of a file with the file's name alone: reports are passed on."""
+    found = _ABOUT_FILE.match(text)
+    return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"
