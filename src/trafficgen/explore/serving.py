@@ -29,6 +29,13 @@ class LocalPage:
 
     Attributes:
         port: Port that it is reached at.
+
+    Example:
+        >>> import trafficgen
+        >>> page = trafficgen.explore("cbr", port=0)
+        >>> page.url == f"http://127.0.0.1:{page.port}/"
+        True
+        >>> page.stop()
     """
 
     def __init__(self, listening: socket.socket, app: ASGIApp) -> None:
