@@ -15,7 +15,8 @@ The tree::
     ├── SettingError                 an option or parameter that a model has not, or a value it cannot take
     ├── GenerationError              a model that cannot be played as asked
     ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
-    └── ExportError                  a target that cannot express the traffic
+    ├── ExportError                  a target that cannot express the traffic
+    └── ExploreError                 a local page that cannot be served, or something asked of it that it does not do
     TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
     └── SimulationWarning
@@ -247,6 +248,26 @@ class ExportError(TrafficgenError):
         ...     print(error)
         packets.docx: the ending says what is written; use one of ...
     """
+
+
+class ExploreError(TrafficgenError):
+    """The local page cannot be served, or does not do what was asked of it.
+
+    Attributes:
+        control: Name of the control that it is about; None where it is about none.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.explore("cbr", port=0, seed=2**70)
+        ... except trafficgen.ExploreError as error:
+        ...     print(error)
+        seed 1180591620717411303424 is none of the page's; give one from 0 to 4294967295
+    """
+
+    def __init__(self, message: str, *, control: str | None = None) -> None:
+        self.control = control
+        super().__init__(message)
 
 
 class TrafficgenWarning(UserWarning):

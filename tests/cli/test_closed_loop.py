@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import trafficgen
 from trafficgen.errors import SimulationWarning
 
 Command = Callable[..., Any]
@@ -142,3 +144,19 @@ def test_fit_finds_in_packets_what_simulate_tells_of_offered_and_achieved_rate_a
             assert found[phase]["offered_kbps"] == pytest.approx(session[phase]["offered_kbps"], rel=0.03)
             assert found[phase]["achieved_kbps"] == pytest.approx(session[phase]["rate_kbps"], rel=0.03)
             assert found[phase]["loss"] == pytest.approx(session[phase]["loss"], rel=0.03)
+
+
+def test_fit_takes_the_loss_of_simulated_packets_from_their_arrivals(command: Command, tmp_path: Path) -> None:
+    path = "rate=300kbps,delay=45ms,queue=10p,loss=0.05"  # the sender's RTP numbers have no gap: they say nothing of it
+    assert command("generate", "cbr", "-o", "t.parquet", "--path", path, "--set", "duration_s=30").code == 0
+    arrived = trafficgen.read_packets("t.parquet").known("arrival_ns")
+    found = command("fit", "t.parquet", "--json", "-q", "-o", "m.json").json
+    assert found["loss"]["source"] == "arrival"
+    assert found["loss"]["rate"] == pytest.approx(1 - arrived.mean())
+    absent = json.loads(Path("m.json").read_text())["absent"]
+    assert "the capture shows no congestion" not in absent.get("response", "")
+
+
+def test_all_lost_on_the_path_is_all_lost_for_fit(command: Command) -> None:
+    assert command("generate", "cbr", "-o", "t.parquet", "--path", "loss=1", *SHORT).code == 0
+    assert command("fit", "t.parquet", "--json", "-q").json["loss"]["rate"] == 1.0

@@ -59,6 +59,16 @@ def test_verbose_tells_assumptions_and_quiet_tells_nothing(command: Command) -> 
     assert command("convert", "damaged.tr", "-o", "o.pcap", "-q").err == ""
 
 
+def test_of_a_receivers_view_the_packets_that_arrived_are_counted_as_written(command: Command) -> None:
+    Path("both.csv").write_text("time_s,arrival_s,ip_bytes\n0,0.1,500\n1,,500\n2,2.1,500\n")
+    made = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver")
+    assert made.err == ("3 packets of 1 flow in 2.000 s read as packet-list, 2 that arrived written to seen.pcap\n")
+    found = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver", "--json").json
+    assert (found["packets"], found["lost"], found["written"]) == (3, 1, 2)
+    assert command("inspect", "seen.pcap", "--json").json["packets"] == 2
+    assert command("convert", "both.csv", "-o", "both.parquet", "--json").json["written"] == 3
+
+
 def test_the_same_trace_gives_the_same_bytes(command: Command) -> None:
     for name in ("a.parquet", "b.parquet", "a.pcap", "b.pcap"):
         assert command("convert", "list.csv", "-o", name).code == 0

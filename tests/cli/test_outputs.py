@@ -176,7 +176,13 @@ def test_totals_stand_below_the_metrics_and_lose_to_no_baseline(command: Command
     (packets,) = (line.split() for line in lines if line.startswith("packets.relative_difference"))
     assert packets[1:3] == ["0", "0"]
     assert len(packets) == 5  # candidate and three baselines, nothing beaten, met or lost to
-    assert [line.split()[0] for line in lines[-4:]] == ["packets", "ip_bytes", "payload_bytes", "duration_s"]
+    first = lines.index("") + 2  # below an empty line and the header
+    assert [line.split()[0] for line in lines[first : first + 4]] == [
+        "packets",
+        "ip_bytes",
+        "payload_bytes",
+        "duration_s",
+    ]
 
 
 def test_quiet_says_nothing(command: Command, table_file: Path) -> None:
@@ -238,3 +244,8 @@ def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_
         assert "torn down" not in done.stdout
         assert ("1,000 packets" in done.stdout) == (code == 0)
         assert done.stderr.count("\n") == (code != 0)
+
+
+def test_worker_processes_leave_no_complaint_behind() -> None:
+    done = _program("reproduce", "-q", "BMW-T1.1", "--runs", "2", "--workers", "2")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -23,7 +23,7 @@ from trafficgen.capture.traces import (
     read_trace,
 )
 from trafficgen.errors import SettingError
-from trafficgen.export import ProjectionReport, View, write_as
+from trafficgen.export import ProjectionReport, View, seen_by, write_as
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -41,6 +41,7 @@ class Conversion:
         first_unread: Number of the first of these, from 1; None where there is none.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
+        written: Packets of the table that the output has: all of them, or those that arrived in a receiver's view.
         report: What the output holds of the table; None where nothing was written.
 
     Example:
@@ -61,6 +62,7 @@ class Conversion:
     first_unread: int | None = None
     doubts: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    written: int = 0
     report: ProjectionReport | None = None
 
     def __repr__(self) -> str:
@@ -85,6 +87,7 @@ class Conversion:
             "first_unread": self.first_unread,
             "packets": len(self.table),
             "lost": int((~arrived).sum()) if arrived.any() else None,
+            "written": self.written,
             "flows": self.table.flows.num_rows,
             "ip_bytes": int(self.table.ip_bytes.sum()),
             "start_time_ns": self.table.origin_ns + int(self.table.time_ns[0]) if len(self.table) else None,
@@ -147,8 +150,11 @@ def convert(
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
-    report = None
+    report, written = None, 0
     if file_format is not None and out is not None:
+        written = len(
+            read.table if file_format.name == "parquet" else seen_by(read.table, at)
+        )  # Parquet holds both views
         report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
     return Conversion(
         file=name,
@@ -159,6 +165,7 @@ def convert(
         first_unread=read.first_unread,
         doubts=read.doubts,
         assumptions=read.assumptions,
+        written=written,
         report=report,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trafficgen.api.fit_view import line_of_fit, view_of_fit
@@ -11,10 +11,10 @@ from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
-from trafficgen.flows import heaviest_upload, turned_round
+from trafficgen.flows import heaviest_upload, rate_curve, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import s_from_ns
 
 
@@ -26,6 +26,7 @@ class Fit:
         calibration: The estimates.
         flow: The heaviest media flow, as `inspect` describes it.
         warnings: What is doubtful about the capture and the fit, one sentence each.
+        rate: IP bytes of the media over time, s from the first media packet.
 
     Example:
         >>> import trafficgen
@@ -40,6 +41,7 @@ class Fit:
     calibration: Calibration
     flow: dict[str, object]
     warnings: tuple[str, ...]
+    rate: RateCurve = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         return line_of_fit(self)
@@ -139,6 +141,7 @@ def fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
@@ -181,6 +184,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 

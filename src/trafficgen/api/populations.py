@@ -197,7 +197,6 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
     pool = ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
         yield from pool.map(_fit_capture, names, [options] * len(names))
-        pool.shutdown()  # waits, so that nothing of the pool is left when the command ends without ceremony
     except BrokenProcessPool as error:
         raise CalibrationError(
             "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from pathlib import Path
 
+from trafficgen.api.fitting import Fit
 from trafficgen.reports import FORMATS, Report, save_drawings, save_html
 from trafficgen.reports.comparing import comparison_report
+from trafficgen.reports.fits import fit_report
 from trafficgen.validation import Comparison
 
 #: What there are reports of.
-Reportable = Comparison
+Reportable = Comparison | Fit
 
 
 def save_report(result: Reportable, path: str | Path) -> None:
@@ -74,3 +76,8 @@ def report_of(result: object) -> Report:
 
 
 report_of.register(Comparison, comparison_report)
+
+
+@report_of.register
+def _(result: Fit) -> Report:
+    return fit_report(result.calibration, flow=result.flow, warnings=result.warnings)

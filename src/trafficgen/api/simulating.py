@@ -109,6 +109,7 @@ def run_sessions(
     seed: int,
     duration_s: float | None = None,
     starts_s: Sequence[float] | None = None,
+    most_packets: int | None = None,
 ) -> tuple[Run, dict[str, object]]:
     """Run sessions that share a path with competitors; return the run, and how it was made.
 
@@ -119,6 +120,10 @@ def run_sessions(
         seed: Seed, >= 0.
         duration_s: Stop each session after this time, s.
         starts_s: Start of each session, s; None: all together.
+        most_packets: Packets after which it is given up; None: as many as there is room for.
+
+    Raises:
+        SimulationError: If the path or a competitor cannot be simulated, or there are more packets.
     """
     starts_s = starts_s or [0.0] * len(sources)
     sessions = [
@@ -140,7 +145,7 @@ def run_sessions(
         measured_beside=sources[0].competing_tcp,
     )
     shared = read_path(path)
-    run = run_path(shared, sessions, others, seed=seed)
+    run = run_path(shared, sessions, others, seed=seed, most_packets=most_packets)
     notes: dict[str, object] = {
         "model": sources[0].name,
         "model_digest": sources[0].digest,

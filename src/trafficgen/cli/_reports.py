@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages, ReadingProgress
+from trafficgen.cli._output import Messages
+from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
@@ -41,19 +42,17 @@ def write_reports(
     """Write what was asked for of a result."""
     if report is None and plots is None:
         return
-    progress = ReadingProgress(messages)
-    progress.show("drawing")
-    if report is not None:
-        trafficgen.save_report(result, report)
     names: list[str] = []
-    if plots is not None:
-        names = trafficgen.save_plots(
-            result,
-            plots,
-            formats=plot_formats or ("pdf", "svg", "png"),
-            progress=lambda done, total: progress.show(f"drawing: {done} of {total} plots"),
-        )
-    progress.close()
+    with messages.progress("drawing") as progress:
+        if report is not None:
+            trafficgen.save_report(result, report)
+        if plots is not None:
+            names = trafficgen.save_plots(
+                result,
+                plots,
+                formats=plot_formats or ("pdf", "svg", "png"),
+                progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),
+            )
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:

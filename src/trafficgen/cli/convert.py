@@ -9,7 +9,6 @@ import typer
 
 import trafficgen
 from trafficgen.capture.traces import FORMATS
-from trafficgen.cli._closed_loop import watched
 from trafficgen.cli._options import AsJson, At, Quiet, Verbose, checked_view, messages_of, positive
 from trafficgen.cli._output import print_json
 from trafficgen.units import rate_from_text
@@ -79,8 +78,8 @@ def convert(
     if line_rate is not None and rate_bps is None:
         raise typer.BadParameter(f"{line_rate!r} is no rate such as 10Mbps", param_hint="--line-rate")
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
-    done = watched(
-        lambda: work(
+    with messages.progress("converting"):
+        done = work(
             trace,
             out,
             from_format=from_format,
@@ -91,17 +90,15 @@ def convert(
             line_rate_bps=rate_bps,
             rtp=rtp,
             at=view,
-        ),
-        messages=messages,
-        what="converting",
-    )
+        )
     if as_json:
         print_json(done.to_json())
         return
     for text in done.assumptions:
         messages.detail(f"assumed: {text}")
     flows = done.table.flows.num_rows
+    lost = len(done.table) - done.written
     messages.say(
         f"{len(done.table):,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s "
-        f"read as {done.format}, written to {out}"
+        f"read as {done.format}, " + (f"{done.written:,} that arrived " if lost else "") + f"written to {out}"
     )

@@ -10,7 +10,8 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson
-from trafficgen.cli._output import print_json, print_table
+from trafficgen.cli._output import print_json
+from trafficgen.cli._tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

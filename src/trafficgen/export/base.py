@@ -46,6 +46,7 @@ class ProjectionReport:
         cannot_express: What the output lacks, a sentence each.
         kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
         distances: How far the laws of the output are from those of the input: metric (``packet_bytes.ks``) -> distance.
+        removed: Names of files of an earlier export that were in the folder and are not part of this one.
 
     Example:
         >>> import trafficgen
@@ -71,6 +72,7 @@ class ProjectionReport:
     cannot_express: tuple[str, ...] = ()
     kind: Literal["schedule", "model"] = "schedule"
     distances: Mapping[str, float] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return line_of_report(self)

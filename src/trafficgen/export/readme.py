@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from trafficgen.export.base import ProjectionReport, Written
 
+README = "README.md"
+
 _LISTED_FILES = 12
+_TITLE = re.compile(r"# \S+ export by trafficgen")
+_FILES, _ALL_FILES = "Files: ", "All files: "
 
 
 def readme_of(written: Written, *, versions: str) -> str:
@@ -24,13 +31,37 @@ def readme_of(written: Written, *, versions: str) -> str:
         f"## What it holds of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
         f"{_kept(report)}"
         f"Not expressed:\n\n{lacks}"
+        f"{_all_files(report)}"
     )
+
+
+def exported_files(folder: Path) -> frozenset[str]:
+    """Return the names of the files that an earlier export put into a folder, its README among them.
+
+    They are those that the README lists; without a README of ours there are none.
+    """
+    try:
+        lines = (folder / README).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    if not lines or not _TITLE.fullmatch(lines[0]):
+        return frozenset()
+    listed = [line for line in lines if line.startswith((_FILES, _ALL_FILES))]
+    names = re.findall(r"`([^`/\\]+)`", " ".join(listed))
+    return frozenset({README, *names} - {".", ".."})
 
 
 def _contents(report: ProjectionReport) -> str:
     shown = ", ".join(f"`{name}`" for name in report.files[:_LISTED_FILES])
     more = len(report.files) - _LISTED_FILES
-    return f"Files: {shown}{f' and {more} more' if more > 0 else ''}."
+    return f"{_FILES}{shown}{f' and {more} more' if more > 0 else ''}."
+
+
+def _all_files(report: ProjectionReport) -> str:
+    """Return the list that the next export into this folder goes by, where the list above is cut short."""
+    if len(report.files) <= _LISTED_FILES:
+        return ""
+    return f"\n{_ALL_FILES}{', '.join(f'`{name}`' for name in report.files)}.\n"
 
 
 def _kept(report: ProjectionReport) -> str:

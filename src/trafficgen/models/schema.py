@@ -30,7 +30,7 @@ class CaptureConditions(ModelPart):
     mean_loss_burst_packets: float | None = Field(
         default=None, ge=1, description="Mean run of consecutive lost packets."
     )
-    loss_source: Literal["rtp", "tcp", "rtcp", "pair"] | None = Field(
+    loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = Field(
         default=None, description="What the loss was counted from."
     )
     loss_model: LossModel | None = Field(default=None, description="Law of the runs of lost packets.")

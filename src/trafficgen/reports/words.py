@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
+
+from trafficgen.words import number
+
+__all__ = ["metric_name", "number", "share_in_words"]
 
 _DISTANCES = {
     "ks": "KS",
@@ -41,8 +44,6 @@ def metric_name(name: str) -> str:
     return name
 
 
-def number(value: object, *, digits: int = 4) -> str:
-    """Return a number in a few digits, ``-`` where there is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        return "-"
-    return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
+def share_in_words(share: float) -> str:
+    """Return a share as a percentage, one that is above 0 never as 0."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"

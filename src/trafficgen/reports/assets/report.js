@@ -110,7 +110,7 @@
       range: description.low === null && description.high === null ? undefined : [end(description.low), end(description.high)],
       autorangeoptions: { minallowed: end(description.low) ?? undefined, maxallowed: end(description.high) ?? undefined },
       gridcolor: variable("--grid"), linecolor: variable("--line"), zeroline: false, showline: true, ticks: "outside",
-      tickcolor: variable("--line"), exponentformat: "power", nticks: 8, minor: { ticks: "" },
+      tickcolor: variable("--line"), exponentformat: description.log ? "power" : "none", separatethousands: true, nticks: 8, minor: { ticks: "" },
       ...(categories.length ? { tickmode: "array", tickvals: categories.map((_, i) => i), ticktext: categories, tickfont: { size: narrow ? 10 : 12 }, showgrid: false } : {}),
       ...(description.log ? { dtick: decades(drawing, letter) } : {}),
     };
