@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 from trafficgen.words import number
 
-__all__ = ["metric_name", "number", "share_in_words"]
+__all__ = ["metric_name", "number", "share_in_words", "without_folder"]
 
 _DISTANCES = {
     "ks": "KS",
@@ -29,6 +30,7 @@ _SUBJECTS = {
     "phases.buffering_end_s": "end of buffering, difference in s",
     "phases.buffering_ratio": "buffering ratio, difference",
 }
+_ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 
 
@@ -47,3 +49,9 @@ def metric_name(name: str) -> str:
 def share_in_words(share: float) -> str:
     """Return a share as a percentage, one that is above 0 never as 0."""
     return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
+def without_folder(text: str) -> str:
+    """Return a warning that begins with the path of a file with the file's name alone: reports are passed on."""
+    found = _ABOUT_FILE.match(text)
+    return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"
