@@ -95,7 +95,7 @@ class PacketTableError(InputFileError):
         ...     trafficgen.read_packets("odd.csv")
         ... except trafficgen.PacketTableError as error:
         ...     print(error.problem)
-        column 'time_ns' is missing
+        line 1: no columns of a time and a size among colour, shape
     """
 
 

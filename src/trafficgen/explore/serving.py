@@ -32,9 +32,9 @@ class LocalPage:
 
     Example:
         >>> import trafficgen
-        >>> page = trafficgen.explore("cbr", port=0)
-        >>> page.url == f"http://127.0.0.1:{page.port}/"
-        True
+        >>> page = trafficgen.explore(port=0)
+        >>> page
+        <LocalPage http://127.0.0.1:.../, served>
         >>> page.stop()
     """
 
