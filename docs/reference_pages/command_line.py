@@ -9,6 +9,7 @@ from typing import Any, cast
 import typer
 
 from reference_pages.markdown import page, table
+from trafficgen.cli._help import examples_of
 from trafficgen.cli.app import app
 
 
@@ -39,14 +40,16 @@ def _commands_of(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _command_parts(name: str, command: Any) -> Iterator[str]:
-    description, _, example = inspect.cleandoc(command.help).partition("Example:")
+    description = inspect.cleandoc(command.help).partition("Example:")[0]
     yield f"## {name}"
     yield " ".join(description.split())
     arguments = [parameter for parameter in command.params if parameter.param_type_name != "option"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *(str(part.metavar) for part in arguments)])
     yield f"```text\n{usage}\n```"
-    yield f"Example: `{' '.join(example.split())}`"
+    lines = examples_of(command.help)
+    yield "Example:" if len(lines) == 1 else "Examples:"
+    yield "```sh\n" + "\n".join(lines) + "\n```"
     if arguments:
         yield table(("argument", "meaning"), [(f"`{part.metavar}`", str(part.help)) for part in arguments])
     if options:

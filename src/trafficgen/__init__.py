@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from trafficgen._core import __version__
 from trafficgen.errors import (
     CalibrationError,
-    CalibrationWarning,
     CaptureError,
     CaptureWarning,
     ExploreError,
@@ -129,7 +128,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CalibrationError",
-    "CalibrationWarning",
     "CaptureError",
     "CaptureWarning",
     "CatalogueModel",

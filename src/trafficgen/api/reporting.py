@@ -29,6 +29,14 @@ def save_report(result: Reportable, path: str | Path) -> None:
 
     Raises:
         OutputFileError: If the file cannot be written.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> trafficgen.save_report(comparison, "report.html")
+        >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
+        '<!DOCTYPE html>'
     """
     save_html(report_of(result), path)
 
@@ -53,6 +61,14 @@ def save_plots(
 
     Raises:
         OutputFileError: If a file cannot be written, or an ending is none of these.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> names = trafficgen.save_plots(comparison, "plots", formats=["svg"])
+        >>> names[:2]
+        ['distances.svg', 'rate-reference.svg']
     """
     return save_drawings(report_of(result).drawings, folder, formats=formats, progress=progress)
 

@@ -29,6 +29,16 @@ def reproduce(
         SelectionError: If an id names nothing.
         SimulationError: If a set-up cannot be simulated.
         ValueError: If the number of runs or workers is not positive.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
+        >>> for row in found.rows:
+        ...     print(row.finding.quantity, row.finding.published, f"{row.simulated:.2f}", row.finding.unit)
+        buffering time 6.02 6.02 s
+        buffering rate 45 43.90 kbps
+        playback rate 32 34.63 kbps
+        largest rate in 0.5 s 141 149.20 kbps
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
     chosen = select_findings(experiments(), wanted)

@@ -77,6 +77,18 @@ def simulate(
         InputFileError: If a file of the path cannot be read.
         ExportError: If the ending of ``out`` is none that is written.
         OutputFileError: If ``out`` cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> result = trafficgen.simulate(
+        ...     "wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", compete="tcp@-10s", duration_s=30
+        ... )
+        >>> for flow in result.flows:
+        ...     print(flow.name, f"{flow.measure.rate_kbps:.0f} kbps, {flow.measure.loss:.1%} lost")
+        media 464 kbps, 13.9% lost
+        audio 56 kbps, 7.7% lost
+        video 409 kbps, 14.6% lost
+        tcp-1 257 kbps, 0.6% lost
     """
     file_format = None if out is None else format_of(out)
     sources = sources_of(model, settings or {}, duration_s=duration_s, seed=seed)

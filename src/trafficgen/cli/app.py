@@ -5,7 +5,6 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
-import atexit
 import io
 import os
 import sys
@@ -18,6 +17,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
@@ -40,6 +40,8 @@ app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
+for _command in (*app.registered_commands, *models.app.registered_commands):
+    _command.cls = CommandWithExamples
 
 
 def _version(wanted: bool) -> None:
@@ -125,5 +127,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
-    atexit._run_exitfuncs()  # worker processes leave semaphores that would be complained of otherwise
+    if (processes := sys.modules.get("multiprocessing.util")) is not None:
+        processes._exit_function()  # gives back the semaphores of worker processes, which would be complained of
     os._exit(code)

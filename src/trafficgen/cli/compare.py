@@ -58,7 +58,9 @@ def compare(
 ) -> None:
     """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson, resampled gaps and sizes.
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.01
+    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.1
+
+    Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots --plot-format svg
     """
     if sum((flow is not None, session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")

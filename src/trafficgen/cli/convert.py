@@ -69,6 +69,8 @@ def convert(
     Lines that cannot be read are counted. What is assumed where a trace says nothing stands in the output of -v.
 
     Example: trafficgen convert frames.txt --frame-rate 25 -o video.parquet
+
+    Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))

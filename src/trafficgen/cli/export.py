@@ -45,7 +45,9 @@ def export(
 ) -> None:
     """Write packets for another tool, with a README that says how to use them and a report of what changed.
 
-    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen
+    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
+
+    Example: trafficgen export model.json --to ns3 -o for-ns3
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))

@@ -77,6 +77,10 @@ def fit(
     """Fit a model to the heaviest session of captures, or to the one you choose.
 
     Example: trafficgen fit capture.pcapng -o model.json
+
+    Example: trafficgen fit sender.pcap --receiver receiver.pcap -o model.json
+
+    Example: trafficgen fit captures/*.pcap --population -o workload.json
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")

@@ -47,6 +47,11 @@ def generate(
     10 ms one way).
 
     Example: trafficgen generate model.json -o synthetic.pcap --seed 1
+
+    Example: trafficgen generate model.json -o workload.parquet --sessions 20 --arrival-rate 0.5
+
+    Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path rate=725kbps,delay=45ms,queue=80p
+    --compete tcp@-10s --at receiver
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))

@@ -29,7 +29,9 @@ def inspect(
 ) -> None:
     """Tell what is in captures: flows, RTP streams, sessions, and what is odd.
 
-    Example: trafficgen inspect capture.pcapng.gz --json
+    Example: trafficgen inspect capture.pcapng
+
+    Example: trafficgen inspect capture.pcapng.gz --json > flows.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)

@@ -31,6 +31,8 @@ def list_models(as_json: AsJson = False) -> None:
     """List the models of the catalogue: what they are, their options, where they come from.
 
     Example: trafficgen models list
+
+    Example: trafficgen models list --json > catalogue.json
     """
     found = trafficgen.models_list()
     if as_json:
@@ -64,7 +66,9 @@ def show(
 
     A fitted model is printed as its file.
 
-    Example: trafficgen models show cbr
+    Example: trafficgen models show wmedia9_nichols2004
+
+    Example: trafficgen models show model.json
     """
     model = trafficgen.models_show(name)
     if as_json or isinstance(model, trafficgen.Model):

@@ -33,7 +33,9 @@ def reproduce(
 
     The exit code is 1 when a quantity is not within the range that is accepted.
 
-    Example: trafficgen reproduce BMW-T1 NIC-B
+    Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
+
+    Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs

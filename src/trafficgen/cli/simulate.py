@@ -37,7 +37,12 @@ def simulate(
 ) -> None:
     """Play a model over a path, beside other flows, and say how it went; the same seed gives the same result.
 
-    Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms --compete tcp@-10s
+    Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s
+
+    Example: trafficgen simulate realvideo10_boyden2005 --path rate=1Mbps,delay=45ms,loss=3%,loss_start=15s
+    -o packets.parquet
+
+    Example: trafficgen simulate model.json --path rate=1Mbps,delay=20ms --compete cbr:400kbps --json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress

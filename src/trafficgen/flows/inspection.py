@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
+from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
@@ -40,6 +41,18 @@ class Inspection:
         warnings: What was odd.
         rates: Frame bytes over time of each flow by its number, s from the first packet; of the heavier ones where
             there are more than a thousand.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> found
+        <Inspection of rtsp_rtp_two_streams.pcap.gz: 2,069 packets, 3 flows, 1 session, 61.38 s, 1 warning>
+        >>> for session in found.sessions:
+        ...     print(session.kind, "of flows", session.flows)
+        rtsp of flows (0, 1, 2)
+        >>> video = found.describe_flow(0)["rtp"]
+        >>> print(video["lost"], "of", video["expected"], "RTP packets lost")
+        0 of 1920 RTP packets lost
     """
 
     files: tuple[str, ...]
@@ -54,6 +67,12 @@ class Inspection:
     signalling: pa.Table
     warnings: tuple[str, ...]
     rates: Mapping[int, FlowRates] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_inspection(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_inspection(self)
 
     @property
     def sessions(self) -> tuple[Session, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.results_view import line_of_reproduction, line_of_row, view_of_reproduction, view_of_row
 
 _LEVEL = 0.95
 
@@ -22,11 +23,25 @@ class FindingResult:
         finding: The quantity.
         values: Its value in each run; NaN where it could not be measured.
         entry_digest: Digest of the catalogue entry.
+
+    Example:
+        >>> import trafficgen
+        >>> row = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1).rows[1]
+        >>> row
+        <FindingResult BMW-T1.1: buffering rate, kbps, published 45, simulated 43.9, within range>
+        >>> [round(value, 1) for value in row.values], row.ok
+        ([44.6, 43.2], True)
     """
 
     finding: Finding
     values: tuple[float, ...]
     entry_digest: str
+
+    def __repr__(self) -> str:
+        return line_of_row(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_row(self)
 
     @property
     def measured(self) -> tuple[float, ...]:
@@ -84,11 +99,25 @@ class Reproduction:
         rows: A row for each quantity.
         seed: Seed from which those of the runs were derived.
         runs: Number of runs.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
+        >>> found
+        <Reproduction: 4 of 4 quantities within range, 2 runs, seed 0>
+        >>> found.ok, found.summary()["predicted"]
+        (True, 3)
     """
 
     rows: tuple[FindingResult, ...]
     seed: int
     runs: int
+
+    def __repr__(self) -> str:
+        return line_of_reproduction(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_reproduction(self)
 
     @property
     def predicted(self) -> tuple[FindingResult, ...]:

@@ -110,6 +110,7 @@ def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, di
             futures = [pool.submit(_measure, piece) for piece in pieces]
         for done in as_completed(futures):
             yield done.result()
+        pool.shutdown()  # waits, so that nothing of the pool is left when the command ends without ceremony
     except BaseException as error:
         # Nobody wants the rest: what runs is ended, or the program would wait for it.
         for process in set(active_children()) - others:

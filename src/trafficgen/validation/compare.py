@@ -11,6 +11,7 @@ from trafficgen.flows import SessionView, clock_tick_ns, rate_curve, resegment
 from trafficgen.progress import tell
 from trafficgen.tables import RateCurve
 from trafficgen.validation.baselines import BASELINES, baseline_view
+from trafficgen.validation.comparison_view import line_of_comparison, view_of_comparison
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
     Metrics,
@@ -67,6 +68,14 @@ class Comparison:
         seed: Seed of the baselines.
         names: What reference and candidate are called, for people.
         sides: What was measured on both sides, for drawings; None in a comparison that was made without.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
+        >>> print(f"{comparison.flat()['gap_s.ks']:.2f}, chance alone gives {comparison.noise['gap_s.ks']:.2f}")
+        0.99, chance alone gives 0.03
     """
 
     metrics: Metrics
@@ -81,6 +90,12 @@ class Comparison:
     seed: int
     names: tuple[str, str] = ("reference", "candidate")
     sides: ComparedSides | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_comparison(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_comparison(self)
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""

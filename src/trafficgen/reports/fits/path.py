@@ -14,8 +14,8 @@ from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, w
 from trafficgen.models import LossModel
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
-from trafficgen.reports.words import number
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+from trafficgen.words import number
 
 #: What loss was counted from, in words.
 LOSS_SOURCES: Mapping[LossSource, str] = {
