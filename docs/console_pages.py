@@ -80,6 +80,10 @@ def missing_for(text: str) -> list[str]:
     return [tool for tool in needed if (os.geteuid() != 0 if tool == "root" else shutil.which(tool) is None)]
 
 
+#: A sparkline, or the line of phases under one: as many characters as numbers gave.
+_SPARKLINE = re.compile(r"[▁-█][▁-█ ]*|(?<=^phases )[ .bpse]+(?=  )")
+
+
 def same_words(before: str, after: str) -> bool:
     """Return whether two pages differ in numbers and the width of columns at most, and only in what commands print.
 
@@ -89,7 +93,8 @@ def same_words(before: str, after: str) -> bool:
 
 
 def _masked(block: re.Match[str]) -> str:
-    return "\n".join(" ".join(_NUMBER.sub("0", line).split()) for line in block[0].splitlines())
+    lines = (_SPARKLINE.sub("▁", _NUMBER.sub("0", line)) for line in block[0].splitlines())
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def _run(page: str, command: list[str], shown: str, *, folder: str, code: int) -> str:

@@ -48,8 +48,8 @@ def explore(
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    open_page = trafficgen.explore  # loaded before the clock of the progress runs
-    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration"):
+    open_page, detail = trafficgen.explore, messages.detail if verbose else None
+    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
         page = open_page(
             model,
             port=port,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
 from typing import Any
 
 from trafficgen.catalogue import entry_digest, load_entry
@@ -17,6 +14,7 @@ from trafficgen.errors import SimulationError
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.base import Experiment, Finding
 from trafficgen.reproduction.results import FindingResult, Reproduction
+from trafficgen.worker_processes import interrupts_held_back, worker_pool
 
 #: Name of the experiment, run, part.
 _Key = tuple[str, int, int]
@@ -102,40 +100,17 @@ def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, di
     if workers <= 1:
         yield from map(_measure, pieces)
         return
-    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
-        with _interrupts_held_back():
-            futures = [pool.submit(_measure, piece) for piece in pieces]
-        for done in as_completed(futures):
-            yield done.result()
-        pool.shutdown()  # waits, so that nothing of the pool is left when the command ends without ceremony
-    except BaseException as error:
-        # Nobody wants the rest: what runs is ended, or the program would wait for it.
-        for process in set(active_children()) - others:
-            process.terminate()
-        if not isinstance(error, BrokenProcessPool):
-            raise
+        with worker_pool(workers) as pool:
+            with interrupts_held_back():
+                futures = [pool.submit(_measure, piece) for piece in pieces]
+            for done in as_completed(futures):
+                yield done.result()
+    except BrokenProcessPool as error:
         raise SimulationError(
             "a process that simulates has ended: ask for fewer workers where memory is short, and in a script call"
             " this under `if __name__ == '__main__':`"
         ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Have an interrupt wait for the end of the block; processes started in it never see one.
-
-    It is for this process to be interrupted and to end them; from their first moment on they would print tracebacks.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:

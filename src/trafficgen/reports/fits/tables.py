@@ -291,9 +291,9 @@ def conditions_blocks(subject: FitSubject) -> Iterator[Block]:
 
 
 def _part_in_words(name: str) -> str:
-    """Return a part of a model, such as ``measures.ratio``, in words."""
-    group, _, part = name.rpartition(".")
-    return f"response ({_in_words(part)})" if group == "response" else _in_words(part)
+    """Return a part of a model, such as ``measures.delivery.offered``, in words."""
+    inner = name.removeprefix("provenance.conditions.").removeprefix("measures.")
+    return ", ".join(_in_words(part) for part in inner.split("."))
 
 
 def _rows(found: Iterator[tuple[str, str, Estimate]]) -> list[tuple[str, ...]]:
