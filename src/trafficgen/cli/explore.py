@@ -50,11 +50,7 @@ def explore(
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
-<<<<<<< HEAD
     open_page, detail = trafficgen.explore, messages.detail if verbose else None  # loaded before the clock runs
-=======
-    open_page, detail = trafficgen.explore, messages.detail if verbose else None
->>>>>>> main
     with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
         page = open_page(
             model,
