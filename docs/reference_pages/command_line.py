@@ -21,7 +21,7 @@ def cli_page() -> str:
 
 _CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
 Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
-(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted.
+(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated.
 
 On a terminal, tables and curves have colours and keep to its width. In a pipe or a log, with `NO_COLOR` or with
 `TERM=dumb`, each row is one whole line without control codes, whatever the width. Work that takes more than two seconds

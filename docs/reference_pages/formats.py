@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from reference_pages.markdown import Rows, first_line, page, table
 from trafficgen import errors
 from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
 from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
-from trafficgen.export import FILE_FORMATS, TARGETS, Target
+from trafficgen.export import FILE_FORMATS, TARGETS, Setting, Target
 from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
 
@@ -100,6 +101,9 @@ def targets_page() -> str:
             target.versions,
             "yes" if target.write_model else "no",
             "yes" if target.takes_view else "no",
+            target.protocols,
+            target.flows,
+            f"[{target.how_to}](../how-to/{target.how_to}.md)" if target.how_to else "",
         )
         for target in TARGETS.values()
     ]
@@ -109,7 +113,9 @@ def targets_page() -> str:
         "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says how to "
         "use it and a report of what the target cannot hold. Where the target draws packets itself, "
         "`trafficgen export MODEL.json --to TARGET -o DIR` hands over the law of a fitted model.",
-        table(("target", "what it writes", "for", "models", "`--at`"), rows),
+        table(("target", "what it writes", "for", "models", "`--at`", "protocols", "flows", "how to"), rows),
+        "*models*: whether a fitted model can be handed over; *`--at`*: whether the receiver's view can be exported; "
+        "*flows*: how many, or what each takes. The last word of a setting's name is its unit.",
         *(part for target in TARGETS.values() for part in _target_settings(target)),
         "## Files of `trafficgen generate`\n\nThe ending of its output file says what is written.",
         table(("ending", "format"), formats),
@@ -138,8 +144,24 @@ def _target_settings(target: Target) -> list[str]:
         (
             f"`{setting.name}`",
             f"`{setting.default}`" if setting.default != "" else "",
-            f"{setting.meaning} One of {', '.join(setting.choices)}." if setting.choices else setting.meaning,
+            _values(setting),
+            setting.meaning,
         )
         for setting in target.settings
     ]
-    return [f"## {target.name}: settings", table(("`--set`", "default", "meaning"), rows)]
+    return [f"## {target.name}: settings", table(("`--set`", "default", "may be", "meaning"), rows)]
+
+
+def _values(setting: Setting) -> str:
+    """Return what a setting may be: choices, a range, or the kind of its default."""
+    if setting.choices:
+        return ", ".join(setting.choices)
+    if isinstance(setting.default, bool):
+        return "on, off"
+    if isinstance(setting.default, str):
+        return "text"
+    kind = "whole number" if isinstance(setting.default, int) else "number"
+    low, high = (f"{bound:.15g}" if math.isfinite(bound) else "" for bound in (setting.low, setting.high))
+    if low and high:
+        return f"{kind}, {low} to {high}"
+    return f"{kind}, {low} or more" if low else f"{kind}, at most {high}" if high else kind

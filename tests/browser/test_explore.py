@@ -69,6 +69,7 @@ def test_page_draws_its_panels_without_errors_or_other_machines(
     assert watched.errors == []
     assert watched.requests_elsewhere(served.url) == []
     assert watched.overflowing() == []
+    assert page.locator(".modebar-btn").count() == 0
     assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, ground.removeprefix("rgb(").removesuffix(")").split(","))) < 200) is dark

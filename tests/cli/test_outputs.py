@@ -129,7 +129,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command: Command, model_file
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
-def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: Path) -> None:
+@pytest.mark.parametrize(("sent", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
+    command: Command, model_file: Path, sent: signal.Signals, expected: int
+) -> None:
     code = "from trafficgen.cli.app import main; main()"
     arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000"]
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
@@ -144,10 +147,25 @@ def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: 
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.csv.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "trafficgen: interrupted\n")
+    assert (process.returncode, said) == (expected, "trafficgen: interrupted\n")
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
+
+
+def test_a_terminated_export_leaves_no_folder(command: Command, model_file: Path) -> None:
+    command("generate", str(model_file), "-o", "t.parquet", "--duration", "3000")
+    code = "from trafficgen.cli.app import main; main()"
+    quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
+    arguments = ["export", "t.parquet", "--to", "mgen", "-o", "out", "--set", "mode=exact"]
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, env=quiet)
+    deadline = time.monotonic() + 60
+    while not list(Path().glob("out/.trafficgen.*.part")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert not Path("out").exists()
 
 
 def test_a_reader_that_goes_away_is_met_quietly(command: Command, table_file: Path) -> None:

@@ -15,10 +15,12 @@ from trafficgen.capture.traces import (
     PARQUET_ENDING,
     SIZE_KINDS,
     SIZE_UNITS,
+    TRANSPORTS,
     ReadTrace,
     SizeKind,
     SizeUnit,
     TraceOptions,
+    TransportName,
     is_text,
     read_trace,
 )
@@ -109,6 +111,7 @@ def convert(
     size_unit: SizeUnit | None = None,
     line_rate_bps: float | None = None,
     rtp: bool | None = None,
+    protocol: TransportName | None = None,
     at: View = "sender",
 ) -> Conversion:
     r"""Read a trace of another tool as packets and write them as a packet table or a capture.
@@ -124,6 +127,7 @@ def convert(
         size_unit: What the sizes of a frame trace count; None: what is usual for the format.
         line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None: all at its time.
         rtp: Whether frames travel in RTP packets; None: those of video traces do.
+        protocol: Transport protocol of a list or log that names none; None takes UDP.
         at: Whose view a pcap or CSV shows.
 
     Raises:
@@ -146,7 +150,7 @@ def convert(
         <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out)
-    options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp)
+    options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol)
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
@@ -188,5 +192,7 @@ def _check(options: TraceOptions) -> None:
         raise SettingError(f"--sizes {options.sizes}: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:
         raise SettingError(f"--size-unit {options.size_unit}: sizes count {' or '.join(SIZE_UNITS)}")
+    if options.protocol is not None and options.protocol not in TRANSPORTS:
+        raise SettingError(f"--protocol {options.protocol}: packets travel over {' or '.join(TRANSPORTS)}")
     if options.line_rate_bps is not None and not 1 <= options.line_rate_bps < math.inf:
         raise SettingError(f"--line-rate {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from trafficgen.api.fit_view import line_of_population, view_of_population
@@ -22,6 +19,7 @@ from trafficgen.flows import choose_session
 from trafficgen.models import FittedProvenance, Model, Population
 from trafficgen.provenance import combined_digest, file_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
+from trafficgen.worker_processes import interrupts_held_back, worker_pool
 
 #: Without a choice, a session counts that carries at least this share of what the heaviest of its capture carries: what
 #: is lighter is what a player fetches beside the media. Where the heaviest has less than the second share of all bytes,
@@ -46,6 +44,7 @@ class PopulationFit:
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
 
     Example:
         >>> import trafficgen
@@ -64,6 +63,7 @@ class PopulationFit:
     left_out: dict[str, str]
     warnings: tuple[str, ...]
     session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
         return line_of_population(self)
@@ -180,6 +180,7 @@ def fit_population(
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
     )
 
 
@@ -193,23 +194,17 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
         for name in names:
             yield _fit_capture(name, options)
         return
-    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    pool = ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
-        yield from pool.map(_fit_capture, names, [options] * len(names))
-        pool.shutdown()  # waits, so that nothing of the pool is left when the command ends without ceremony
+        with worker_pool(min(workers, len(names))) as pool:
+            with interrupts_held_back():
+                futures = [pool.submit(_fit_capture, name, options) for name in names]
+            for done in futures:
+                yield done.result()
     except BrokenProcessPool as error:
         raise CalibrationError(
             "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"
             " this under `if __name__ == '__main__':`"
         ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _leave_interrupts() -> None:
-    """Leave it to the process that started the workers to be interrupted."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _fit_capture(name: str, options: _Options) -> _FittedCapture:

@@ -23,7 +23,7 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
-from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format
+from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format, refuse_json
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
 from trafficgen.flows import (
     Inspection,
@@ -249,7 +249,13 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     own = _TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
-    return (lambda trace: read_trace(trace).table) if is_trace(name) else own
+    if is_trace(name):
+        return lambda trace: read_trace(trace).table
+    if own is read_csv_table:
+        return lambda trace: read_trace(trace, format_name="packet-list").table  # says what a list needs
+    if own is None:
+        refuse_json(name)
+    return own
 
 
 def is_trace(name: str) -> bool:

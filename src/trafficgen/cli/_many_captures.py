@@ -10,6 +10,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._reports import ReportOptions, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
@@ -95,11 +96,12 @@ def fit_many(
     how: Together,
     *,
     out: Path | None,
+    reports: ReportOptions,
     messages: Messages,
     as_json: bool,
     **options: Unpack[FitOptions],
 ) -> None:
-    """Fit many captures, write the model and print what it says.
+    """Fit many captures, write the model and reports and print what it says.
 
     Raises:
         typer.BadParameter: If options do not go together.
@@ -117,6 +119,7 @@ def fit_many(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
+    write_reports(fitted, **reports, messages=messages)
     if as_json:
         print_json(fitted.to_json())
     elif fitted.model.population is not None:

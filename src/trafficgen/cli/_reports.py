@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -31,6 +31,14 @@ PlotFormats = Annotated[
 ]
 
 
+class ReportOptions(TypedDict):
+    """What is asked for of reports, as :func:`write_reports` takes it."""
+
+    report: Path | None
+    plots: Path | None
+    plot_formats: list[str] | None
+
+
 def write_reports(
     result: Reportable,
     *,
@@ -42,13 +50,16 @@ def write_reports(
     """Write what was asked for of a result."""
     if report is None and plots is None:
         return
+    from trafficgen.api.reporting import report_of  # noqa: PLC0415 - most runs write none
+
     names: list[str] = []
     with messages.progress("drawing") as progress:
+        made = report_of(result)  # once for both: the report of a fit plays the model
         if report is not None:
-            trafficgen.save_report(result, report)
+            trafficgen.save_report(made, report)
         if plots is not None:
             names = trafficgen.save_plots(
-                result,
+                made,
                 plots,
                 formats=plot_formats or ("pdf", "svg", "png"),
                 progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),

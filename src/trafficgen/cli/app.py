@@ -1,16 +1,18 @@
 """The command `trafficgen`: table of commands, and errors as one line with their exit code.
 
-Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted.
+Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143 terminated.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -23,6 +25,7 @@ from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 app = typer.Typer(
     name="trafficgen",
@@ -112,21 +115,33 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _terminate(signals: list[int], number: int, _frame: object) -> None:
+    """Note a signal that ends the command, and unwind it as an interrupt does; a second one is not waited for."""
+    if signals:
+        os._exit(TERMINATED)
+    signals.append(number)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the command.
+
+    SIGTERM ends a command as an interrupt does: nothing half-written is left.
 
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, partial(_terminate, signals))
     try:
         code = run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    if signals:
+        code = TERMINATED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
-    if (processes := sys.modules.get("multiprocessing.util")) is not None:
-        processes._exit_function()  # gives back the semaphores of worker processes, which would be complained of
     os._exit(code)

@@ -61,6 +61,10 @@ def convert(
         bool | None,
         typer.Option("--rtp/--no-rtp", help="Whether frames travel in RTP packets; default: those of video traces do."),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="udp|tcp", help="Protocol of a list or a D-ITG log, which names none; default: udp."),
+    ] = None,
     at: At = "sender",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -91,6 +95,7 @@ def convert(
             size_unit=cast("Any", size_unit),
             line_rate_bps=rate_bps,
             rtp=rtp,
+            protocol=cast("Any", protocol),
             at=view,
         )
     if as_json:

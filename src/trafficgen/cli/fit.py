@@ -27,10 +27,11 @@ from trafficgen.cli._options import (
     messages_of,
     positive,
 )
-from trafficgen.cli._output import endpoint, number, print_json
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._output import number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, ReportOptions, write_reports
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import endpoint
 
 if TYPE_CHECKING:
     from trafficgen.models import Phase
@@ -95,13 +96,14 @@ def fit(
         decapsulate=decapsulate,
         idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
     )
+    reports = ReportOptions(report=report, plots=plots, plot_formats=plot_formats)
     if population or same_source or workers is not None:
         if receiver:
             raise typer.BadParameter("it belongs to one session, not to many captures", param_hint="--receiver")
         how = Together(
             population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
         )
-        fit_many(captures, how, out=out, messages=messages, as_json=as_json, **options)
+        fit_many(captures, how, out=out, reports=reports, messages=messages, as_json=as_json, **options)
         return
     fit_session, detail = trafficgen.fit, messages.detail if verbose else None
     with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
@@ -117,7 +119,7 @@ def fit(
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
-    write_reports(fitted, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
+    write_reports(fitted, **reports, messages=messages)
     if as_json:
         print_json(fitted.to_json())
         return

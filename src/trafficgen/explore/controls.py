@@ -9,7 +9,7 @@ from typing import Any, Literal
 from trafficgen.errors import ExploreError
 
 #: Fastest path and fastest source that may be asked for: what is simulated in a moment.
-FASTEST_KBPS = 20_000.0
+FASTEST_KBPS = 100_000.0
 #: Longest session, s.
 LONGEST_S = 300.0
 LARGEST_SEED = 2**32 - 1

@@ -11,7 +11,6 @@ from typing import Any
 from trafficgen.api.catalogue_models import models_list
 from trafficgen.api.fitting import fit_opened
 from trafficgen.api.reading import file_text, is_stream, open_session
-from trafficgen.capture import Progress
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields
@@ -70,7 +69,6 @@ def opened_offer(
     flow: int | None = None,
     session: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
 ) -> Offer:
     """Return what the page is opened with: a model as it is, a capture as the model fitted to it.
 
@@ -79,7 +77,6 @@ def opened_offer(
         flow: Flow of a capture that is fitted alone.
         session: Session of a capture; None for the heaviest.
         seed: Seed of the fit.
-        progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If the file cannot be read.
@@ -92,7 +89,7 @@ def opened_offer(
     if _names_a_model(what):
         model = load_model(what)
         return Offer(name=file_text(name), model=model, argument=name, values=_values_for(model))
-    opened = open_session([name], flow=flow, session=session, progress=progress)
+    opened = open_session([name], flow=flow, session=session)
     fitted = fit_opened(opened, name, seed=seed, resegment=True)
     model_file = "model.json"
     chosen = [f"--{key} {number}" for key, number in (("flow", flow), ("session", session)) if number is not None]
@@ -156,17 +153,19 @@ def _published(model: PublishedModel) -> dict[str, Any]:
 
 
 def _fitted(model: Model) -> dict[str, Any]:
-    known = model.response is not None and model.response.kind != "unknown"
-    answer = (
-        f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
-        if model.response is not None and known
-        else "The capture does not tell how it answers congestion."
-    )
     return {
         "kind": "fitted",
-        "description": f"Fitted to a capture. {answer}",
+        "description": f"Fitted to a capture. {_answer(model)}",
         "review": None,
         "citations": [],
         "limits": [f"{what}: {why}" for what, why in model.absent.items()],
         "options": [],
     }
+
+
+def _answer(model: Model) -> str:
+    if model.response is not None and model.response.kind != "unknown":
+        return f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
+    if any(stream.transport.protocol == "tcp" for stream in model.streams):
+        return "TCP answers congestion for it; the capture does not tell whether the source does so too."
+    return "The capture does not tell how it answers congestion."

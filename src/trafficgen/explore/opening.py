@@ -5,7 +5,6 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 
-from trafficgen.capture import Progress
 from trafficgen.errors import ExploreError
 from trafficgen.explore.application import application
 from trafficgen.explore.controls import LARGEST_SEED
@@ -22,7 +21,6 @@ def explore(
     flow: int | None = None,
     session: int | None = None,
     open_browser: bool = False,
-    progress: Progress | None = None,
 ) -> LocalPage:
     """Serve a page on this machine on which models are played over paths: choose, move sliders, see what reacts.
 
@@ -37,7 +35,6 @@ def explore(
         flow: Flow of a capture that is fitted alone.
         session: Session of a capture; None for the heaviest.
         open_browser: Whether the page is opened in the browser of the desktop.
-        progress: Called with bytes of a capture read so far and in all.
 
     Returns:
         The page: its ``url``, and ``stop()``; it can stand in a ``with`` block.
@@ -47,12 +44,21 @@ def explore(
         SelectionError: If the capture has no such flow or session.
         CalibrationError: If the capture does not have what a fit needs.
         ExploreError: If the port cannot be had, or the seed is too large.
+
+    Example:
+        >>> import trafficgen, urllib.request
+        >>> with trafficgen.explore("wmedia9_nichols2004", port=0) as page:  # 0: any free port
+        ...     print(page.url)
+        ...     answer = urllib.request.urlopen(page.url).status
+        http://127.0.0.1:.../
+        >>> answer
+        200
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise ExploreError(f"seed {seed} is none of the page's; give one from 0 to {LARGEST_SEED}")
     listening = listen(port)  # before a fit of minutes, so that a port that is taken is told at once
     try:
-        offers, opened = _offers(model, flow=flow, session=session, seed=seed, progress=progress)
+        offers, opened = _offers(model, flow=flow, session=session, seed=seed)
         app = application(offers, port=listening.getsockname()[1], opened=opened, seed=seed)
     except BaseException:
         listening.close()
@@ -69,13 +75,12 @@ def _offers(
     flow: int | None,
     session: int | None,
     seed: int,
-    progress: Progress | None,
 ) -> tuple[dict[str, Offer], str | None]:
     """Return what can be chosen by name, and the name of what the page is opened with."""
     offers = {offer.name: offer for offer in catalogue_offers()}
     if model is None:
         return offers, None
-    opened = opened_offer(model, flow=flow, session=session, seed=seed, progress=progress)
+    opened = opened_offer(model, flow=flow, session=session, seed=seed)
     if opened.name in offers and opened.model == offers[opened.name].model:
         return offers, opened.name
     name = f"./{opened.name}" if opened.name in offers else opened.name

@@ -166,6 +166,9 @@ class Target:
         write_model: Writer of models; None where the tool draws nothing itself.
         settings: What ``--set`` may say.
         takes_view: Whether the receiver's view can be exported; otherwise the table's own times are.
+        protocols: What is sent of a packet table; other packets are left out, or refused where nothing is left.
+        flows: How many flows one export holds, for people.
+        how_to: Name of its page among the how-to pages, without the ending; None where it needs none.
     """
 
     name: str
@@ -175,3 +178,6 @@ class Target:
     write_model: ModelWriter | None = None
     settings: tuple[Setting, ...] = ()
     takes_view: bool = True
+    protocols: str = "any"
+    flows: str = "any"
+    how_to: str | None = None

@@ -28,6 +28,7 @@ def readme_of(written: Written, *, versions: str) -> str:
         f"Written for: {versions}.\n\n"
         f"{_contents(report)}\n\n"
         f"## How to run it\n\n{written.how_to_run.strip()}\n\n"
+        f"{_model_check(report)}"
         f"## What it holds of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
         f"{_kept(report)}"
         f"Not expressed:\n\n{lacks}"
@@ -55,6 +56,23 @@ def _contents(report: ProjectionReport) -> str:
     shown = ", ".join(f"`{name}`" for name in report.files[:_LISTED_FILES])
     more = len(report.files) - _LISTED_FILES
     return f"{_FILES}{shown}{f' and {more} more' if more > 0 else ''}."
+
+
+def _model_check(report: ProjectionReport) -> str:
+    """Return how the packets that a target drew are held against the model; of schedules the target's text says it."""
+    if report.kind != "model":
+        return ""
+    return (
+        "## How close it comes\n\n"
+        "Packets are drawn anew in each run. Capture one (`sent.pcap`, where the tool writes none) and compare it with"
+        " packets of the model:\n\n"
+        "```sh\n"
+        "tcpdump -i INTERFACE -w sent.pcap\n"
+        "trafficgen generate MODEL.json -o wanted.parquet\n"
+        "trafficgen compare wanted.parquet sent.pcap --all\n"
+        "```\n\n"
+        "Where a TCP sender connects to its sink, add `--candidate-upload`.\n\n"
+    )
 
 
 def _all_files(report: ProjectionReport) -> str:

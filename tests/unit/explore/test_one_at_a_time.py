@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
+import httpx
 import pytest
 
+from trafficgen.explore import application
 from trafficgen.explore.one_at_a_time import OneAtATime, SupersededError
 
 
@@ -45,3 +48,36 @@ def test_work_that_fails_leaves_room_for_the_next() -> None:
         return await queue.do(lambda: 7)
 
     assert asyncio.run(ask()) == 7
+
+
+def test_page_that_asks_again_before_its_turn_gets_the_newest_answer_only(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    begun = threading.Event()
+
+    def play(asked: Any) -> dict[str, Any]:
+        begun.set()
+        assert release.wait(30)
+        return {"seed": asked.seed}
+
+    monkeypatch.setattr(application, "play", play)
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(client.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as page:
+            requests = []
+            for seed in range(3):
+                request = page.post("/api/simulate", json={"model": "cbr", "seed": seed})
+                requests.append(asyncio.create_task(request))
+                if seed == 0:
+                    await asyncio.to_thread(begun.wait, 30)
+                else:
+                    await asyncio.sleep(0.05)
+            release.set()
+            return list(await asyncio.gather(*requests))
+
+    first, second, newest = asyncio.run(ask())
+    assert (first.json(), newest.json()) == ({"seed": 0}, {"seed": 2})
+    assert second.status_code == 503
+    assert "asked for meanwhile" in second.json()["error"]

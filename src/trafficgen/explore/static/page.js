@@ -73,6 +73,7 @@ function show() {
   at("odd").replaceChildren(...result.odd.map((note) => element("li", {}, note)));
   at("warnings").replaceChildren(...model.warnings.map((note) => element("li", {}, note)));
   at("fit-warnings").hidden = model.warnings.length === 0;
+  at("notes").hidden = model.warnings.length + result.odd.length === 0;
   const took = tookMs === null ? "" : ` in ${number(tookMs / 1000, 2)} s`;
   at("status").textContent = `Simulated ${number(result.packet_events, 9)} packet events${took}.`;
   at("pin").disabled = false;

@@ -8,7 +8,12 @@ const COLOURS = {
   dark: { received: "#56B4E9", offered: "#E69F00", competitor: "#2fc79a", measured: "#CC79A7", level: "#56B4E9", buffer: "#2fc79a", loss: "#E69F00", pinned: "#7d8894", text: "#e6edf3", grid: "#343c46", card: "#181d24", stall: "rgba(230, 159, 0, 0.25)" },
 };
 const TIME = "time after the first media packet, s";
-const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover" };
+// Where nothing is sent there is no loss to draw, so that values may stand alone.
+const LONELY = { mode: "lines+markers", marker: { size: 3 } };
+// Without Plotly's bar of buttons: it lies over the legend, and one of them leads to a service elsewhere.
+const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
+// A finger that moves over a drawing scrolls the page.
+const DRAG = window.matchMedia("(pointer: coarse)").matches ? false : "zoom";
 
 /** Return the colours of the theme that is shown. */
 function colours() {
@@ -80,8 +85,8 @@ const PANELS = [
   },
   {
     id: "loss", title: "Loss", axis: "packets lost, %", unit: "%",
-    curves: (run, paint) => [curve(run.series, run.series.media_loss.map(asPercent), "packets lost", { color: paint.loss, width: 1.5 })],
-    pinned: (run, paint) => curve(run.series, run.series.media_loss.map(asPercent), "pinned: packets lost", { color: paint.pinned, width: 1.5 }),
+    curves: (run, paint) => [curve(run.series, run.series.media_loss.map(asPercent), "packets lost", { color: paint.loss, width: 1.5 }, LONELY)],
+    pinned: (run, paint) => curve(run.series, run.series.media_loss.map(asPercent), "pinned: packets lost", { color: paint.pinned, width: 1.5 }, LONELY),
     least: 1,
   },
   {
@@ -113,7 +118,7 @@ export function makePanels(place, pictureName) {
         element("h2", { id: `title-${panel.id}` }, panel.title),
         element("div", { className: "tools" }, save("png"), save("svg"))),
       element("p", { className: "nothing", hidden: true }, panel.nothing ?? ""),
-      element("div", { className: panel.tall ? "plot tall" : "plot", id: `plot-${panel.id}`, role: "img" })));
+      element("div", { className: panel.tall ? "plot tall" : "plot", id: `plot-${panel.id}`, role: "figure" })));
   }
 }
 
@@ -121,7 +126,7 @@ function layoutOf(panel, paint, span, shapes, most) {
   const axis = { color: paint.text, gridcolor: paint.grid, zerolinecolor: paint.grid, linecolor: paint.grid, automargin: true };
   return {
     paper_bgcolor: paint.card, plot_bgcolor: paint.card, font: { color: paint.text, size: 12 },
-    margin: { l: 58, r: 14, t: 8, b: 40 }, hovermode: "x unified", hoverlabel: { bgcolor: paint.card, font: { color: paint.text } },
+    margin: { l: 58, r: 14, t: 8, b: 40 }, hovermode: "x unified", dragmode: DRAG, hoverlabel: { bgcolor: paint.card, font: { color: paint.text } },
     showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 } },
     xaxis: { ...axis, title: { text: TIME, standoff: 6 }, range: span, hoverformat: ".4~g", ticksuffix: "", unifiedhovertitle: { text: "%{x} s" } },
     yaxis: { ...axis, title: { text: panel.axis, standoff: 6 }, rangemode: "tozero", hoverformat: ".4~g", ...(most ? { range: [0, most] } : {}) },
