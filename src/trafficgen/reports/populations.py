@@ -15,8 +15,9 @@ from trafficgen.reports.fits.packets import family_name
 from trafficgen.reports.fits.tables import process_name
 from trafficgen.reports.laws import DrawnLaw, law_drawing
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import number, without_folder
+from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import number
 
 #: What is said of each quantity: its name, and the unit in which it is shown.
 _QUANTITIES: Mapping[PopulationQuantity, tuple[str, str]] = {

@@ -15,8 +15,8 @@ from trafficgen.reports.curves import Sample, distribution_drawing
 from trafficgen.reports.fits.rate import as_sent
 from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
-from trafficgen.reports.words import number
 from trafficgen.units import FloatArray
+from trafficgen.words import number
 
 _SIZE = Axis(label="IP packet", unit="bytes")
 _GAP = Axis(label="gap between packets of a flow", unit="s", log=True)

@@ -11,11 +11,11 @@ from trafficgen.calibration.loss_measures import LossSource
 from trafficgen.calibration.path_series import PathSeries, path_series
 from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
-from trafficgen.models import LossModel
+from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
-from trafficgen.reports.words import number
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+from trafficgen.words import number
 
 #: What loss was counted from, in words.
 LOSS_SOURCES: Mapping[LossSource, str] = {
@@ -27,6 +27,8 @@ LOSS_SOURCES: Mapping[LossSource, str] = {
 }
 #: Intervals of the drawings over time.
 _MOST_INTERVALS, _FINEST_S = 300, 1.0
+#: Fewer runs of losses show no law.
+_FEWEST_RUNS = 3
 _TIME = Axis(label="time after the first media packet", unit="s")
 
 
@@ -91,7 +93,7 @@ def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
 
 def _loss_runs(subject: FitSubject) -> Drawing | None:
     loss = subject.session.path.loss
-    if loss is None or loss.model is None or not loss.lost_runs.size:
+    if loss is None or loss.model is None or loss.lost_runs.size < _FEWEST_RUNS:
         return None
     runs = loss.lost_runs
     length = np.arange(1, int(runs.max()) + 1)
@@ -146,7 +148,7 @@ def _response(subject: FitSubject) -> Drawing | None:
     return Drawing(
         name="response",
         title="Rate by the state of the path",
-        x=Axis(label="state of the path", categories=tuple(_state(point.state) for point in response.curve)),
+        x=Axis(label=_signal(response), categories=tuple(_range(point) for point in response.curve)),
         y=Axis(label="relative rate", low=0),
         layers=(
             Rule(name="median rate", at=1.0),
@@ -166,8 +168,14 @@ def _response(subject: FitSubject) -> Drawing | None:
     )
 
 
-def _state(text: str) -> str:
-    return text.replace(", s,", " of").replace(" from ", " ").replace(" to ", " - ")
+def _signal(response: CongestionResponse) -> str:
+    """Return what the curve of a response goes by, from the words of its states."""
+    by_delay = any("delay" in point.state for point in response.curve)
+    return "queueing delay before, s" if by_delay else "loss before, lost / sent packets"
+
+
+def _range(point: ResponsePoint) -> str:
+    return point.state if point.state == "no loss" else f"{point.low:g} - {point.high:g}"
 
 
 def _friendliness(subject: FitSubject) -> Drawing | None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from trafficgen.models import Estimate, Law, ModelPart
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.page import Block, Table, Text
-from trafficgen.reports.words import number, share_in_words
+from trafficgen.reports.words import share_in_words
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import number
 
 #: Ends of field names with their units.
 _UNITS = {
@@ -290,9 +291,9 @@ def conditions_blocks(subject: FitSubject) -> Iterator[Block]:
 
 
 def _part_in_words(name: str) -> str:
-    """Return a part of a model, such as ``measures.ratio``, in words."""
-    group, _, part = name.rpartition(".")
-    return f"response ({_in_words(part)})" if group == "response" else _in_words(part)
+    """Return a part of a model, such as ``measures.delivery.offered``, in words."""
+    inner = name.removeprefix("provenance.conditions.").removeprefix("measures.")
+    return ", ".join(_in_words(part) for part in inner.split("."))
 
 
 def _rows(found: Iterator[tuple[str, str, Estimate]]) -> list[tuple[str, ...]]:
