@@ -14,12 +14,16 @@ from pathlib import Path
 
 import console_pages
 import reference_pages
+import verification_pages
 
 ROOT = console_pages.ROOT
 PICTURE = "docs/images/measured-and-synthetic.png"
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 #: Pages that are made from code or data, from the root of the repository -> function that makes it.
-MADE = {f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()}
+MADE = {
+    **{f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()},
+    "docs/explanation/how-sure-are-we.md": verification_pages.page,
+}
 
 
 def source_of(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import typer
 
 from reference_pages.markdown import page, table
+from trafficgen.cli._help import examples_of
 from trafficgen.cli.app import app
 
 
@@ -21,6 +22,11 @@ def cli_page() -> str:
 _CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
 Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
 (`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated.
+
+On a terminal, tables and curves have colours and keep to its width. In a pipe or a log, with `NO_COLOR` or with
+`TERM=dumb`, each row is one whole line without control codes, whatever the width. Work that takes more than two seconds
+tells how far it is: one line that is rewritten on a terminal, a line every 10 s in a log; `-q` or
+`TRAFFICGEN_PROGRESS=0` in the environment silences it.
 
 `trafficgen --version` prints the version. `trafficgen --install-completion` sets up completion in your shell."""
 
@@ -39,14 +45,16 @@ def _commands_of(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _command_parts(name: str, command: Any) -> Iterator[str]:
-    description, _, example = inspect.cleandoc(command.help).partition("Example:")
+    description = inspect.cleandoc(command.help).partition("Example:")[0]
     yield f"## {name}"
     yield " ".join(description.split())
     arguments = [parameter for parameter in command.params if parameter.param_type_name != "option"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *(str(part.metavar) for part in arguments)])
     yield f"```text\n{usage}\n```"
-    yield f"Example: `{' '.join(example.split())}`"
+    lines = examples_of(command.help)
+    yield "Example:" if len(lines) == 1 else "Examples:"
+    yield "```sh\n" + "\n".join(lines) + "\n```"
     if arguments:
         yield table(("argument", "meaning"), [(f"`{part.metavar}`", str(part.help)) for part in arguments])
     if options:

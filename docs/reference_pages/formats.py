@@ -77,11 +77,18 @@ def errors_page() -> str:
         f"```text\n{inspect.cleandoc(tree)}\n```",
         rest,
         table(("class", "kind of", "meaning", "attributes"), rows),
+        "## Examples",
+        *(f"```pycon\n{_example(cls)}\n```" for cls in error_classes().values()),
     )
 
 
+def _example(cls: type) -> str:
+    return inspect.cleandoc(inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Example:\n")[2])
+
+
 def _attributes(cls: type) -> str:
-    lines = inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Attributes:\n")[2].splitlines()
+    section = inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Attributes:\n")[2]
+    lines = section.partition("\n\n")[0].splitlines()
     return " ".join(f"`{name.strip()}`: {text.strip()}" for name, _, text in (line.partition(":") for line in lines))
 
 

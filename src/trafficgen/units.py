@@ -177,3 +177,8 @@ def ns_from_ms(time_ms: float) -> int:
 def us_from_s(time_s: float) -> float:
     """Return seconds as microseconds, in which shells and timers count."""
     return time_s * US_PER_S
+
+
+def megabytes(size_bytes: float) -> float:
+    """Return bytes as megabytes (1,000,000 bytes), in which people read the size of files."""
+    return size_bytes / SIZE_UNITS_BYTES["MB"]

@@ -27,7 +27,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
             process.kill()
         pool.shutdown(wait=False)
         raise
-    pool.shutdown(wait=False, cancel_futures=True)
+    pool.shutdown(cancel_futures=True)  # waits, so that nothing of it is left when a command ends without ceremony
 
 
 @contextmanager

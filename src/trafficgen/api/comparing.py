@@ -47,6 +47,17 @@ def compare(
         InputFileError: If an input cannot be read at all.
         SelectionError: If there is no such flow or session.
         ValueError: If the candidate is given both a flow and a session, or one of them beside ``every``.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate(trafficgen.fit(capture).model, "synthetic.parquet", seed=1)
+        >>> comparison = trafficgen.compare(capture, "synthetic.parquet")
+        >>> for metric in ("gap_s.ks", "rate.0.1.ks", "variance_time.max_abs_log10_ratio"):
+        ...     print(metric, "closer than", comparison.wins[metric])
+        gap_s.ks closer than ['cbr', 'poisson']
+        rate.0.1.ks closer than ['cbr', 'poisson']
+        variance_time.max_abs_log10_ratio closer than ['cbr', 'poisson']
     """
     own = candidate_flow is not None or candidate_session is not None
     if (candidate_flow is not None and candidate_session is not None) or (own and every):

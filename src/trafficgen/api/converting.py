@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
 from trafficgen.api.reading import STANDARD_INPUT, is_trace, read_packets
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
@@ -31,7 +32,7 @@ from trafficgen.units import s_from_ns
 
 @dataclass(frozen=True)
 class Conversion:
-    """What :func:`trafficgen.convert` read from a trace, and wrote.
+    r"""What :func:`trafficgen.convert` read from a trace, and wrote.
 
     Attributes:
         file: Name of the trace as given.
@@ -44,6 +45,15 @@ class Conversion:
         assumptions: What was assumed where the trace says nothing, a sentence each.
         written: Packets of the table that the output has: all of them, or those that arrived in a receiver's view.
         report: What the output holds of the table; None where nothing was written.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("list.csv").write_text("time_s,ip_bytes\n0.00,1200\n0.02,1200\n0.05,400\n")
+        >>> done = trafficgen.convert("list.csv")
+        >>> done.format, done.records, f"{done.duration_s:.2f} s"
+        ('packet-list', 3, '0.05 s')
+        >>> done.assumptions
+        ('the list has no protocol: UDP', 'the list has no addresses or directions: all packets go to the client')
     """
 
     file: str
@@ -56,6 +66,12 @@ class Conversion:
     assumptions: tuple[str, ...] = ()
     written: int = 0
     report: ProjectionReport | None = None
+
+    def __repr__(self) -> str:
+        return line_of_conversion(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_conversion(self)
 
     @property
     def duration_s(self) -> float:
@@ -98,7 +114,7 @@ def convert(
     protocol: TransportName | None = None,
     at: View = "sender",
 ) -> Conversion:
-    """Read a trace of another tool as packets and write them as a packet table or a capture.
+    r"""Read a trace of another tool as packets and write them as a packet table or a capture.
 
     Args:
         trace: Packet list, frame-size trace, input of a simulator or log of a load tester; a capture or packet table
@@ -123,6 +139,15 @@ def convert(
 
     Warns:
         CaptureWarning: For each doubt, such as lines that could not be read.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("frames.txt").write_text("".join(f"{size}\n" for size in [9000, 1200, 1500] * 20))
+        >>> done = trafficgen.convert("frames.txt", "video.parquet", frame_rate_fps=25)
+        >>> done
+        <Conversion of frames.txt (frame-sizes): 60 records, 200 packets, 2.36 s>
+        >>> trafficgen.read_packets("video.parquet")
+        <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out)
     options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol)

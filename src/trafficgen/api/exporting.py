@@ -25,6 +25,7 @@ from trafficgen.export import (
 )
 from trafficgen.models import Model, PublishedModel
 from trafficgen.output_files import left_over, whole_folder
+from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 
 
@@ -54,6 +55,16 @@ def export(
         SettingError: If the target has no such setting.
         OutputFileError: If the folder cannot be written, or a file that is no earlier export's would be overwritten.
         SelectionError: If there is no such flow.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.generate("cbr", duration_s=10)
+        >>> trafficgen.export(table, to="iperf3", directory="for-iperf3", settings={"destination": "192.0.2.7"})
+        <ProjectionReport for iperf3: 4 files, 425 packets, 0 resized, timing error at most 0.0408 s, 3 limits>
+        >>> _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
+        >>> model = trafficgen.fit("cbr.parquet").model
+        >>> trafficgen.export(model, to="ns3", directory="for-ns3").kind  # ns-3 draws from the law by itself
+        'model'
     """
     if to not in TARGETS:
         raise ExportError(f"there is no target {to!r}; targets are {', '.join(TARGETS)}")
@@ -66,6 +77,7 @@ def export(
     else:
         packets = table if isinstance(table, PacketTable) else read_packets(table)
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
+    tell(f"exporting for {to}")
     earlier = exported_files(Path(directory))
     with whole_folder(Path(directory), earlier=earlier) as folder:
         written = write(folder)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session
 from trafficgen.calibration.population import pool_sessions
@@ -43,6 +44,18 @@ class PopulationFit:
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> rate_bps = fitted.population.laws["playout_rate_bps"]
+        >>> print(f"a typical session plays at {rate_bps.median.value:,.0f} bit/s, by {rate_bps.sessions} sessions")
+        a typical session plays at 416,433 bit/s, by 3 sessions
+        >>> fitted.left_out
+        {}
     """
 
     model: Model
@@ -50,6 +63,13 @@ class PopulationFit:
     left_out: dict[str, str]
     warnings: tuple[str, ...]
     session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_population(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_population(self)
 
     @property
     def population(self) -> Population:
@@ -123,6 +143,16 @@ def fit_population(
     Raises:
         CalibrationError: If no capture can be fitted.
         ValueError: If the number of workers is not positive.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> fitted
+        <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4 kbps>
+        >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
+        <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
@@ -150,6 +180,7 @@ def fit_population(
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
     )
 
 

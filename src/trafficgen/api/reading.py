@@ -84,6 +84,15 @@ def inspect(
 
     Raises:
         InputFileError: If an input cannot be read at all.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> for flow in found.describe_flows():
+        ...     print(flow["media"], flow["packets"], "packets in", f"{flow['duration_s']:.1f} s")
+        video 1920 packets in 61.1 s
+        audio 126 packets in 58.6 s
+        control 23 packets in 61.2 s
     """
     names = as_paths(paths)
     _read_once(names)
@@ -107,6 +116,14 @@ def read_packets(
 
     Warns:
         CaptureWarning: For each oddity of the input.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> table
+        <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
+        >>> print(f"{table.ip_bytes[table.to_client].mean():.0f} IP bytes in a packet to the client")
+        920 IP bytes in a packet to the client
     """
     names = as_paths(paths)
     _read_once(names)
@@ -261,6 +278,7 @@ def _inspection(scan: CaptureScan) -> Inspection:
         rtp_streams=scan.rtp_streams,
         signalling=scan.signalling,
         warnings=scan.warnings,
+        rates=scan.rates,
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages, ReadingProgress
+from trafficgen.cli._output import Messages
+from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
@@ -30,6 +31,14 @@ PlotFormats = Annotated[
 ]
 
 
+class ReportOptions(TypedDict):
+    """What is asked for of reports, as :func:`write_reports` takes it."""
+
+    report: Path | None
+    plots: Path | None
+    plot_formats: list[str] | None
+
+
 def write_reports(
     result: Reportable,
     *,
@@ -41,19 +50,20 @@ def write_reports(
     """Write what was asked for of a result."""
     if report is None and plots is None:
         return
-    progress = ReadingProgress(messages)
-    progress.show("drawing")
-    if report is not None:
-        trafficgen.save_report(result, report)
+    from trafficgen.api.reporting import report_of  # noqa: PLC0415 - most runs write none
+
     names: list[str] = []
-    if plots is not None:
-        names = trafficgen.save_plots(
-            result,
-            plots,
-            formats=plot_formats or ("pdf", "svg", "png"),
-            progress=lambda done, total: progress.show(f"drawing: {done} of {total} plots"),
-        )
-    progress.close()
+    with messages.progress("drawing") as progress:
+        made = report_of(result)  # once for both: the report of a fit plays the model
+        if report is not None:
+            trafficgen.save_report(made, report)
+        if plots is not None:
+            names = trafficgen.save_plots(
+                made,
+                plots,
+                formats=plot_formats or ("pdf", "svg", "png"),
+                progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),
+            )
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:

@@ -5,7 +5,7 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
-import atexit
+import io
 import os
 import signal
 import sys
@@ -18,7 +18,9 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._help import CommandWithExamples
+from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
@@ -39,7 +41,10 @@ app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
+app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
+for _command in (*app.registered_commands, *models.app.registered_commands):
+    _command.cls = CommandWithExamples
 
 
 def _version(wanted: bool) -> None:
@@ -93,6 +98,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    clear_line()
     print(f"warning: {_one_line(str(message))}", file=sys.stderr)
 
 
@@ -125,6 +131,8 @@ def main() -> None:
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
     signals: list[int] = []
     signal.signal(signal.SIGTERM, partial(_terminate, signals))
     try:
@@ -136,5 +144,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()
-    atexit._run_exitfuncs()  # worker processes leave semaphores that would be complained of otherwise
     os._exit(code)

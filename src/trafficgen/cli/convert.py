@@ -9,7 +9,6 @@ import typer
 
 import trafficgen
 from trafficgen.capture.traces import FORMATS
-from trafficgen.cli._closed_loop import watched
 from trafficgen.cli._options import AsJson, At, Quiet, Verbose, checked_view, messages_of, positive
 from trafficgen.cli._output import print_json
 from trafficgen.units import rate_from_text
@@ -74,6 +73,8 @@ def convert(
     Lines that cannot be read are counted. What is assumed where a trace says nothing stands in the output of -v.
 
     Example: trafficgen convert frames.txt --frame-rate 25 -o video.parquet
+
+    Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
@@ -81,8 +82,8 @@ def convert(
     if line_rate is not None and rate_bps is None:
         raise typer.BadParameter(f"{line_rate!r} is no rate such as 10Mbps", param_hint="--line-rate")
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
-    done = watched(
-        lambda: work(
+    with messages.progress("converting"):
+        done = work(
             trace,
             out,
             from_format=from_format,
@@ -94,10 +95,7 @@ def convert(
             rtp=rtp,
             protocol=cast("Any", protocol),
             at=view,
-        ),
-        messages=messages,
-        what="converting",
-    )
+        )
     if as_json:
         print_json(done.to_json())
         return

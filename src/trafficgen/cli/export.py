@@ -8,9 +8,10 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import settings_of, watched
+from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._terminal import say_line
 from trafficgen.export import TARGETS, ProjectionReport
 
 TargetSettings = Annotated[
@@ -45,7 +46,9 @@ def export(
 ) -> None:
     """Write packets for another tool, with a README that says how to use them and a report of what changed.
 
-    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen
+    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
+
+    Example: trafficgen export model.json --to ns3 -o for-ns3
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
@@ -53,11 +56,8 @@ def export(
         given["snaplen_bytes"] = snaplen
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     view = cast("Any", checked_view(at))
-    report = watched(
-        lambda: work(table, to=to, directory=out, flow=flow, at=view, settings=given),
-        messages=messages,
-        what="exporting",
-    )
+    with messages.progress("exporting"):
+        report = work(table, to=to, directory=out, flow=flow, at=view, settings=given)
     if as_json:
         print_json(report.to_dict())
         return
@@ -71,16 +71,16 @@ def export(
 def _print_report(report: ProjectionReport, out: Path) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
-    print(f"{what} written to {out}: {_listed(report.files)}")
+    say_line(f"{what} written to {out}: {_listed(report.files)}")
     if report.timing_error_s is not None and report.packets_changed is None:
-        print(f"timing error at most {number(report.timing_error_s.max)} s")
+        say_line(f"timing error at most {number(report.timing_error_s.max)} s")
     elif report.timing_error_s is not None:
         most_s = number(report.timing_error_s.max)
-        print(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
+        say_line(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
     for metric, distance in report.distances.items():
-        print(f"distance {metric}: {number(distance)}")
+        say_line(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:
-        print(f"cannot express: {text}")
+        say_line(f"cannot express: {text}")
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -12,6 +12,7 @@ from pyarrow import csv
 from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
+from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 
 _BATCH_ROWS = 1 << 18
@@ -53,6 +54,7 @@ def _write_packets(table: PacketTable, path: Path) -> None:
     with path.open("wb") as stream, csv.CSVWriter(stream, schema) as writer:
         for start in range(0, len(table), _BATCH_ROWS):
             writer.write_table(table.packets.select(names).slice(start, _BATCH_ROWS).cast(schema))
+            tell("writing", min(start + _BATCH_ROWS, len(table)), len(table), unit="packets")
 
 
 def _text_field(field: pa.Field) -> pa.Field:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from trafficgen.export.base import ProjectionReport
 from trafficgen.output_files import whole_files
+from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 
@@ -35,6 +36,7 @@ def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     ):
         for start in range(0, len(table), _ROWS_IN_GROUP):
             writer.write_table(_all_columns(table, start), row_group_size=_ROWS_IN_GROUP)
+            tell("writing", min(start + _ROWS_IN_GROUP, len(table)), len(table), unit="packets")
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(
         target="parquet",

@@ -19,6 +19,7 @@ from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
+from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, BoolArray
 
@@ -143,8 +144,11 @@ def _write_capture(
             raise_small=raise_small,
             macs=macs,
         )
+        done = 0
         for batch in table.packets.to_batches(max_chunksize=_BATCH_ROWS):
             _write_batch(writer, batch)
+            done += batch.num_rows
+            tell("writing", done, len(table), unit="packets")
         written = writer.finish()
     return ProjectionReport(
         target=target,

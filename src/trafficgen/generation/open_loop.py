@@ -17,6 +17,7 @@ from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model
+from trafficgen.progress import tell
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
 
@@ -67,10 +68,12 @@ def generate_sessions(
     starts_ns = session_starts(sessions, arrival_rate_per_s=arrival_rate_per_s, seed=seed)
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
-    for block_packets, block_flows in _blocks(timelines, starts_ns, seed=seed, workers=workers):
+    for done, block_packets, block_flows in _blocks(timelines, starts_ns, seed=seed, workers=workers):
         # Sessions of a population differ in their number of flows: blocks count their own.
         packets += [_renumbered(table, len(flows)) for table in block_packets]
         flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
+        tell("generating", done, sessions, unit="sessions")
+    tell("putting packets in order")
     return PacketTable(
         packets=superposed(packets),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
@@ -111,14 +114,14 @@ def _renumbered(table: pa.Table, shift: int) -> pa.Table:
 
 def _blocks(
     timelines: Callable[[int], Timeline], starts_ns: IntArray, *, seed: int, workers: int
-) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
-    """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
+) -> Iterator[tuple[int, list[pa.Table], list[FlowRow]]]:
+    """Yield the sessions done so far, packets and flow rows of blocks of sessions, in the order of the sessions."""
     count = len(starts_ns)
     size = min(_LARGEST_BLOCK, math.ceil(count / _FEWEST_BLOCKS))
     firsts = range(0, count, size)
 
-    def made(first: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        return _block(timelines, starts_ns[first : first + size], first, seed)
+    def made(first: int) -> tuple[int, list[pa.Table], list[FlowRow]]:
+        return min(first + size, count), *_block(timelines, starts_ns[first : first + size], first, seed)
 
     if workers == 1 or count == 1:
         yield from map(made, firsts)

@@ -217,13 +217,30 @@ def save_model(model: Model | PublishedModel, path: str | Path) -> None:
 
     Raises:
         OutputFileError: If the file cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
+        >>> model = trafficgen.fit("cbr.parquet").model
+        >>> trafficgen.save_model(model, "cbr-model.json")
+        >>> trafficgen.load_model("cbr-model.json") == model
+        True
     """
     with whole_files([Path(path)]) as [part]:
         part.write_text(dump_model(model), encoding="utf-8")
 
 
 def model_json_schema() -> dict[str, object]:
-    """Return the JSON Schema of the model file: a fitted model or a published one."""
+    """Return the JSON Schema of the model file: a fitted model or a published one.
+
+    Example:
+        >>> import trafficgen
+        >>> schema = trafficgen.model_json_schema()
+        >>> [choice["$ref"] for choice in schema["anyOf"]]
+        ['#/$defs/Model', '#/$defs/PublishedModel']
+        >>> schema["$defs"]["Estimate"]["required"]
+        ['value', 'method']
+    """
     schema: dict[str, object] = TypeAdapter(Model | PublishedModel).json_schema()
     schema["title"] = "Model file"
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -14,8 +14,9 @@ from trafficgen.distributions import MixedLaw
 from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, distribution_curve, few_quantiles
 from trafficgen.models import Law
 from trafficgen.reports.curves import Sample, survival_drawing
-from trafficgen.reports.words import number, share_in_words
+from trafficgen.reports.words import share_in_words
 from trafficgen.units import FloatArray
+from trafficgen.words import number
 
 _POINTS = 240
 #: A band is sought at the ends of the intervals of at most this many parameters: 2**9 laws.

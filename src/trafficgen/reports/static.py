@@ -36,6 +36,8 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False,
 }
 _MOST_CELLS_WITH_TEXT = 144
+#: Names of categories side by side: so many characters have room; so short ones may stand upright.
+_MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
 
 
@@ -112,16 +114,24 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
     if axis.low is not None or axis.high is not None:
         getattr(axes, f"set_{letter}lim")(axis.low, axis.high)
     if axis.categories:
-        turned = letter == "x" and sum(map(len, axis.categories)) > 60
-        style: dict[str, Any] = {"rotation": 35, "ha": "right"} if turned else {}
+        style = _tick_style(axis.categories) if letter == "x" else {}
         getattr(axes, f"set_{letter}ticks")(range(len(axis.categories)), axis.categories, **style)
+
+
+def _tick_style(categories: Sequence[str]) -> dict[str, Any]:
+    """Return how names side by side are turned, so that they do not run into each other."""
+    if sum(len(name) + 2 for name in categories) <= _MOST_CHARACTERS:
+        return {}
+    if max(map(len, categories)) <= _SHORT_NAME:
+        return {"rotation": 90, "fontsize": 7}
+    return {"rotation": 35, "ha": "right"}
 
 
 def _add_legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     one_each = dict(zip(labels, handles, strict=True))
     if one_each:
-        axes.legend(one_each.values(), one_each.keys(), fontsize=8, frameon=False, loc="best")
+        axes.legend(one_each.values(), one_each.keys(), fontsize=8, framealpha=0.75, edgecolor="none", loc="best")
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:

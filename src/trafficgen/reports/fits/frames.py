@@ -14,7 +14,7 @@ from trafficgen.reports.curves import Sample, distribution_drawing
 from trafficgen.reports.fits.packets import family_name
 from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing
-from trafficgen.reports.words import number
+from trafficgen.words import number
 
 _TYPES: tuple[tuple[str, Role], ...] = (("key", "other"), ("predicted", "measured"), ("bidirectional", "extra"))
 #: Frames that are shown one by one.

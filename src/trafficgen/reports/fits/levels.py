@@ -13,7 +13,7 @@ from trafficgen.drawings import Axis, Cells, Curve, Drawing, Rule, Span, thinned
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.page import Block, Table
-from trafficgen.reports.words import number
+from trafficgen.words import number
 
 _CLOCKS = {
     "own": "by its own zero",

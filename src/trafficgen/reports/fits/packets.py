@@ -15,8 +15,8 @@ from trafficgen.reports.curves import Sample, distribution_drawing
 from trafficgen.reports.fits.rate import as_sent
 from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
-from trafficgen.reports.words import number
 from trafficgen.units import FloatArray
+from trafficgen.words import number
 
 _SIZE = Axis(label="IP packet", unit="bytes")
 _GAP = Axis(label="gap between packets of a flow", unit="s", log=True)
@@ -40,7 +40,8 @@ def packet_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     laws = _laws(session.gap_s)
     caption = f"Gaps of the playout. {as_sent(subject)}".strip()
     yield law_drawing("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
-    yield law_tail_drawing("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP)
+    reaching = "Both axes are logarithmic: a straight fall is a power law."
+    yield law_tail_drawing("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=reaching)
     yield law_quantile_drawing(
         "gap-quantiles",
         "Quantiles of the gaps against their law",

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from trafficgen.calibration.friendliness import INTERVAL_S
+from trafficgen.calibration.loss_measures import LossSource
 from trafficgen.calibration.path_series import PathSeries, path_series
 from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
-from trafficgen.models import LossModel
+from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
-from trafficgen.reports.words import number
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+from trafficgen.words import number
 
+#: What loss was counted from, in words.
+LOSS_SOURCES: Mapping[LossSource, str] = {
+    "rtp": "gaps in RTP's sequence numbers",
+    "tcp": "segments that TCP sent again",
+    "rtcp": "RTCP reports",
+    "pair": "packets that the receiver's capture lacks",
+    "arrival": "arrivals that the table knows",
+}
 #: Intervals of the drawings over time.
 _MOST_INTERVALS, _FINEST_S = 300, 1.0
+#: Fewer runs of losses show no law.
+_FEWEST_RUNS = 3
 _TIME = Axis(label="time after the first media packet", unit="s")
 
 
@@ -47,12 +58,6 @@ def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
     loss = subject.session.path.loss
     if loss is None or not series.loss.any():
         return None
-    source = {
-        "rtp": "gaps in RTP's sequence numbers",
-        "tcp": "segments that TCP sent again",
-        "rtcp": "RTCP reports",
-        "pair": "packets that are not in the receiver's capture",
-    }[loss.source]
     return Drawing(
         name="loss",
         title="Loss over time",
@@ -63,8 +68,8 @@ def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
             Rule(name="mean", at=loss.rate),
             Curve(name="loss", x=_starts_s(series, subject), y=series.loss, role="measured", shape="steps"),
         ),
-        caption=f"Intervals of {series.interval_s:g} s, counted from {source}. In all {loss.rate:.3%}, 95% interval"
-        f" {loss.low:.3%} to {loss.high:.3%}.",
+        caption=f"Intervals of {series.interval_s:g} s, by {LOSS_SOURCES[loss.source]}. In all {loss.rate:.3%}, 95%"
+        f" interval {loss.low:.3%} to {loss.high:.3%}.",
     )
 
 
@@ -88,7 +93,7 @@ def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
 
 def _loss_runs(subject: FitSubject) -> Drawing | None:
     loss = subject.session.path.loss
-    if loss is None or loss.model is None or not loss.lost_runs.size:
+    if loss is None or loss.model is None or loss.lost_runs.size < _FEWEST_RUNS:
         return None
     runs = loss.lost_runs
     length = np.arange(1, int(runs.max()) + 1)
@@ -143,8 +148,8 @@ def _response(subject: FitSubject) -> Drawing | None:
     return Drawing(
         name="response",
         title="Rate by the state of the path",
-        x=Axis(label="state of the path", categories=tuple(_state(point.state) for point in response.curve)),
-        y=Axis(label="rate an interval later / median rate", low=0),
+        x=Axis(label=_signal(response), categories=tuple(_range(point) for point in response.curve)),
+        y=Axis(label="relative rate", low=0),
         layers=(
             Rule(name="median rate", at=1.0),
             Curve(
@@ -158,13 +163,19 @@ def _response(subject: FitSubject) -> Drawing | None:
                 notes=tuple(f"{point.intervals:,} intervals" for point in response.curve),
             ),
         ),
-        caption=f"What the source sends in the {number(response.interval_s)} s after each state. Class:"
-        f" {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
+        caption=f"What the source sends in the {number(response.interval_s)} s after each state, over its median rate."
+        f" Class: {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
     )
 
 
-def _state(text: str) -> str:
-    return text.replace(", s,", " of").replace(" from ", " ").replace(" to ", " - ")
+def _signal(response: CongestionResponse) -> str:
+    """Return what the curve of a response goes by, from the words of its states."""
+    by_delay = any("delay" in point.state for point in response.curve)
+    return "queueing delay before, s" if by_delay else "loss before, lost / sent packets"
+
+
+def _range(point: ResponsePoint) -> str:
+    return point.state if point.state == "no loss" else f"{point.low:g} - {point.high:g}"
 
 
 def _friendliness(subject: FitSubject) -> Drawing | None:

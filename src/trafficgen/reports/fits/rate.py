@@ -12,9 +12,9 @@ from trafficgen.flows import SessionView, rate_series
 from trafficgen.models import Facts
 from trafficgen.reports.curves import Sample, distribution_drawing, rate_bin_s, rate_curve
 from trafficgen.reports.fits.subject import FitSubject, PlayedSessions
-from trafficgen.reports.words import number
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bps, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import MOST_BINS
+from trafficgen.words import number
 
 _RATE_BIN_S = 0.5
 _HURST_BIN_S = 0.1

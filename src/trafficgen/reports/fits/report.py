@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePath
 
 from trafficgen.calibration import Calibration
 from trafficgen.models import FittedProvenance
@@ -22,6 +21,7 @@ from trafficgen.reports.fits.tables import (
 )
 from trafficgen.reports.fits.words import detail_lines, summary_lines
 from trafficgen.reports.page import Block, Report, Section, Text
+from trafficgen.reports.words import without_folder
 
 
 def fit_report(calibration: Calibration, *, flow: Mapping[str, object], warnings: tuple[str, ...]) -> Report:
@@ -74,7 +74,7 @@ def _section(title: str, blocks: Iterable[Block | None]) -> Section | None:
 def _words(subject: FitSubject) -> Iterator[Block]:
     yield Text(lines=(" ".join(summary_lines(subject)),), kind="lead")
     yield Text(lines=tuple(detail_lines(subject)), kind="list")
-    doubts = [_without_folder(text, subject.provenance.files) for text in subject.warnings]
+    doubts = [without_folder(text) for text in subject.warnings]
     if isinstance(subject.played, str):
         doubts.append(f"the model cannot be played, so drawings show the capture alone: {subject.played}")
     if doubts:
@@ -90,10 +90,3 @@ def _words(subject: FitSubject) -> Iterator[Block]:
             + (" A stream is called unknown where the capture does not say what it carries." if unnamed else ""),
         )
     )
-
-
-def _without_folder(text: str, files: tuple[str, ...]) -> str:
-    """Return a warning that begins with the path of a capture with its name alone, as the model has it."""
-    path, parted, rest = text.partition(": ")
-    name = PurePath(path).name
-    return f"{name}: {rest}" if parted and name in files else text

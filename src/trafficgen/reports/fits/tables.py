@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from trafficgen.models import Estimate, Law, ModelPart
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.page import Block, Table, Text
-from trafficgen.reports.words import number, share_in_words
+from trafficgen.reports.words import share_in_words
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import number
 
 #: Ends of field names with their units.
 _UNITS = {
@@ -169,34 +170,40 @@ def laws_tables(subject: FitSubject) -> Iterator[Table]:
         numbers=(5, 6, 7, 8),
         folded=len(laws) > 12,
     )
-    others = [
-        (
-            place,
-            law.family.replace("_", " "),
-            other.family.replace("_", " "),
-            number(other.delta_bic),
-            number(other.held_out),
-        )
-        for place, law in laws
-        for other in law.alternatives
-    ]
-    if others:
+    rows = tuple(_alternatives_row(place, law) for place, law in laws if law.alternatives)
+    if rows:
         yield Table(
             title="Families that were tried and lost",
-            header=("quantity", "chosen", "tried", "BIC worse by", "log-likelihood on held-out parts, difference"),
-            rows=tuple(others),
+            header=(
+                "quantity",
+                "chosen",
+                "next best",
+                "BIC worse by",
+                "held-out log-likelihood",
+                "others: BIC worse by",
+            ),
+            rows=rows,
             numbers=(3, 4),
             folded=True,
         )
 
 
+def _alternatives_row(place: str, law: Law) -> tuple[str, ...]:
+    best, *others = law.alternatives
+    return (
+        place,
+        law.family.replace("_", " "),
+        best.family.replace("_", " "),
+        number(best.delta_bic),
+        number(best.held_out),
+        ", ".join(f"{other.family.replace('_', ' ')} {number(other.delta_bic)}" for other in others) or "-",
+    )
+
+
 def _law_row(place: str, law: Law) -> tuple[str, ...]:
     fit = law.fit
-    parameters = ", ".join(
-        f"{name} = {number(value)}"
-        + (f" [{number(law.low[name])}, {number(law.high[name])}]" if name in law.low and name in law.high else "")
-        for name, value in law.params.items()
-    )
+    # A parameter stays on one line with its interval.
+    parameters = ", ".join(_parameter(law, name).replace(" ", "\u00a0") for name in law.params)
     if law.family == "quantiles":
         parameters = f"{len(law.quantiles)} points"
     atoms = ", ".join(f"{number(atom.value)} ({share_in_words(atom.p)})" for atom in law.atoms[:4])
@@ -212,6 +219,11 @@ def _law_row(place: str, law: Law) -> tuple[str, ...]:
         number(fit.p_value if fit else None, digits=3),
         number(fit.anderson_darling_p_value if fit else None, digits=3),
     )
+
+
+def _parameter(law: Law, name: str) -> str:
+    interval = f" [{number(law.low[name])}, {number(law.high[name])}]" if name in law.low and name in law.high else ""
+    return f"{name} = {number(law.params[name])}{interval}"
 
 
 def choices_table(subject: FitSubject) -> Table | None:
@@ -279,9 +291,9 @@ def conditions_blocks(subject: FitSubject) -> Iterator[Block]:
 
 
 def _part_in_words(name: str) -> str:
-    """Return a part of a model, such as ``measures.ratio``, in words."""
-    group, _, part = name.rpartition(".")
-    return f"response ({_in_words(part)})" if group == "response" else _in_words(part)
+    """Return a part of a model, such as ``measures.delivery.offered``, in words."""
+    inner = name.removeprefix("provenance.conditions.").removeprefix("measures.")
+    return ", ".join(_in_words(part) for part in inner.split("."))
 
 
 def _rows(found: Iterator[tuple[str, str, Estimate]]) -> list[tuple[str, ...]]:

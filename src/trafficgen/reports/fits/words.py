@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trafficgen.models import Estimate, Stream
+from trafficgen.reports.fits.path import LOSS_SOURCES
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.fits.tables import process_name
-from trafficgen.reports.words import number
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import number
 
 _MEMORY = {
     "long_memory": "the rate has long memory",
@@ -85,10 +86,11 @@ def _phases_in_words(subject: FitSubject) -> str:
 
 def _path_in_words(subject: FitSubject) -> Iterator[str]:
     loss, conditions = subject.session.path.loss, subject.provenance.conditions
-    if loss is not None:
+    if loss is not None and loss.rate == 0:
+        yield f"No packet was lost, by {LOSS_SOURCES[loss.source]}."
+    elif loss is not None:
         run = "" if loss.mean_burst_packets is None else f", {number(loss.mean_burst_packets, digits=3)} in a row"
-        source = {"rtp": "RTP numbers", "tcp": "TCP's resendings", "rtcp": "RTCP reports", "pair": "both captures"}
-        yield f"Loss of {loss.rate:.2%} [{loss.low:.2%}, {loss.high:.2%}]{run}, by {source[loss.source]}."
+        yield f"Loss of {loss.rate:.2%} [{loss.low:.2%}, {loss.high:.2%}]{run}, by {LOSS_SOURCES[loss.source]}."
     rtt, link = conditions.rtt_s, conditions.link_rate_bps
     known = [
         *([f"round-trip time {_value(rtt)} s"] if rtt else []),
@@ -117,6 +119,6 @@ def _processes_in_words(subject: FitSubject) -> Iterator[str]:
     if judged:
         passed = sum(tried.passed for tried in judged)
         yield (
-            f"Played and measured again, {passed} of {len(judged)} parts have rates that differ from those measured"
-            " by no more than chance."
+            f"Of {len(judged)} parts that were played and measured again, {passed} have rates that differ from the"
+            " capture's by no more than chance."
         )
