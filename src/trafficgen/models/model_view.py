@@ -90,7 +90,7 @@ def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
     ]
     rates = [("mean rate of the phases", _phase_kbps(model, length_s))]
     if measured is not None:
-        rates.append(("media in the capture", measured.rate_kbps(_STEPS, start_s=0.0, end_s=length_s)))
+        rates.insert(0, ("media in the capture", measured.rate_kbps(_STEPS, start_s=0.0, end_s=length_s)))
     return "".join(
         [
             html.facts(rows),

@@ -13,7 +13,7 @@ from trafficgen.drawings import Axis, Curve, Drawing, Layer, Role, Rule
 from trafficgen.provenance import software_version
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.words import number
-from trafficgen.reproduction import FindingResult, Reproduction
+from trafficgen.reproduction import FindingResult, Reproduction, experiments
 
 #: Where a mean far outside its range is drawn: its note tells where it is.
 _FARTHEST = 2.5
@@ -60,8 +60,16 @@ def reproduction_report(found: Reproduction) -> Report:
         title="What the papers published, simulated again",
         subtitle=", ".join(_list_of_papers(papers)) + f"; means of {runs}",
         sections=(*sections, Section(title="Catalogue entries", blocks=(_entries(found.rows),))),
-        made_by=f"trafficgen {software_version()}: trafficgen reproduce --runs {found.runs} --seed {found.seed}",
+        made_by=f"trafficgen {software_version()}: trafficgen reproduce {_chosen(found.rows)}--runs {found.runs}"
+        f" --seed {found.seed}",
     )
+
+
+def _chosen(rows: Sequence[FindingResult]) -> str:
+    """Return the ids to ask for; none where everything was."""
+    ids = dict.fromkeys(row.finding.id for row in rows)
+    every = {finding.id for experiment in experiments() for finding in experiment.findings}
+    return "" if every <= set(ids) else " ".join([*ids, ""])
 
 
 def _prefix(identifier: str) -> str:

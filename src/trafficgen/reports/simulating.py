@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path as FilePath
 
 import numpy as np
 
 from trafficgen.drawings import Axis, Curve, Drawing, Layer, Role, Span, thinned
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.words import number
-from trafficgen.simulation import SimulationResult
+from trafficgen.simulation import Path, SimulationResult
 from trafficgen.simulation.measures import IntervalMeasure
 from trafficgen.simulation.results import FlowResult
 from trafficgen.units import FloatArray
@@ -36,8 +37,25 @@ def simulation_report(result: SimulationResult) -> Report:
         title="A session played over a path",
         subtitle=f"{notes['model']}, seed {result.seed}",
         sections=tuple(sections),
-        made_by=f"{notes['software']}: trafficgen simulate {notes['model']} --seed {result.seed}",
+        made_by=f"{notes['software']}: {' '.join(_command(result))}",
     )
+
+
+def _command(result: SimulationResult) -> Iterator[str]:
+    """Yield the words of the command that plays it again; a path that has no form on one line is named as a file."""
+    notes = result.notes
+    yield f"trafficgen simulate {notes['model']}"
+    path = Path.model_validate(notes["path"])
+    on_one_line = len(path.links) == 1 and not (path.links[0].trace or path.links[0].reverse_trace)
+    yield f"--path {path.text() if on_one_line else 'FILE'}"
+    settings, compete = notes["settings"], notes["compete"]
+    assert isinstance(settings, Mapping)
+    assert isinstance(compete, list)
+    for key, value in settings.items():
+        yield f"--set {key}={value}"
+    for one in compete:
+        yield f"--compete {shlex.quote(str(one))}"
+    yield f"--seed {result.seed}"
 
 
 def _in_words(result: SimulationResult) -> Iterator[str]:
@@ -217,4 +235,4 @@ def _spelled_out(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, value)) if len(value) <= _MOST_VALUES else f"{len(value)} values"
     else:
         text = f"{value:.10g}" if isinstance(value, float) else str(value)
-        yield name, Path(text).name if name.endswith("trace") else text
+        yield name, FilePath(text).name if name.endswith("trace") else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def save_drawings(
     formats: Sequence[str] = ("pdf", "svg", "png"),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none of them.
+    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none; those that are there are replaced.
 
     Args:
         drawings: What is drawn.
@@ -62,17 +62,27 @@ def save_drawings(
     Raises:
         OutputFileError: If a file cannot be written, or an ending is none of ``pdf``, ``svg`` and ``png``.
     """
-    for ending in formats:
-        if ending not in FORMATS:
-            remedy = f"choose {', '.join(FORMATS)}"
-            raise OutputFileError(file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy)
+    check_formats(formats, folder=folder)
     names = []
-    with whole_folder(Path(folder)) as staging:
+    replaced = [f"{drawing.name}.{ending}" for drawing in drawings for ending in formats]
+    with whole_folder(Path(folder), earlier=replaced) as staging:
         for done, drawing in enumerate(drawings, start=1):
             names += _save(drawing, staging, formats)
             if progress is not None:
                 progress(done, len(drawings))
     return names
+
+
+def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
+    """Check the endings of files before anything is drawn.
+
+    Raises:
+        OutputFileError: If one is none of ``pdf``, ``svg`` and ``png``.
+    """
+    for ending in formats:
+        if ending not in FORMATS:
+            remedy = f"choose {', '.join(FORMATS)}"
+            raise OutputFileError(file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy)
 
 
 def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:

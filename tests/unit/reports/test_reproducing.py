@@ -117,3 +117,7 @@ def test_findings_of_other_papers_are_not_lost() -> None:
     rows = (row("DICE-1", 100.0, entry="cbr"),)
     report = report_of(Reproduction(rows=rows, seed=0, runs=1))
     assert table_of(report, "Others").rows[0][0].startswith("DICE-1: ")
+
+
+def test_the_report_names_the_command_that_makes_it_again(report: Report) -> None:
+    assert report.made_by.endswith("trafficgen reproduce BMW-T1.1 BMW-B1 BMW-B2 NIC-B1 NIC-B2 --runs 3 --seed 4")

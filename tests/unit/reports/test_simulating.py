@@ -102,3 +102,8 @@ def test_a_trace_is_named_without_its_folder(tmp_path: Path) -> None:
     text = json.dumps([list(table.rows) for table in tables_of(report_of(found)).values()])
     assert "cellular.csv" in text
     assert str(tmp_path) not in text
+
+
+def test_the_report_names_the_command_that_makes_it_again(report: Report) -> None:
+    command = "trafficgen simulate wmedia9_nichols2004 --path rate=250000bps,delay=0.045s,queue=80p"
+    assert report.made_by.endswith(f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2")

@@ -96,7 +96,8 @@
       }
     }
     const span = Math.log10(high / low);
-    return span > 1.7 ? Math.ceil(span / 6) : undefined;
+    if (span > 1.7) return Math.ceil(span / 6);
+    return span > 0.7 ? "D2" : undefined; // 1, 2 and 5 of each: all nine lie on each other where the screen is narrow
   }
 
   function axis(drawing, letter, width) {
