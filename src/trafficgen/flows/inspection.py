@@ -283,7 +283,8 @@ def _with_measured_flows(
             # The client is the meter's initiator: what it sends goes to the server.
             row[f"{what}_to_server"], row[f"{what}_to_client"] = (int(number) for number in pair[measured])
         rows.append(row)
-    rows.extend(row for number, row in rows_of.items() if number not in set(original) and not renumber)
+    seen = set(original)
+    rows.extend(row for number, row in rows_of.items() if number not in seen and not renumber)
     flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
     packets = table.packets
     if renumber:

@@ -289,6 +289,12 @@ def test_files_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
         read_trace(str(tmp_path / "binary"))
 
 
+def test_a_time_beyond_all_numbers_is_damage_of_its_row(tmp_path: Path) -> None:
+    with pytest.warns(CaptureWarning, match="1 line was not understood") as told:
+        assert len(_read(tmp_path, "time_s,ip_bytes\n1e308,100\n2,100\n").table) == 1
+    assert len(told) == 1
+
+
 def test_times_centuries_apart_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PacketTableError, match="centuries apart"):
         _read(tmp_path, "time_s,ip_bytes\n-9e9,100\n9e9,100\n")
