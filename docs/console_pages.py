@@ -119,4 +119,4 @@ def _run(page: str, command: list[str], shown: str, *, folder: str, code: int) -
     )
     if done.returncode != code:
         raise CommandFailedError(page, shown, done.returncode, done.stdout)
-    return done.stdout
+    return done.stdout + ("" if done.stdout.endswith("\n") or not done.stdout else "\n")

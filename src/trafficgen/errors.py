@@ -95,7 +95,7 @@ class PacketTableError(InputFileError):
         ...     trafficgen.read_packets("odd.csv")
         ... except trafficgen.PacketTableError as error:
         ...     print(error.problem)
-        column 'time_ns' is missing
+        line 1: no columns of a time and a size among colour, shape
     """
 
 
@@ -255,6 +255,14 @@ class ExploreError(TrafficgenError):
 
     Attributes:
         control: Name of the control that it is about; None where it is about none.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.explore("cbr", port=70_000)
+        ... except trafficgen.ExploreError as error:
+        ...     print(error)
+        port 70000 is none; give one from 0 (any that is free) to 65535
     """
 
     def __init__(self, message: str, *, control: str | None = None) -> None:

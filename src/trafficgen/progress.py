@@ -20,6 +20,14 @@ class Step:
         done: How much of it is done, in ``unit``.
         total: How much there is in all; None where that is not known.
         unit: What is counted, such as ``bytes``; empty where nothing is.
+
+    Example:
+        >>> import trafficgen
+        >>> steps = []
+        >>> with trafficgen.following(steps.append):
+        ...     _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
+        >>> steps[-1]
+        Step(what='writing', done=850, total=850, unit='packets')
     """
 
     what: str
@@ -44,8 +52,11 @@ def following(listener: Listener) -> Iterator[None]:
 
     Example:
         >>> import trafficgen
-        >>> with trafficgen.following(lambda step: None):
-        ...     table = trafficgen.generate("cbr", seed=1)
+        >>> def show(step):
+        ...     print(f"{step.what}: {step.done:.0f} of {step.total:.0f} {step.unit}")
+        >>> with trafficgen.following(show):
+        ...     _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
+        writing: 850 of 850 packets
     """
     token = _listener.set(listener)
     try:

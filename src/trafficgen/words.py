@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from trafficgen.units import NS_PER_S
 
 _NOT_PRINTABLE = "�"
-_LARGE = 1000
+#: Numbers from here to there are written out, to the whole.
+_PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -17,7 +18,7 @@ def number(value: object, *, digits: int = 4) -> str:
         return "-"
     if isinstance(value, int):
         return f"{value:,d}"
-    return f"{value:,.0f}" if _LARGE <= abs(value) < _LARGE**4 else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW else f"{value:.{digits}g}"
 
 
 def interval(low: object, high: object) -> str:

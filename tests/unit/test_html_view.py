@@ -62,9 +62,9 @@ def test_rate_curve_shows_the_rate_of_packets() -> None:
     assert svg.get("role") == "img"
     title = svg.findtext("title")
     assert title is not None
-    assert title.startswith("packets, kbps, over time, s; means over 0.05 s: 0 to 1,000 kbps, 0 to ")
+    assert title.startswith("packets, kbps, over time, s; means over 0.05 s: 0 to 1000 kbps, 0 to ")
     labels = [element.text for element in svg.iter("text")]
-    assert labels == ["1,000 kbps", "0", "0 s", "10 s"]
+    assert labels == ["1000 kbps", "0", "0 s", "10 s"]
 
 
 def test_points_of_a_curve_are_the_means_of_many() -> None:

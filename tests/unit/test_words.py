@@ -11,7 +11,15 @@ from trafficgen.words import counted, day_and_time, endpoint, interval, number, 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (1234567, "1,234,567"), (0.000123456, "0.0001235"), (1234.6, "1,235"), (1e15, "1e+15"), (2.5, "2.5")],
+    [
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (0.000123456, "0.0001235"),
+        (1234.6, "1235"),
+        (12345.6, "12,346"),
+        (1e15, "1e+15"),
+        (2.5, "2.5"),
+    ],
 )
 def test_numbers_have_few_digits_and_no_exponent_where_people_have_names(value: float, text: str) -> None:
     assert number(value) == text

@@ -40,7 +40,7 @@ def view_of_fit(fitted: Fit) -> str:
                 ("heaviest flow", f"{flow.get('flow')}, {flow.get('protocol')}, {flow.get('media')}, from {server}"),
             ]
         ),
-        phases_of_model(fitted.model),
+        phases_of_model(fitted.model, fitted.rate),
         html.table(_LAW_HEADER, _law_rows(fitted.calibration), right=(3, 4)),
         html.facts(_measured(fitted.calibration)),
         html.texts("Warnings", fitted.warnings),

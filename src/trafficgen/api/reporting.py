@@ -13,11 +13,15 @@ from trafficgen.reports import FORMATS, Report, save_drawings, save_html
 from trafficgen.reports.comparing import comparison_report
 from trafficgen.reports.fits import fit_report
 from trafficgen.reports.populations import population_report
+from trafficgen.reports.reproducing import reproduction_report
 from trafficgen.reports.same_source import same_source_report
+from trafficgen.reports.simulating import simulation_report
+from trafficgen.reproduction import Reproduction
+from trafficgen.simulation import SimulationResult
 from trafficgen.validation import Comparison
 
 #: What there are reports of; a report is one of itself.
-Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Report
+Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
 
 
 def save_report(result: Reportable, path: str | Path) -> None:
@@ -80,6 +84,8 @@ def report_of(result: object) -> Report:
 
 
 report_of.register(Comparison, comparison_report)
+report_of.register(Reproduction, reproduction_report)
+report_of.register(SimulationResult, simulation_report)
 
 
 @report_of.register

@@ -25,14 +25,13 @@ class SameSourceFit:
 
     Example:
         >>> import trafficgen
-        >>> for name, rate in {"wide": "2Mbps", "narrow": "400kbps"}.items():
-        ...     path = f"rate={rate},delay=40ms,queue=80p"
-        ...     _ = trafficgen.simulate("cbr", path=path, compete="tcp@10s..40s", duration_s=60, out=f"{name}.parquet")
+        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
+        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
         >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
         >>> fitted.response.kind
-        'unresponsive'
+        'thinning'
         >>> fitted.response.evidence[-1]
-        'the rate keeps more than 80% whatever the path does'
+        'fewer frames make up 100% of the changes of the rate'
     """
 
     model: Model
@@ -88,12 +87,11 @@ def fit_same_source(
 
     Example:
         >>> import trafficgen
-        >>> for name, rate in {"wide": "2Mbps", "narrow": "400kbps"}.items():
-        ...     path = f"rate={rate},delay=40ms,queue=80p"
-        ...     _ = trafficgen.simulate("cbr", path=path, compete="tcp@10s..40s", duration_s=60, out=f"{name}.parquet")
+        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
+        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
         >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
         >>> fitted
-        <SameSourceFit over 2 paths: unresponsive>
+        <SameSourceFit over 2 paths: thinning, 4 warnings>
     """
     names = as_paths(paths)
     captures: list[SourceCapture] = []

@@ -72,9 +72,3 @@ def number(value: object, *, digits: int = 4) -> str:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         return "-"
     return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
-
-
-def endpoint(address: object, port: object) -> str:
-    """Return an address with its port, IPv6 in brackets (RFC 3986)."""
-    host = f"[{address}]" if ":" in str(address) else str(address)
-    return f"{host}:{port}" if port else host

@@ -9,15 +9,37 @@ import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages
+from trafficgen.errors import OutputFileError
 from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
 
+
+def _file_in_a_folder(report: Path | None) -> Path | None:
+    """Refuse a report's file before the work that it is about: what comes after may have taken minutes."""
+    if report is not None and not report.parent.is_dir():
+        problem, remedy = "cannot be written (its folder is not there)", "choose a folder that exists"
+        raise OutputFileError(file=str(report), problem=problem, remedy=remedy)
+    return report
+
+
+def _known_formats(formats: list[str] | None) -> list[str] | None:
+    from trafficgen.reports.static import FORMATS  # noqa: PLC0415 - commands that draw nothing start without it
+
+    for ending in formats or ():
+        if ending not in FORMATS:
+            raise typer.BadParameter(f"no plots are made as {ending!r}; choose {', '.join(FORMATS)}")
+    return formats
+
+
 ReportFile = Annotated[
     Path | None,
     typer.Option(
-        "--report", metavar="FILE.html", help="Write a report with plots to this file; it needs no network to be read."
+        "--report",
+        metavar="FILE.html",
+        callback=_file_in_a_folder,
+        help="Write a report with plots to this file; it needs no network to be read.",
     ),
 ]
 PlotsFolder = Annotated[
@@ -26,7 +48,10 @@ PlotsFolder = Annotated[
 PlotFormats = Annotated[
     list[str] | None,
     typer.Option(
-        "--plot-format", metavar="pdf|svg|png", help="Kind of file of the plots; may be repeated; default: all three."
+        "--plot-format",
+        metavar="pdf|svg|png",
+        callback=_known_formats,
+        help="Kind of file of the plots; may be repeated; default: all three.",
     ),
 ]
 

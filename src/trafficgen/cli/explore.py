@@ -44,11 +44,13 @@ def explore(
     The page is bound to 127.0.0.1 and fetches nothing from anywhere. Ctrl-C ends it.
 
     Example: trafficgen explore wmedia9_nichols2004
+
+    Example: trafficgen explore capture.pcapng --no-browser --port 0
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    open_page, detail = trafficgen.explore, messages.detail if verbose else None
+    open_page, detail = trafficgen.explore, messages.detail if verbose else None  # loaded before the clock runs
     with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
         page = open_page(
             model,
@@ -71,7 +73,7 @@ class _EndedError(Exception):
 
 @contextmanager
 def _until_ended() -> Iterator[None]:
-    """Leave the block when Ctrl-C or SIGTERM comes: for a page that is the ordinary end."""
+    """Leave the block when Ctrl-C or SIGTERM comes: for a page that is the ordinary end, with exit code 0."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise _EndedError

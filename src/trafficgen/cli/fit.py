@@ -27,10 +27,11 @@ from trafficgen.cli._options import (
     messages_of,
     positive,
 )
-from trafficgen.cli._output import endpoint, number, print_json
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, ReportOptions, write_reports
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import endpoint
 
 if TYPE_CHECKING:
     from trafficgen.models import Phase

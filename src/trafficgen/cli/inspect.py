@@ -10,10 +10,11 @@ import typer
 import trafficgen
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Captures, Decapsulate, IdleTimeout, Quiet, Verbose, messages_of, positive
-from trafficgen.cli._output import endpoint, number, print_json
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import NS_PER_S
+from trafficgen.words import endpoint
 
 _SHOWN_FLOWS = 20
 

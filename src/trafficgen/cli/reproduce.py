@@ -9,6 +9,7 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
 from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.progress import Step
@@ -25,13 +26,17 @@ def reproduce(
         int | None,
         typer.Option(min=1, help="Processes that share the work, which the result does not depend on; default: cores."),
     ] = None,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Run the set-ups of the papers again and print what they published beside what the simulation gives.
 
-    The exit code is 1 when a quantity is not within the range that is accepted.
+    The exit code is 1 when a quantity is not within the range that is accepted. A report or plots have the papers'
+    figures too, drawn again.
 
     Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
 
@@ -44,9 +49,11 @@ def reproduce(
             ids or (),
             runs=runs,
             seed=seed,
+            figures=report is not None or plots is not None,
             workers=workers,
             progress=lambda done, total: progress.step(Step("simulating", done, total, "pieces")),
         )
+    write_reports(found, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     if as_json:
         print_json(found.to_json())
     else:

@@ -13,6 +13,7 @@ from trafficgen.cli._closed_loop import PATH_HELP, Compete, Settings, settings_o
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of, positive
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.tables import in_parts
@@ -32,6 +33,9 @@ def simulate(
         Path | None,
         typer.Option("-o", "--out", metavar="OUT", help="Write the packets too: .parquet, .csv, .pcap or .pcapng."),
     ] = None,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -56,6 +60,7 @@ def simulate(
             duration_s=positive(duration, option="--duration"),
             out=out,
         )
+    write_reports(result, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     if as_json:
         print_json(result.to_dict())
         return

@@ -44,6 +44,15 @@ def explore(
         SelectionError: If the capture has no such flow or session.
         CalibrationError: If the capture does not have what a fit needs.
         ExploreError: If the port cannot be had, or the seed is too large.
+
+    Example:
+        >>> import trafficgen, urllib.request
+        >>> with trafficgen.explore("wmedia9_nichols2004", port=0) as page:  # 0: any free port
+        ...     print(page.url)
+        ...     answer = urllib.request.urlopen(page.url).status
+        http://127.0.0.1:.../
+        >>> answer
+        200
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise ExploreError(f"seed {seed} is none of the page's; give one from 0 to {LARGEST_SEED}")

@@ -29,6 +29,13 @@ class LocalPage:
 
     Attributes:
         port: Port that it is reached at.
+
+    Example:
+        >>> import trafficgen
+        >>> page = trafficgen.explore(port=0)
+        >>> page
+        <LocalPage http://127.0.0.1:.../, served>
+        >>> page.stop()
     """
 
     def __init__(self, listening: socket.socket, app: ASGIApp) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow.compute as pc
 
 from trafficgen import html_view as html
+from trafficgen.units import FloatArray
 from trafficgen.words import counted, day_and_time, endpoint, number, one_line
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def view_of_inspection(found: Inspection) -> str:
     """Return what is in the capture, its largest flows and what is odd."""
     flows: list[dict[str, Any]] = found.describe_flows(html.SHOWN_ROWS)
     kinds = found.session_kinds({flow["session"] for flow in flows})
+    steps = html.MOST_POINTS
+    step_s = found.duration_s / steps
     return html.view(
         f"Capture {files_text(found.files)}",
         html.facts(
@@ -56,6 +60,7 @@ def view_of_inspection(found: Inspection) -> str:
                 ("RTSP messages", number(found.signalling.num_rows)),
             ]
         ),
+        html.curve([("bytes on the wire to clients", _rates_kbps(found, steps))], start_s=0.0, step_s=step_s),
         html.table(
             _HEADER,
             [_row(flow, kinds) for flow in flows],
@@ -65,6 +70,14 @@ def view_of_inspection(found: Inspection) -> str:
         ),
         html.texts("Warnings", found.warnings),
     )
+
+
+def _rates_kbps(found: Inspection, steps: int) -> FloatArray:
+    """Return the mean rate to clients in equal steps from the first packet to the last, kbit/s, shape (steps,)."""
+    rates = np.zeros(steps)
+    for flow in found.rates.values():
+        rates += flow.to_client.rate_kbps(steps, start_s=0.0, end_s=found.duration_s)
+    return rates
 
 
 def files_text(files: tuple[str, ...]) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trafficgen.models.law import Law
     from trafficgen.models.published import PublishedModel
     from trafficgen.models.schema import FittedProvenance, Model, Provenance, PublishedProvenance
+    from trafficgen.tables import RateCurve
 
 _PHASE_HEADER = ("stream", "phase", "start, s", "length, s", "rate, kbps", "process", "transport")
 #: Steps in which the rates of the phases are drawn.
@@ -67,8 +68,13 @@ def view_of_model(model: Model) -> str:
     )
 
 
-def phases_of_model(model: Model) -> str:
-    """Return start, buffering and playout of a fitted model, the rates of its phases over time, and a table of them."""
+def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
+    """Return start, buffering and playout of a fitted model, the rates of its phases over time, and a table of them.
+
+    Args:
+        model: The model.
+        measured: Rate of the media that it was fitted to, drawn beside its own.
+    """
     buffering, population, same_source = model.buffering, model.population, model.same_source
     length_s = max(phase.end_s for stream in model.streams for phase in stream.phases)
     rows = [
@@ -83,6 +89,8 @@ def phases_of_model(model: Model) -> str:
         ("answer to congestion", same_source.kind.replace("_", " ") if same_source else None),
     ]
     rates = [("mean rate of the phases", _phase_kbps(model, length_s))]
+    if measured is not None:
+        rates.insert(0, ("media in the capture", measured.rate_kbps(_STEPS, start_s=0.0, end_s=length_s)))
     return "".join(
         [
             html.facts(rows),

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from trafficgen.words import number
+
+__all__ = ["metric_name", "number", "share_in_words", "without_folder"]
+
 _DISTANCES = {
     "ks": "KS",
     "wasserstein": "Wasserstein",

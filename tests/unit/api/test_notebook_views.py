@@ -16,10 +16,14 @@ from trafficgen.models import Estimate
 
 #: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing from right to left.
 HOSTILE = "<img src=x onerror=alert(1)> $x$ \"'& \x1b[31m\u202e"
+#: Handles, not results: a page that is served, and how far work is.
+WITHOUT_VIEW = {"LocalPage", "Step"}
 CLASSES = [
     name
     for name in trafficgen.__all__
-    if isinstance(thing := getattr(trafficgen, name), type) and not issubclass(thing, Exception)
+    if name not in WITHOUT_VIEW
+    and isinstance(thing := getattr(trafficgen, name), type)
+    and not issubclass(thing, Exception)
 ]
 LARGEST_VIEW_BYTES = 50_000
 
