@@ -39,6 +39,11 @@ _MOST_CELLS_WITH_TEXT = 144
 #: Names of categories side by side: so many characters have room; so short ones may stand upright.
 _MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
+#: Letters that fit side by side below the axes.
+_LEGEND_LETTERS = 96
+_LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
+#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this one to its inverse.
+_SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
 
 
 def save_drawings(
@@ -123,9 +128,21 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
         getattr(axes, f"set_{letter}scale")("log")
     if axis.low is not None or axis.high is not None:
         getattr(axes, f"set_{letter}lim")(axis.low, axis.high)
+    if axis.log:
+        _write_out_numbers(axes, letter)
     if axis.categories:
         style = _tick_style(axis.categories) if letter == "x" else {}
         getattr(axes, f"set_{letter}ticks")(range(len(axis.categories)), axis.categories, **style)
+
+
+def _write_out_numbers(axes: Any, letter: str) -> None:
+    """Write the numbers of a short logarithmic axis as numbers, not as powers of ten."""
+    from matplotlib.ticker import LogFormatter  # noqa: PLC0415
+
+    low, high = getattr(axes, f"get_{letter}lim")()
+    if high < _SHORT_LOG_AXIS * low and low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT:
+        for kind in ("major", "minor"):
+            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(LogFormatter(minor_thresholds=(2, 0.5)))
 
 
 def _tick_style(categories: Sequence[str]) -> dict[str, Any]:
@@ -141,7 +158,14 @@ def _add_legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     one_each = dict(zip(labels, handles, strict=True))
     if one_each:
-        axes.legend(one_each.values(), one_each.keys(), fontsize=8, framealpha=0.75, edgecolor="none", loc="best")
+        # Below the axes it hides no curve.
+        labels, place = list(one_each), "outside lower left"
+        axes.figure.legend(one_each.values(), labels, loc=place, ncols=_legend_columns(labels), **_LEGEND)
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    """Return as many columns as fit below the axes."""
+    return max(1, min(len(labels), _LEGEND_LETTERS // (max(map(len, labels)) + 6)))
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:
