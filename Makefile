@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint verify ns3 kernel bench docs format clean
+.PHONY: help demo test lint verify ns3 kernel verification-results bench docs site format clean
 
 help:  ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 $(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -50,14 +50,20 @@ ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python
 kernel: $(VENV)/installed  ## the same dumbbell in network namespaces (root; iproute2, ethtool, iperf3; 15 minutes)
 	$(RUN) -m pytest -m kernel
 
+verification-results: $(VENV)/installed  ## the records behind "How sure are we" (PARTS="theory exports"; all take an hour)
+	$(RUN) docs/verification_results.py $(PARTS)
+
 bench: $(VENV)/installed  ## us and the peers side by side, with ratios
 	$(RUN) benchmarks/run.py
 
 docs: $(VENV)/installed  ## regenerate the generated pages and pictures
 	$(RUN) docs/generate.py
 
+site: $(VENV)/installed  ## a website of the documentation, in docs/_build/html; a broken link is an error
+	$(RUN) docs/build_site.py
+
 format: $(VENV)/installed  ## format all sources
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix . && cargo fmt --all
 
 clean:  ## remove what was built
-	rm -rf $(VENV) target demo-results
+	rm -rf $(VENV) target demo-results docs/_build

@@ -1,7 +1,7 @@
 """Make what is generated in the documentation, or check that it is up to date: `make docs`.
 
-Without names everything is made: the reference pages from the code, the outputs in README, tutorial and how-to by
-running their commands, the picture. With ``--check`` nothing is written and the exit code is 1 when something differs.
+Without names everything is made: the reference pages from the code, the outputs in all pages by running
+their commands, the picture. With ``--check`` nothing is written and the exit code is 1 when something differs.
 """
 
 from __future__ import annotations
@@ -14,31 +14,34 @@ from pathlib import Path
 
 import console_pages
 import reference_pages
+import verification_pages
 
 ROOT = console_pages.ROOT
-REFERENCE = "docs/reference"
 PICTURE = "docs/images/measured-and-synthetic.png"
 CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
+#: Pages that are made from code or data, from the root of the repository -> function that makes it.
+MADE = {
+    **{f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()},
+    "docs/explanation/how-sure-are-we.md": verification_pages.page,
+}
 
 
-def generated(name: str) -> str:
-    """Return the text that a page should have now."""
-    folder, _, file = name.rpartition("/")
-    if folder == REFERENCE:
-        return reference_pages.PAGES[file]()
-    return console_pages.run_page(name)
+def source_of(name: str) -> str:
+    """Return the text of a page before its commands are run."""
+    return MADE[name]() if name in MADE else (ROOT / name).read_text(encoding="utf-8")
 
 
 def is_current(name: str, text: str) -> bool:
     """Return whether a page says what it should; outputs of commands may differ in numbers."""
     path = ROOT / name
-    found = path.read_text(encoding="utf-8") if path.exists() else ""
-    return found == text if name.startswith(REFERENCE) else console_pages.same_words(found, text)
+    return path.exists() and console_pages.same_words(path.read_text(encoding="utf-8"), text)
 
 
 def all_pages() -> list[str]:
-    """Return the names of all pages that are generated or run, from the root of the repository."""
-    return [*(f"{REFERENCE}/{name}" for name in reference_pages.PAGES), *console_pages.PAGES]
+    """Return the names of all pages that are made or hold commands, from the root of the repository."""
+    written = ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))]
+    written = [name for name in written if name not in MADE and not name.startswith("docs/_build/")]
+    return [*MADE, *(name for name in written if console_pages.has_commands(source_of(name)))]
 
 
 def draw_picture() -> None:
@@ -63,18 +66,20 @@ def main() -> int:
     arguments = parser.parse_args()
     stale = []
     for name in arguments.pages or all_pages():
-        missing = [] if name.startswith(REFERENCE) else console_pages.missing_for(name)
+        source = source_of(name)
+        missing = console_pages.missing_for(source)
         if missing:
             print(f"left as it is: {name} needs {', '.join(missing)}", file=sys.stderr)
             continue
         try:
-            text = generated(name)
+            text = console_pages.run_page(name, source)
         except console_pages.CommandFailedError as error:
             print(error, file=sys.stderr)
             return 1
         if arguments.check:
             stale += [] if is_current(name, text) else [name]
         else:
+            (ROOT / name).parent.mkdir(exist_ok=True)
             (ROOT / name).write_text(text, encoding="utf-8")
             print(f"made {name}")
     if not arguments.check and not arguments.pages:

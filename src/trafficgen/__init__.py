@@ -1,7 +1,7 @@
 """trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
 
 Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``,
-``convert``, ``export``, ``reproduce``, ``models_list`` and so on.
+``convert``, ``export``, ``reproduce``, ``explore``, ``models_list`` and so on.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from trafficgen._core import __version__
 from trafficgen.errors import (
     CalibrationError,
-    CalibrationWarning,
     CaptureError,
     CaptureWarning,
+    ExploreError,
     ExportError,
     GenerationError,
     InputFileError,
@@ -47,9 +47,11 @@ if TYPE_CHECKING:
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
     from trafficgen.catalogue import load_model
+    from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
@@ -64,6 +66,7 @@ _HOMES = {
     "FindingResult": "trafficgen.reproduction",
     "Fit": "trafficgen.api.fitting",
     "Inspection": "trafficgen.flows",
+    "LocalPage": "trafficgen.explore",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
@@ -73,13 +76,16 @@ _HOMES = {
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
+    "Step": "trafficgen.progress",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
+    "explore": "trafficgen.explore",
     "export": "trafficgen.api.exporting",
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",
+    "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
@@ -122,12 +128,12 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "CalibrationError",
-    "CalibrationWarning",
     "CaptureError",
     "CaptureWarning",
     "CatalogueModel",
     "Comparison",
     "Conversion",
+    "ExploreError",
     "ExportError",
     "Finding",
     "FindingResult",
@@ -135,6 +141,7 @@ __all__ = [
     "GenerationError",
     "InputFileError",
     "Inspection",
+    "LocalPage",
     "Model",
     "ModelFileError",
     "OutputFileError",
@@ -152,6 +159,7 @@ __all__ = [
     "SimulationError",
     "SimulationResult",
     "SimulationWarning",
+    "Step",
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
@@ -159,10 +167,12 @@ __all__ = [
     "compare",
     "convert",
     "exceeded_limits",
+    "explore",
     "export",
     "fit",
     "fit_population",
     "fit_same_source",
+    "following",
     "generate",
     "inspect",
     "load_model",

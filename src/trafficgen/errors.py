@@ -15,10 +15,10 @@ The tree::
     ├── SettingError                 an option or parameter that a model has not, or a value it cannot take
     ├── GenerationError              a model that cannot be played as asked
     ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
-    └── ExportError                  a target that cannot express the traffic
+    ├── ExportError                  a target that cannot express the traffic
+    └── ExploreError                 a local page that cannot be served, or something asked of it that it does not do
     TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
-    ├── CalibrationWarning
     └── SimulationWarning
 
 A wrong argument to a function is a plain ``ValueError``.
@@ -30,7 +30,16 @@ from typing import Self
 
 
 class TrafficgenError(Exception):
-    """Base of all errors that the user can put right."""
+    """Base of all errors that the user can put right.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.inspect("missing.pcap")
+        ... except trafficgen.TrafficgenError as error:
+        ...     print(type(error).__name__, "|", error)
+        CaptureError | missing.pcap: cannot be opened (No such file or directory...); check the name and the permissions
+    """
 
     def at(self, place: str) -> Self:
         """Return the same error with a place before its message, such as the name of the input it came from."""
@@ -45,6 +54,16 @@ class InputFileError(TrafficgenError):
         file: Name of the file as the user gave it.
         problem: What is wrong, and where in the file.
         remedy: What the user can do about it.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.load_model("no-such-model.json")
+        ... except trafficgen.InputFileError as error:
+        ...     print(error.file, "|", error.problem)
+        ...     print(error.remedy)
+        no-such-model.json | cannot be read (No such file or directory)
+        give a file made by `trafficgen fit`, or a name of `trafficgen models list`
     """
 
     def __init__(self, *, file: str, problem: str, remedy: str) -> None:
@@ -53,23 +72,72 @@ class InputFileError(TrafficgenError):
 
 
 class CaptureError(InputFileError):
-    """A capture file that cannot be read at all."""
+    """A capture file that cannot be read at all.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("photo.pcap").write_bytes(bytes(100))
+        >>> try:
+        ...     trafficgen.inspect("photo.pcap")
+        ... except trafficgen.CaptureError as error:
+        ...     print(error.problem)
+        is not a pcap or pcapng file: it begins with the bytes 00 00 00 00
+    """
 
 
 class PacketTableError(InputFileError):
-    """A packet table or trace of another tool that lacks columns, holds impossible values or has nothing readable."""
+    r"""A packet table or trace of another tool that lacks columns, holds impossible values or has nothing readable.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("odd.csv").write_text("colour,shape\nred,round\n")
+        >>> try:
+        ...     trafficgen.read_packets("odd.csv")
+        ... except trafficgen.PacketTableError as error:
+        ...     print(error.problem)
+        line 1: no columns of a time and a size among colour, shape
+    """
 
 
 class PlayerLogError(InputFileError):
-    """A player log that is not one, or holds impossible values."""
+    """A player log that is not one, or holds impossible values.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("player.json").write_text("[]")
+        >>> try:
+        ...     trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz", player_log="player.json")
+        ... except trafficgen.PlayerLogError as error:
+        ...     print(error.problem, "|", error.remedy)
+        has no entries | give a CSV or JSON with time_s or unix_time_s and any of buffer_s, position_s, level_kbps, ...
+    """
 
 
 class ModelFileError(InputFileError):
-    """A model file that is not valid JSON, has unknown keys or values out of range."""
+    """A model file that is not valid JSON, has unknown keys or values out of range.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("model.json").write_text('{"name": "unfinished"}')
+        >>> try:
+        ...     trafficgen.load_model("model.json")
+        ... except trafficgen.ModelFileError as error:
+        ...     print(error.problem, "|", error.remedy)
+        provenance: Field required (and 3 more) | see `trafficgen models schema` for what a model file may hold
+    """
 
 
 class OutputFileError(InputFileError):
-    """A file or folder that cannot be written."""
+    """A file or folder that cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.generate("cbr", "no-such-folder/cbr.pcap")
+        ... except trafficgen.OutputFileError as error:
+        ...     print(error.file, "|", error.remedy)
+        no-such-folder/cbr.pcap | choose a folder that exists, is writable and has room
+    """
 
 
 class SelectionError(TrafficgenError):
@@ -78,6 +146,14 @@ class SelectionError(TrafficgenError):
     Attributes:
         what: What was asked for, such as ``"flow 7"``.
         available: What there is.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz", flow=7)
+        ... except trafficgen.SelectionError as error:
+        ...     print(error.what, "|", error.available)
+        flow 7 | there are flows 0, 1, 2
     """
 
     def __init__(self, *, what: str, available: str) -> None:
@@ -86,7 +162,17 @@ class SelectionError(TrafficgenError):
 
 
 class CalibrationError(TrafficgenError):
-    """The data do not allow the fit."""
+    """The data do not allow the fit.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "short.parquet", duration_s=0.02)
+        >>> try:
+        ...     trafficgen.fit("short.parquet")
+        ... except trafficgen.CalibrationError as error:
+        ...     print(error)
+        short.parquet: media packets at different times: 3 observations needed, 1 available
+    """
 
 
 class TooFewObservationsError(CalibrationError):
@@ -96,6 +182,15 @@ class TooFewObservationsError(CalibrationError):
         what: What was to be estimated.
         required: Smallest number of observations.
         available: Number of observations there are.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "short.parquet", duration_s=0.02)
+        >>> try:
+        ...     trafficgen.fit("short.parquet")
+        ... except trafficgen.TooFewObservationsError as error:
+        ...     print(error.what, "|", error.required, "needed,", error.available, "there")
+        media packets at different times | 3 needed, 1 there
     """
 
     def __init__(self, *, what: str, required: int, available: int) -> None:
@@ -104,32 +199,111 @@ class TooFewObservationsError(CalibrationError):
 
 
 class SettingError(TrafficgenError):
-    """An option or parameter that a published model does not have, or a value that it cannot take."""
+    """An option or parameter that a published model does not have, or a value that it cannot take.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.generate("cbr", settings={"rate": 500})
+        ... except trafficgen.SettingError as error:
+        ...     print(error)
+        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s; its parameters are none
+    """
 
 
 class GenerationError(TrafficgenError):
-    """The model cannot be played as asked."""
+    """The model cannot be played as asked.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.generate("cbr", compete="tcp@-10s")
+        ... except trafficgen.GenerationError as error:
+        ...     print(error)
+        competing flows need a path to compete on; add --path
+    """
 
 
 class SimulationError(TrafficgenError):
-    """A path, a competing flow or a parameter of a source that cannot be simulated."""
+    """A path, a competing flow or a parameter of a source that cannot be simulated.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.simulate("cbr", path="rate=fast")
+        ... except trafficgen.SimulationError as error:
+        ...     print(error)
+        path: rate=fast: not understood; write a number with its unit, such as 725kbps or 10Mbps
+    """
 
 
 class ExportError(TrafficgenError):
-    """The target cannot express the traffic."""
+    """The target cannot express the traffic.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.generate("cbr", "packets.docx")
+        ... except trafficgen.ExportError as error:
+        ...     print(error)
+        packets.docx: the ending says what is written; use one of ...
+    """
+
+
+class ExploreError(TrafficgenError):
+    """The local page cannot be served, or does not do what was asked of it.
+
+    Attributes:
+        control: Name of the control that it is about; None where it is about none.
+
+    Example:
+        >>> import trafficgen
+        >>> try:
+        ...     trafficgen.explore("cbr", port=70_000)
+        ... except trafficgen.ExploreError as error:
+        ...     print(error)
+        port 70000 is none; give one from 0 (any that is free) to 65535
+    """
+
+    def __init__(self, message: str, *, control: str | None = None) -> None:
+        self.control = control
+        super().__init__(message)
 
 
 class TrafficgenWarning(UserWarning):
-    """Base of all warnings: a doubtful but usable result."""
+    """Base of all warnings: a doubtful but usable result.
+
+    Example:
+        >>> import warnings, trafficgen
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always", trafficgen.TrafficgenWarning)
+        ...     table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> [type(warning.message).__name__ for warning in caught]
+        ['CaptureWarning']
+    """
 
 
 class CaptureWarning(TrafficgenWarning):
-    """A capture that is damaged, cut short, out of order or otherwise odd, and was read as far as possible."""
+    """A capture that is damaged, cut short, out of order or otherwise odd, and was read as far as possible.
 
-
-class CalibrationWarning(TrafficgenWarning):
-    """An estimate that should be looked at before it is used."""
+    Example:
+        >>> import warnings, trafficgen
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("error", trafficgen.CaptureWarning)  # refuse a capture that is odd
+        ...     trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        Traceback (most recent call last):
+        trafficgen.errors.CaptureWarning: ...: 1984 packets captured in part (at most 64 bytes); ...
+    """
 
 
 class SimulationWarning(TrafficgenWarning):
-    """A simulation that rests on an assumption which should be known before it is used."""
+    """A simulation that rests on an assumption which should be known before it is used.
+
+    Example:
+        >>> import warnings, trafficgen
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     result = trafficgen.simulate("cbr", path="rate=1Mbps,loss=100%", duration_s=5)
+        >>> print(caught[0].message)
+        no media packet reached the client, so that rates and delays are unknown
+    """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -48,14 +48,19 @@ def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, *, earlier: Collection[str] = ()) -> Iterator[Path]:
     """Give an empty folder whose files are moved into ``folder`` at the end, or not at all when anything fails.
 
-    ``folder`` is made when it is not there, and removed again on failure if it was made here; files of the same names
-    in it are replaced, others stay.
+    ``folder`` is made when it is not there, and removed again on failure if it was made here. Files of other names in
+    it stay.
+
+    Args:
+        folder: Where the files go.
+        earlier: Names of files that an earlier output left there: they are replaced, or removed where they are not
+            written again. No other file is overwritten.
 
     Raises:
-        OutputFileError: If the folder cannot be made or written.
+        OutputFileError: If the folder cannot be made or written, or has a file of someone else's by one of the names.
     """
     made: list[Path] = []
     moved: list[Path] = []
@@ -65,7 +70,10 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         _make_folders(folder, made)
         staging.mkdir()
         yield staging
-        _move_all(staging, folder, moved)
+        names = _checked_names(staging, folder, earlier)
+        _move_all(staging, folder, names, moved)
+        for name in left_over(folder, earlier, names):
+            (folder / name).unlink(missing_ok=True)
         done = True
     except OutputFileError as error:
         if str(staging) not in error.file:  # names of several files may stand there
@@ -92,15 +100,31 @@ def _make_folders(folder: Path, made: list[Path]) -> None:
     folder.mkdir(exist_ok=True)  # says what is wrong with a folder that is a file
 
 
-def _move_all(staging: Path, folder: Path, moved: list[Path]) -> None:
-    """Move all files into a folder; append those that were not there before to ``moved``."""
-    parts = sorted(staging.iterdir())
-    for target in (folder / part.name for part in parts):
+def left_over(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
+    """Return the files of an earlier output in a folder that are not among the names of the new one, sorted."""
+    return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
+
+
+def _checked_names(staging: Path, folder: Path, earlier: Collection[str]) -> list[str]:
+    """Return the names of what is to be moved, when nothing of someone else's is in the way."""
+    names = sorted(part.name for part in staging.iterdir())
+    for name in names:
+        target = folder / name
         if target.is_dir():
-            remedy = "choose another folder"
-            raise OutputFileError(file=str(target), problem="cannot be written (it is a folder)", remedy=remedy)
-    for part in parts:
-        target = folder / part.name
+            problem, remedy = "cannot be written (it is a folder)", "choose another folder"
+            raise OutputFileError(file=str(target), problem=problem, remedy=remedy)
+        if name not in earlier and (target.exists() or target.is_symlink()):
+            problem = "would be overwritten, and is not of an earlier export"
+            raise OutputFileError(
+                file=str(target), problem=problem, remedy="choose another folder, or move the file away"
+            )
+    return names
+
+
+def _move_all(staging: Path, folder: Path, names: Sequence[str], moved: list[Path]) -> None:
+    """Move files into a folder; append those that were not there before to ``moved``."""
+    for name in names:
+        target = folder / name
         if not target.exists():
             moved.append(target)
-        part.replace(target)
+        (staging / name).replace(target)

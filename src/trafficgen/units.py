@@ -21,6 +21,8 @@ US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
+#: Snapshot length that tcpdump and wireshark take as "the whole frame".
+WHOLE_FRAME_BYTES = 262_144
 
 
 @overload
@@ -177,3 +179,8 @@ def ns_from_ms(time_ms: float) -> int:
 def us_from_s(time_s: float) -> float:
     """Return seconds as microseconds, in which shells and timers count."""
     return time_s * US_PER_S
+
+
+def megabytes(size_bytes: float) -> float:
+    """Return bytes as megabytes (1,000,000 bytes), in which people read the size of files."""
+    return size_bytes / SIZE_UNITS_BYTES["MB"]

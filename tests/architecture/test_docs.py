@@ -12,6 +12,7 @@ import pytest
 import typer
 
 import console_pages
+import generate
 from trafficgen import errors
 from trafficgen.capture.traces import FORMATS
 from trafficgen.cli.app import app
@@ -22,11 +23,19 @@ from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEAN
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
-PAGES_THAT_RUN = [
-    "README.md",
-    *sorted(str(path.relative_to(ROOT)) for kind in ("tutorial", "how-to") for path in (DOCS / kind).glob("*.md")),
-]
-WRITTEN = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "examples" / "README.md"])
+PAGES_THAT_RUN = [name for name in generate.all_pages() if console_pages.has_commands(generate.source_of(name))]
+MADE_AND_NOT_RUN = sorted(set(generate.MADE) - set(PAGES_THAT_RUN))
+PAGES = sorted(
+    [
+        *(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
+        *ROOT.glob("*.md"),
+        ROOT / "examples" / "README.md",
+    ]
+)
+WRITTEN = [path for path in PAGES if str(path.relative_to(ROOT)) not in generate.MADE]
+#: Blocks of code that nobody runs, with the comment that must stand before them.
+_NOT_RUN = re.compile(r"(?P<before>.*)\n *```(?:sh|bash|shell|py)\n(?P<first>.*)")
+_REASON = re.compile(r" *<!-- not run: \S.* -->")
 
 COMMANDS = {str(command.name): command for command in app.registered_commands}
 SUBCOMMANDS = {
@@ -47,14 +56,16 @@ def _check(*pages: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_reference_pages_are_what_the_code_gives() -> None:
-    _check(*(f"docs/reference/{path.name}" for path in sorted(REFERENCE.glob("*.md"))))
+def test_pages_that_are_made_are_what_code_and_results_give() -> None:
+    found = {path.relative_to(ROOT).as_posix() for path in REFERENCE.rglob("*.md")}
+    assert found <= set(generate.MADE), "pages whose entry or code is gone"
+    _check(*MADE_AND_NOT_RUN)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the pages are run by bash")
 @pytest.mark.parametrize("page", PAGES_THAT_RUN)
 def test_commands_of_a_page_run_and_print_what_it_says(page: str) -> None:
-    missing = console_pages.missing_for(page)
+    missing = console_pages.missing_for(generate.source_of(page))
     if missing:
         pytest.skip(f"{page} needs {', '.join(missing)}")
     _check(page)
@@ -122,6 +133,16 @@ def test_every_column_has_a_meaning(columns: list[str], meanings: dict[str, str]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_blocks_that_are_not_run_say_why(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    silent = [match["first"] for match in _NOT_RUN.finditer(text) if not _REASON.fullmatch(match["before"])]
+    assert silent == []
+    # A command in a block of plain text would be one that nobody runs either.
+    plain = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    assert [line for block in plain for line in block.splitlines() if line.startswith(("trafficgen ", "$ "))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import trafficgen
 from trafficgen.errors import SimulationWarning
 
 Command = Callable[..., Any]
@@ -142,3 +144,56 @@ def test_fit_finds_in_packets_what_simulate_tells_of_offered_and_achieved_rate_a
             assert found[phase]["offered_kbps"] == pytest.approx(session[phase]["offered_kbps"], rel=0.03)
             assert found[phase]["achieved_kbps"] == pytest.approx(session[phase]["rate_kbps"], rel=0.03)
             assert found[phase]["loss"] == pytest.approx(session[phase]["loss"], rel=0.03)
+
+
+def test_fit_takes_the_loss_of_simulated_packets_from_their_arrivals(command: Command, tmp_path: Path) -> None:
+    path = "rate=300kbps,delay=45ms,queue=10p,loss=0.05"  # the sender's RTP numbers have no gap: they say nothing of it
+    assert command("generate", "cbr", "-o", "t.parquet", "--path", path, "--set", "duration_s=30").code == 0
+    arrived = trafficgen.read_packets("t.parquet").known("arrival_ns")
+    found = command("fit", "t.parquet", "--json", "-q", "-o", "m.json").json
+    assert found["loss"]["source"] == "arrival"
+    assert found["loss"]["rate"] == pytest.approx(1 - arrived.mean())
+    absent = json.loads(Path("m.json").read_text())["absent"]
+    assert "the capture shows no congestion" not in absent.get("response", "")
+
+
+def test_all_lost_on_the_path_is_all_lost_for_fit(command: Command) -> None:
+    assert command("generate", "cbr", "-o", "t.parquet", "--path", "loss=1", *SHORT).code == 0
+    assert command("fit", "t.parquet", "--json", "-q").json["loss"]["rate"] == 1.0
+
+
+def test_simulate_writes_the_same_report_and_plots_each_time(command: Command, tmp_path: Path) -> None:
+    options = ("simulate", "cbr", "--path", PATH, *SHORT, "-q", "--plot-format", "svg")
+    for name in ("one", "two"):
+        result = command(*options, "--report", str(tmp_path / f"{name}.html"), "--plots", str(tmp_path / name))
+        assert (result.code, result.err) == (0, "")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    names = {path.name for path in (tmp_path / "one").iterdir()}
+    assert {"rates.svg", "offered.svg", "loss.svg"} <= names
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
+
+
+def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path) -> None:
+    options = ("simulate", "cbr", "--path", PATH, *SHORT, "-q", "--plot-format", "svg", "--plots", str(tmp_path))
+    assert command(*options).code == 0
+    (tmp_path / "loss.svg").write_text("old")
+    (tmp_path / "mine.txt").write_text("kept")
+    assert command(*options).code == 0
+    assert (tmp_path / "loss.svg").read_text() != "old"
+    assert (tmp_path / "mine.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--report", "nowhere/report.html"), "nowhere/report.html: cannot be written (its folder is not there)"),
+        (("--plots", "plots", "--plot-format", "gif"), "no plots are made as 'gif'; choose pdf, svg, png"),
+    ],
+)
+def test_reports_that_cannot_be_written_are_refused_before_the_work(
+    command: Command, options: tuple[str, ...], message: str
+) -> None:
+    result = command("simulate", "no such model", "--path", PATH, *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1

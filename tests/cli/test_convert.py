@@ -59,6 +59,47 @@ def test_verbose_tells_assumptions_and_quiet_tells_nothing(command: Command) -> 
     assert command("convert", "damaged.tr", "-o", "o.pcap", "-q").err == ""
 
 
+def test_of_a_receivers_view_the_packets_that_arrived_are_counted_as_written(command: Command) -> None:
+    Path("both.csv").write_text("time_s,arrival_s,ip_bytes\n0,0.1,500\n1,,500\n2,2.1,500\n")
+    made = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver")
+    assert made.err == ("3 packets of 1 flow in 2.000 s read as packet-list, 2 that arrived written to seen.pcap\n")
+    found = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver", "--json").json
+    assert (found["packets"], found["lost"], found["written"]) == (3, 1, 2)
+    assert command("inspect", "seen.pcap", "--json").json["packets"] == 2
+    assert command("convert", "both.csv", "-o", "both.parquet", "--json").json["written"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "remedy"),
+    [
+        ('[{"duration_ms": 2000, "bandwidth_kbps": 500}]', "bandwidth, not of packets", "--path trace=given.json"),
+        (
+            '{"uplink": {"trace_pattern": [{"duration": 60000, "capacity": 300}]}}',
+            "bandwidth",
+            "--path trace=given.json",
+        ),
+        ('{"times_s": [0], "rates_kbps": [500]}', "bandwidth", "--path trace=given.json"),
+        ('{"rate": "725kbps", "delay": "45ms"}', "is a path, not packets", "--path given.json"),
+        ('{"schema_version": "1.0", "name": "m"}', "is a model, not packets", "generate given.json"),
+        ('{"colour": "red"}', "is JSON, and holds no packets", "give a capture"),
+    ],
+)
+def test_json_that_holds_no_packets_is_told_what_it_is_and_where_it_belongs(
+    command: Command, text: str, problem: str, remedy: str
+) -> None:
+    Path("given.json").write_text(text)
+    for arguments in (["convert", "given.json", "-o", "o.parquet"], ["inspect", "given.json"], ["fit", "given.json"]):
+        refused = command(*arguments)
+        assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+        assert problem in refused.err
+        assert remedy in refused.err
+
+
+def test_a_protocol_that_there_is_not_is_refused(command: Command) -> None:
+    refused = command("convert", "list.csv", "-o", "o.parquet", "--protocol", "sctp")
+    assert (refused.code, refused.err) == (2, "trafficgen: --protocol sctp: packets travel over udp or tcp\n")
+
+
 def test_the_same_trace_gives_the_same_bytes(command: Command) -> None:
     for name in ("a.parquet", "b.parquet", "a.pcap", "b.pcap"):
         assert command("convert", "list.csv", "-o", name).code == 0

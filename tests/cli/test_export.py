@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import trafficgen
@@ -42,6 +43,51 @@ def test_twelve_seconds_of_a_published_source_go_to_every_target(
     if target != "mahimahi":
         assert report["packets"] > 0
         assert report["bytes_after"] == pytest.approx(report["bytes_before"], rel=0.01)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_second_export_into_a_folder_leaves_nothing_of_the_first_and_all_of_others(
+    command: Command, schedules: Path, tmp_path: Path, target: str
+) -> None:
+    assert command("export", str(schedules / "twostream_latecki2003.parquet"), "--to", target, "-o", "out").code == 0
+    (tmp_path / "out" / "sink.log").write_text("of a run")
+    result = command("export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json")
+    found = {path.name for path in (tmp_path / "out").iterdir()}
+    assert found == {*result.json["files"], "README.md", "sink.log"}
+    assert not found & set(result.json["removed"])
+
+
+def test_files_of_an_earlier_export_that_are_removed_are_named(command: Command, schedules: Path) -> None:
+    cbr = str(schedules / "cbr.parquet")
+    assert command("export", cbr, "--to", "pcap", "-o", "out", "--flow", "0").err == ""
+    told = command("export", cbr, "--to", "pcap", "-o", "out")
+    assert told.err == "files of an earlier export removed from out: flow0.pcap\n"
+    assert command("export", cbr, "--to", "pcap", "-o", "out").err == ""
+
+
+def test_a_second_export_knows_the_files_of_a_long_first_one(
+    command: Command, make_table: Callable[..., Any], tmp_path: Path
+) -> None:
+    flow = np.repeat(np.arange(14), 3)
+    trafficgen.export(make_table(np.arange(flow.size) / 100, flow=flow), to="mgen", directory=tmp_path / "out")
+    many = {path.name for path in (tmp_path / "out").iterdir()}
+    few = trafficgen.export(make_table(np.arange(9) / 100), to="mgen", directory=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*few.files, "README.md"}
+    assert set(few.removed) == many - {*few.files, "README.md"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "packets.pcap"])
+def test_files_that_are_not_of_an_earlier_export_are_not_overwritten(
+    command: Command, schedules: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("# mine")
+    result = command("export", str(schedules / "cbr.parquet"), "--to", "pcap", "-o", "out")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"trafficgen: out/{name}: would be overwritten, and is not of an earlier export; ")
+    assert result.err.count("\n") == 1
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
+    assert (tmp_path / "out" / name).read_text() == "# mine"
 
 
 @pytest.mark.parametrize("target", TARGETS)

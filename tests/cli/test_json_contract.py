@@ -104,7 +104,7 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
         result = command("export", str(table_file), "--to", target, "-o", target, "--json")
         assert (result.code, result.err) == (0, "")
         found = result.json
-        assert set(found) == REPORT | {"kind", "distances"}
+        assert set(found) == REPORT | {"kind", "distances", "removed"}
         assert set(found["timing_error_s"]) == {"max", "mean"}
         assert found["packets"] == 1000
         assert {entry.name for entry in Path(target).iterdir()} == {*found["files"], "README.md"}

@@ -129,7 +129,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(command: Command, model_file
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
-def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: Path) -> None:
+@pytest.mark.parametrize(("sent", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
+    command: Command, model_file: Path, sent: signal.Signals, expected: int
+) -> None:
     code = "from trafficgen.cli.app import main; main()"
     arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000"]
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
@@ -144,10 +147,25 @@ def test_an_interrupt_leaves_nothing_half_written(command: Command, model_file: 
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.csv.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "trafficgen: interrupted\n")
+    assert (process.returncode, said) == (expected, "trafficgen: interrupted\n")
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
+
+
+def test_a_terminated_export_leaves_no_folder(command: Command, model_file: Path) -> None:
+    command("generate", str(model_file), "-o", "t.parquet", "--duration", "3000")
+    code = "from trafficgen.cli.app import main; main()"
+    quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
+    arguments = ["export", "t.parquet", "--to", "mgen", "-o", "out", "--set", "mode=exact"]
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, env=quiet)
+    deadline = time.monotonic() + 60
+    while not list(Path().glob("out/.trafficgen.*.part")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert not Path("out").exists()
 
 
 def test_a_reader_that_goes_away_is_met_quietly(command: Command, table_file: Path) -> None:
@@ -176,7 +194,13 @@ def test_totals_stand_below_the_metrics_and_lose_to_no_baseline(command: Command
     (packets,) = (line.split() for line in lines if line.startswith("packets.relative_difference"))
     assert packets[1:3] == ["0", "0"]
     assert len(packets) == 5  # candidate and three baselines, nothing beaten, met or lost to
-    assert [line.split()[0] for line in lines[-4:]] == ["packets", "ip_bytes", "payload_bytes", "duration_s"]
+    first = lines.index("") + 2  # below an empty line and the header
+    assert [line.split()[0] for line in lines[first : first + 4]] == [
+        "packets",
+        "ip_bytes",
+        "payload_bytes",
+        "duration_s",
+    ]
 
 
 def test_quiet_says_nothing(command: Command, table_file: Path) -> None:
@@ -238,3 +262,8 @@ def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_
         assert "torn down" not in done.stdout
         assert ("1,000 packets" in done.stdout) == (code == 0)
         assert done.stderr.count("\n") == (code != 0)
+
+
+def test_worker_processes_leave_no_complaint_behind() -> None:
+    done = _program("reproduce", "-q", "BMW-T1.1", "--runs", "2", "--workers", "2")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -200,3 +200,12 @@ def test_a_player_log_reaches_the_summary_and_the_model(command: Command, table_
     assert result.json["levels"]["kbps"] == [300, 600]
     assert result.json["player_log"]["clock"] == "capture_start"
     assert json.loads(Path("m.json").read_text(encoding="utf-8"))["provenance"]["player_log"] == "log.csv"
+
+
+@pytest.mark.parametrize("choice", [["--candidate-session", "0"], ["--all"]])
+def test_two_choices_for_the_candidate_are_refused(command: Command, table_file: Path, choice: list[str]) -> None:
+    _refused(command("compare", str(table_file), str(table_file), "--candidate-flow", "0", *choice), "give one of them")
+
+
+def test_a_flow_that_the_candidate_lacks_is_refused_with_its_name(command: Command, table_file: Path) -> None:
+    _refused(command("compare", str(table_file), str(table_file), "--candidate-flow", "7"), "no flow 7")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.capture.traces import ReadTrace, read_trace
+from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace
 from trafficgen.export import TARGETS
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
@@ -136,7 +136,7 @@ def ditg_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_receiver_log_of_ditg_has_every_packet_with_its_arrival(ditg_logs: Path) -> None:
-    trace = read_trace(str(ditg_logs / "recv.txt"))
+    trace = read_trace(str(ditg_logs / "recv.txt"), options=TraceOptions(protocol="udp"))
     assert (trace.format, trace.unread) == ("ditg", 0)
     assert trace.table.payload_bytes.tolist() == [300] * 25
     delays_s = _delays_s(trace)
@@ -147,7 +147,7 @@ def test_a_receiver_log_of_ditg_has_every_packet_with_its_arrival(ditg_logs: Pat
 
 
 def test_a_sender_log_of_ditg_is_not_taken_for_a_path_without_delay(ditg_logs: Path) -> None:
-    table = read_trace(str(ditg_logs / "send.txt")).table
+    table = read_trace(str(ditg_logs / "send.txt"), options=TraceOptions(protocol="udp")).table
     assert table.payload_bytes.tolist() == [300] * 25
     assert not table.known("arrival_ns").any()
 
@@ -225,4 +225,4 @@ def test_what_ditg_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, sch
         time.sleep(0.3)
     decode = ["ITGDec", "send.log", "-l", "send.txt"]
     subprocess.run(decode, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
-    _check_sent(trafficgen.convert(tmp_path / "out" / "send.txt").table, schedule)
+    _check_sent(trafficgen.convert(tmp_path / "out" / "send.txt", protocol="udp").table, schedule)

@@ -26,7 +26,7 @@ def test_a_failure_before_the_end_keeps_the_old_file(tmp_path: Path) -> None:
 def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     for text in ("first", "second"):
-        with whole_folder(folder) as staging:
+        with whole_folder(folder, earlier=["both"]) as staging:
             (staging / text).write_text(text)
             (staging / "both").write_text(text)
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
@@ -34,6 +34,27 @@ def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_pa
         "second": "second",
         "both": "second",
     }
+
+
+def test_what_an_earlier_output_left_is_removed_when_it_is_not_written_again(tmp_path: Path) -> None:
+    for name in ("again", "gone", "other"):
+        (tmp_path / name).write_text("old")
+    with whole_folder(tmp_path, earlier=["again", "gone", "never there"]) as staging:
+        (staging / "again").write_text("new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"again": "new", "other": "old"}
+
+
+def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("old")
+
+    def put() -> None:
+        with whole_folder(tmp_path, earlier=["a"]) as staging:
+            (staging / "a").write_text("new")
+            (staging / "b").write_text("new")
+
+    with pytest.raises(OutputFileError, match=r"/b: would be overwritten"):
+        put()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"b": "old"}
 
 
 def test_a_failure_leaves_neither_files_nor_new_folders(tmp_path: Path) -> None:
@@ -70,7 +91,7 @@ def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path:
     (tmp_path / "out" / "first").write_text("old")
 
     def put() -> None:
-        with whole_folder(tmp_path / "out") as staging:
+        with whole_folder(tmp_path / "out", earlier=["first"]) as staging:
             for name in ("a", "first", "second"):
                 (staging / name).write_text("new")
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.verification.records import RecordCheck
+
+
+@pytest.fixture
+def record_check(record_property: Callable[[str, object], None]) -> RecordCheck:
+    """Note figures of a check for the page "How sure are we", which `make verification-results` collects them for."""
+
+    def record(what: str, *, expected: float, measured: float, unit: str, accepted: str) -> None:
+        check = {"what": what, "expected": expected, "measured": measured, "unit": unit, "accepted": accepted}
+        record_property("check", json.dumps(check))
+
+    return record
 
 
 def _tshark_fields(path: Path, *fields: str, display: str | None = None) -> list[list[str]]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from tests.verification.records import RecordCheck
 
 from trafficgen.simulation import run_scenario
+from trafficgen.units import kbps_from_bps
 
 #: IP and TCP headers with timestamps (RFC 7323), IP and UDP headers.
 TCP_HEADERS_BYTES = 52
@@ -76,6 +78,18 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
         udp_bps=got_udp["arrived_packets"] * setup.payload_bytes * 8 / setup.seconds,
         udp_loss=got_udp["dropped_packets"] / got_udp["sent_packets"],
     )
+
+
+def record_shares(name: str, theirs: Shares, ours: Shares, record_check: RecordCheck, *, accepted: str) -> None:
+    """Note the payload rates of both flows."""
+    for flow, expected, measured in (("TCP", theirs.tcp_bps, ours.tcp_bps), ("UDP", theirs.udp_bps, ours.udp_bps)):
+        record_check(
+            f"{name}: {flow}",
+            expected=kbps_from_bps(expected),
+            measured=kbps_from_bps(measured),
+            unit="kbps",
+            accepted=accepted,
+        )
 
 
 def _bottleneck(setup: Setup) -> dict[str, object]:

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.verification.dumbbell import Setup, Shares, mean_of, simulated
+from tests.verification.dumbbell import Setup, Shares, mean_of, record_shares, simulated
+from tests.verification.records import RecordCheck
 
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("TRAFFICGEN_NS3_PYTHON")
@@ -114,17 +115,26 @@ def here(name: str) -> Shares:
 
 
 @pytest.mark.parametrize("name", list(SETUPS))
-def test_shares_are_within_a_tenth_of_ns3(name: str) -> None:
+def test_shares_are_within_a_tenth_of_ns3(name: str, record_check: RecordCheck) -> None:
     theirs, ours = in_ns3(name), here(name)
+    record_shares(name, theirs, ours, record_check, accepted="10%")
     # A starved TCP gets a few packets in a minute: it counts as a share of the link.
     assert ours.tcp_bps == pytest.approx(theirs.tcp_bps, rel=0.1, abs=0.01 * SETUPS[name].rate_bps)
     assert ours.udp_bps == pytest.approx(theirs.udp_bps, rel=0.1)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_loss_is_within_a_tenth_of_ns3(name: str) -> None:
+def test_loss_is_within_a_tenth_of_ns3(name: str, record_check: RecordCheck) -> None:
     theirs, ours = in_ns3(name), here(name)
-    if theirs.udp_loss >= LOSS_WORTH_COMPARING:
+    counts = theirs.udp_loss >= LOSS_WORTH_COMPARING
+    record_check(
+        f"{name}: loss of UDP",
+        expected=theirs.udp_loss,
+        measured=ours.udp_loss,
+        unit="share",
+        accepted="10%" if counts else f"both below {LOSS_WORTH_COMPARING:g}",
+    )
+    if counts:
         assert ours.udp_loss == pytest.approx(theirs.udp_loss, rel=0.1)
     else:
         assert ours.udp_loss < LOSS_WORTH_COMPARING

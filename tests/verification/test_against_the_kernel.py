@@ -10,7 +10,8 @@ import math
 
 import pytest
 from tests.verification import kernel_path
-from tests.verification.dumbbell import Setup, Shares, mean_of, simulated
+from tests.verification.dumbbell import Setup, Shares, mean_of, record_shares, simulated
+from tests.verification.records import RecordCheck
 
 RUNS = 5
 #: Linux counts frames with their Ethernet header in a token bucket filter.
@@ -53,9 +54,10 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("name", list(RECORDED))
-def test_recorded_shares_of_the_kernel_are_met(name: str) -> None:
+def test_recorded_shares_of_the_kernel_are_met(name: str, record_check: RecordCheck) -> None:
     setup, kernel, loss_deviation = RECORDED[name]
     ours = mean_of([simulated(setup, seed=seed) for seed in range(1, RUNS + 1)])
+    record_shares(name, kernel, ours, record_check, accepted="15%")
     assert ours.tcp_bps == pytest.approx(kernel.tcp_bps, rel=0.15)
     assert ours.udp_bps == pytest.approx(kernel.udp_bps, rel=0.15)
     # The mean of three runs has an error of its own.
@@ -72,7 +74,9 @@ def test_udp_above_the_capacity_starves_cubic_as_in_the_kernel() -> None:
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("congestion_control", ["reno", "cubic"])
-def test_shares_are_within_15_percent_of_the_kernel_here_and_now(congestion_control: str) -> None:
+def test_shares_are_within_15_percent_of_the_kernel_here_and_now(
+    congestion_control: str, record_check: RecordCheck
+) -> None:
     reason = kernel_path.why_not()
     if reason is not None:
         pytest.skip(reason)
@@ -92,5 +96,6 @@ def test_shares_are_within_15_percent_of_the_kernel_here_and_now(congestion_cont
             )
     kernel = mean_of([Shares(run.tcp_bps, run.udp_bps, run.udp_loss) for run in runs])
     ours = mean_of([simulated(setup, seed=seed) for seed in range(1, RUNS + 1)])
+    record_shares(f"{congestion_control} on 725 kbit/s, here and now", kernel, ours, record_check, accepted="15%")
     assert ours.tcp_bps == pytest.approx(kernel.tcp_bps, rel=0.15)
     assert ours.udp_bps == pytest.approx(kernel.udp_bps, rel=0.15)

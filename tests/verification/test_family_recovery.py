@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration.cells import group
 from trafficgen.calibration.information import Intervals, law_cells, wald_intervals, widen_for_dependence
@@ -111,7 +112,7 @@ def test_intervals_of_dependent_gaps_are_wider() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(TRUTH))
 @pytest.mark.parametrize("n", [1000, 5000, 50_000])
-def test_the_family_is_chosen_and_no_richer_one(family: str, n: int) -> None:
+def test_the_family_is_chosen_and_no_richer_one(family: str, n: int, record_check: RecordCheck) -> None:
     chosen = [
         choose(
             fit_candidates(
@@ -120,17 +121,31 @@ def test_the_family_is_chosen_and_no_richer_one(family: str, n: int) -> None:
         ).family
         for seed in range(40)
     ]
+    record_check(
+        f"{family} is chosen: 40 fits of {n} gaps",
+        expected=1.0,
+        measured=chosen.count(family) / len(chosen),  # type: ignore[arg-type]
+        unit="share",
+        accepted=f"at least {34 if n == 1000 else 38} of 40",
+    )
     # At 1000 gaps neighbouring families can be as likely as the true one; at 5000 one miss in 40 is left.
     assert chosen.count(family) >= (34 if n == 1000 else 38)  # type: ignore[arg-type]
 
 
-def assert_covers(family: str, *, replicates: int, n: int, tick: float = 1e-6) -> None:
+def assert_covers(family: str, record_check: RecordCheck, *, replicates: int, n: int, tick: float = 1e-6) -> None:
     covered = dict.fromkeys(free_parameters(family, TRUTH[family]), 0)
     for seed in range(replicates):
         found = intervals_of(family, clocked_gaps(family, n, seed=seed, tick=tick), tick=tick)
         for name in found.low:
             covered[name] += found.low[name] <= TRUTH[family][name] <= found.high[name]
     for name, count in covered.items():
+        record_check(
+            f"{family}, {name}: {replicates} fits of {n} gaps",
+            expected=0.95,
+            measured=count / replicates,
+            unit="share",
+            accepted="93% to 97%",
+        )
         # Binomial test of coverage in 93% to 97%, at 0.1% on either side.
         assert stats.binom(replicates, 0.93).cdf(count) > 0.001, (name, count / replicates)
         assert stats.binom(replicates, 0.97).sf(count - 1) > 0.001, (name, count / replicates)
@@ -147,11 +162,11 @@ def intervals_of(family: str, sample: FloatArray, *, tick: float) -> Intervals:
 
 
 @pytest.mark.parametrize("family", ["expon", "lognorm"])
-def test_intervals_cover_in_a_few_replicates(family: str) -> None:
-    assert_covers(family, replicates=100, n=400)
+def test_intervals_cover_in_a_few_replicates(family: str, record_check: RecordCheck) -> None:
+    assert_covers(family, record_check, replicates=100, n=400)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(TRUTH))
-def test_coverage_is_between_93_and_97_percent(family: str) -> None:
-    assert_covers(family, replicates=2000, n=1500)
+def test_coverage_is_between_93_and_97_percent(family: str, record_check: RecordCheck) -> None:
+    assert_covers(family, record_check, replicates=2000, n=1500)

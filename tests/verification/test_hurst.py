@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration import estimate_hurst
 from trafficgen.calibration.dependence import autocorrelation
@@ -20,11 +21,18 @@ def fractional_gaussian_noise(n: int, hurst: float, seed: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("hurst", [0.5, 0.7, 0.9])
-def test_hurst_of_fractional_gaussian_noise_is_recovered_and_covered(hurst: float) -> None:
+def test_hurst_of_fractional_gaussian_noise_is_recovered_and_covered(hurst: float, record_check: RecordCheck) -> None:
     replicates = 100
     found = [estimate_hurst(fractional_gaussian_noise(2048, hurst, seed)) for seed in range(replicates)]
     values = np.array([estimate.value for estimate in found if estimate is not None])
     covered = sum(estimate.low <= hurst <= estimate.high for estimate in found if estimate is not None)
+    record_check(
+        f"Hurst parameter {hurst}: {replicates} series of 2048 bins",
+        expected=0.95,
+        measured=covered / replicates,
+        unit="share",
+        accepted="at least 88%",
+    )
     # one white series in a hundred looks like a strict rate to the wavelets, which then say nothing
     assert values.size >= replicates - 3
     # standard error of one estimate about 0.05; the wavelet start leaves a bias of at most 0.02

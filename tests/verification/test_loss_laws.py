@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration.loss_measures import loss_of_runs, runs_of
 from trafficgen.units import BoolArray
@@ -46,7 +47,7 @@ def test_gilbert_loss_is_taken_for_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(("to_bad", "to_good"), [(0.02, 0.98), (0.01, 0.2)])
-def test_intervals_cover(to_bad: float, to_good: float) -> None:
+def test_intervals_cover(to_bad: float, to_good: float, record_check: RecordCheck) -> None:
     generator = np.random.default_rng(3)
     hits, runs_hit, replicates = 0, 0, 1000
     for _ in range(replicates):
@@ -55,6 +56,15 @@ def test_intervals_cover(to_bad: float, to_good: float) -> None:
         hits += found.low <= to_bad / (to_bad + to_good) <= found.high
         run = found.model.mean_burst_packets if found.model else None
         runs_hit += run is not None and (run.low or 0) <= 1 / to_good <= (run.high or 0)
+    kind = "independent" if to_bad + to_good == 1 else "in runs"
+    for name, count in (("rate", hits), ("mean run", runs_hit)):
+        record_check(
+            f"loss {kind}, {name}: {replicates} streams of 4000 packets",
+            expected=0.95,
+            measured=count / replicates,
+            unit="share",
+            accepted="92.5% to 99%",
+        )
     # binomial standard error of 95% in 1000 replicates: 0.7%; a Wilson interval of an estimated correlation is no exact
     # one, and intervals of few runs are conservative
     assert 0.925 <= hits / replicates <= 0.99

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration import Phases, find_phases
 from trafficgen.flows import choose_session
@@ -101,12 +102,21 @@ STATIONARY: dict[str, Source] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATIONARY)
 @pytest.mark.parametrize("end_s", [180.0, 600.0])
-def test_stationary_streams_have_no_buffering(make_table: TableMaker, name: str, end_s: float) -> None:
+def test_stationary_streams_have_no_buffering(
+    make_table: TableMaker, name: str, end_s: float, record_check: RecordCheck
+) -> None:
     replicates = 100
     found = 0
     for seed in range(replicates):
         time_s = STATIONARY[name](np.random.default_rng(seed), end_s)
         found += phases_of(make_table, time_s, seed=seed).buffering_end_s is not None
+    record_check(
+        f"buffering found where there is none: {name}, {end_s:g} s, {replicates} sessions",
+        expected=0.0,
+        measured=found / replicates,
+        unit="share",
+        accepted="at most 9.4%",
+    )
     # 5% and two standard errors of sqrt(0.05 0.95 / 100)
     assert found / replicates <= 0.05 + 2 * 0.022
 
@@ -116,7 +126,7 @@ def test_stationary_streams_have_no_buffering(make_table: TableMaker, name: str,
 @pytest.mark.parametrize("ratio", [1.5, 4.0])
 @pytest.mark.parametrize("change_s", [10.0, 40.0])
 def test_the_change_of_a_poisson_stream_is_found_and_its_interval_covers_it(
-    make_table: TableMaker, change_s: float, ratio: float, end_s: float
+    make_table: TableMaker, change_s: float, ratio: float, end_s: float, record_check: RecordCheck
 ) -> None:
     replicates, errors_s, covered, ratios = 100, [], 0, []
     for seed in range(replicates):
@@ -134,6 +144,13 @@ def test_the_change_of_a_poisson_stream_is_found_and_its_interval_covers_it(
         errors_s.append(abs(phases.buffering_end_s - change_after_first_s))
         covered += phases.low_s <= change_after_first_s <= phases.high_s
         ratios.append(phases.ratio)
+    record_check(
+        f"end of buffering at {change_s:g} s of {end_s:g} s, ratio {ratio:g}: {replicates} sessions",
+        expected=0.95,
+        measured=covered / len(errors_s),
+        unit="share",
+        accepted="at least 88.4%",
+    )
     assert len(errors_s) >= 0.95 * replicates
     # found changes within 10%: the likelihood's error is of the order 1 / (rate (ratio - 1)^2), 0.1 s here
     assert np.mean(np.array(errors_s) <= 0.1 * change_s) >= 0.95

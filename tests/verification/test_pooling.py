@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from statsmodels.stats.meta_analysis import combine_effects
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration.pooling import pool_random_effects
 from trafficgen.units import FloatArray
@@ -89,7 +90,7 @@ def test_a_session_is_drawn_in_the_more_the_less_it_is_known() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_cover() -> None:
+def test_intervals_cover(record_check: RecordCheck) -> None:
     rng, replicates = np.random.default_rng(1), 2000
     held = np.zeros(2)
     for _ in range(replicates):
@@ -101,6 +102,13 @@ def test_intervals_cover() -> None:
         assert pooled.deviation_low is not None
         assert pooled.deviation_high is not None
         held += pooled.mean_low < 1 < pooled.mean_high, pooled.deviation_low < 0.5 < pooled.deviation_high
-    for share in held / replicates:
+    for name, share in zip(("mean", "deviation"), held / replicates, strict=True):
+        record_check(
+            f"{name} of sessions, pooled: {replicates} corpora of 15",
+            expected=0.95,
+            measured=float(share),
+            unit="share",
+            accepted="1.6 points",
+        )
         # 95% within 3.3 standard deviations of the binomial.
         assert share == pytest.approx(0.95, abs=3.3 * np.sqrt(0.95 * 0.05 / replicates))

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.simulation import run_scenario
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, ms_from_s
 
 RATE_BPS = 8e6
 PACKET_BYTES = 1_000
@@ -52,20 +53,34 @@ def waits_s(outcome: SimulationOutcome) -> FloatArray:
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
-def test_packets_of_md1_wait_as_pollaczek_and_khinchine_say(load: float) -> None:
+def test_packets_of_md1_wait_as_pollaczek_and_khinchine_say(load: float, record_check: RecordCheck) -> None:
     mean, error = batch_means(waits_s(queue(poisson(load, sizes="constant", packets=400_000))))
     expected = load * SERVICE_S / (2 * (1 - load))
+    record_check(
+        f"mean wait, M/D/1, load {load}",
+        expected=ms_from_s(expected),
+        measured=ms_from_s(mean),
+        unit="ms",
+        accepted=f"{ms_from_s(4 * error):.2g} ms (4 standard errors)",
+    )
     assert abs(mean - expected) < 4 * error
     assert error < 0.1 * expected
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7])
-def test_packets_of_mm1_wait_for_exponential_times(load: float) -> None:
+def test_packets_of_mm1_wait_for_exponential_times(load: float, record_check: RecordCheck) -> None:
     # Headers make the smallest packet 28 bytes, which narrows the law of the service time a little.
     waits = waits_s(queue(poisson(load, sizes="exponential", packets=400_000)))
     mean, error = batch_means(waits)
     second_moment = SERVICE_S**2 * (1 + (1 - 28 / PACKET_BYTES) ** 2)
     expected = load / SERVICE_S * second_moment / (2 * (1 - load))
+    record_check(
+        f"mean wait, M/M/1, load {load}",
+        expected=ms_from_s(expected),
+        measured=ms_from_s(mean),
+        unit="ms",
+        accepted=f"{ms_from_s(4 * error):.2g} ms (4 standard errors)",
+    )
     assert abs(mean - expected) < 4 * error
     none, none_error = batch_means((waits == 0).astype(np.float64))
     assert abs(none - (1 - load)) < 4 * none_error
@@ -83,10 +98,17 @@ def loss_of_md1k(load: float, places: int) -> float:
 
 
 @pytest.mark.parametrize(("load", "places"), [(0.8, 3), (0.9, 10), (1.2, 5)])
-def test_full_queue_of_md1k_drops_its_share(load: float, places: int) -> None:
+def test_full_queue_of_md1k_drops_its_share(load: float, places: int, record_check: RecordCheck) -> None:
     outcome = queue(poisson(load, sizes="constant", packets=400_000), limit_packets=places)
     dropped = (np.asarray(outcome.columns()["drop"]) > 0).astype(np.float64)
     mean, error = batch_means(dropped)
+    record_check(
+        f"loss, M/D/1/{places}, load {load}",
+        expected=loss_of_md1k(load, places),
+        measured=mean,
+        unit="share",
+        accepted=f"{4 * error:.2g} (4 standard errors)",
+    )
     assert abs(mean - loss_of_md1k(load, places)) < 4 * error
 
 

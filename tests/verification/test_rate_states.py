@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen.calibration.levels import find_levels, mean_dwell
 from trafficgen.calibration.mmpp_process import propose_mmpp
@@ -33,7 +34,7 @@ def switching(seed: int, *, switches: int) -> tuple[IntArray, int]:
 
 
 @pytest.mark.slow
-def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cover() -> None:
+def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cover(record_check: RecordCheck) -> None:
     covered, of, missed = 0, 0, []
     for seed in range(20):
         time_ns, switches = switching(seed, switches=60)
@@ -45,6 +46,13 @@ def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cove
             interval = mean_dwell(levels.dwells(level)).interval
             if interval is not None:
                 covered, of = covered + (interval.low <= truth_s <= interval.high), of + 1
+    record_check(
+        f"mean times at four levels: {of} intervals of 20 sessions",
+        expected=0.95,
+        measured=covered / of,
+        unit="share",
+        accepted="at least 87%",
+    )
     assert np.abs(missed).max() <= 2
     # 95% less three standard errors (2.4 points each); the shape of the dwells' law is estimated from some ten of them.
     assert covered / of > 0.87
@@ -76,7 +84,7 @@ def test_long_memory_is_not_taken_for_levels(hurst: float) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_of_an_mmpp_cover() -> None:
+def test_intervals_of_an_mmpp_cover(record_check: RecordCheck) -> None:
     rates, sojourns_s = (200.0, 20.0), (0.5, 0.5)
     covered = np.zeros(4)
     fitted = 0
@@ -101,6 +109,13 @@ def test_intervals_of_an_mmpp_cover() -> None:
             assert estimate.low is not None
             assert estimate.high is not None
             covered[row] += estimate.low <= truth <= estimate.high
+    record_check(
+        f"rates and sojourns of an MMPP, the least covered of four: {fitted} sessions",
+        expected=0.95,
+        measured=float(covered.min() / fitted),
+        unit="share",
+        accepted="at least 86.5%",
+    )
     # The residuals of a true process are refused once in a hundred times for each of three reasons.
     assert fitted >= 54
     # 95% less three standard errors of 60 replicates.

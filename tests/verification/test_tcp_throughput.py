@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.verification.records import RecordCheck
 
 from trafficgen.simulation import run_scenario
+from trafficgen.units import kbps_from_bps
 
 MSS_BYTES = 1448
 ONE_WAY_S = 0.05
@@ -56,30 +58,56 @@ RENO = {"congestion_control": "reno", "appropriate_byte_counting": False}
 
 @pytest.mark.parametrize("loss", [1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("sack", "within"), [(False, 0.15), (True, 0.20)])
-def test_reno_follows_mathis_at_random_loss(loss: float, sack: bool, within: float) -> None:
+def test_reno_follows_mathis_at_random_loss(loss: float, sack: bool, within: float, record_check: RecordCheck) -> None:
     rates = [over_random_loss(loss, {**RENO, "sack": sack}, seed=seed) for seed in (1, 2)]
+    record_check(
+        f"Reno {'with' if sack else 'without'} SACK at loss {loss:g}: Mathis",
+        expected=kbps_from_bps(mathis_bps(loss)),
+        measured=kbps_from_bps(float(np.mean(rates))),
+        unit="kbps",
+        accepted=f"{within:.0%}",
+    )
     assert np.mean(rates) == pytest.approx(mathis_bps(loss), rel=within)
 
 
 @pytest.mark.parametrize("loss", [0.02, 0.05])
 @pytest.mark.parametrize(("sack", "within"), [(False, 0.15), (True, 0.20)])
-def test_reno_follows_padhye_where_timeouts_matter(loss: float, sack: bool, within: float) -> None:
+def test_reno_follows_padhye_where_timeouts_matter(
+    loss: float, sack: bool, within: float, record_check: RecordCheck
+) -> None:
     # The timeout is the smoothed round-trip time and the least variation that is added to it, 0.2 s here as in Linux.
     rates = [over_random_loss(loss, {**RENO, "sack": sack}, seed=seed) for seed in (1, 2)]
-    assert np.mean(rates) == pytest.approx(padhye_bps(loss, timeout_s=RTT_S + 0.2), rel=within)
+    expected_bps = padhye_bps(loss, timeout_s=RTT_S + 0.2)
+    record_check(
+        f"Reno {'with' if sack else 'without'} SACK at loss {loss:g}: Padhye",
+        expected=kbps_from_bps(expected_bps),
+        measured=kbps_from_bps(float(np.mean(rates))),
+        unit="kbps",
+        accepted=f"{within:.0%}",
+    )
+    assert np.mean(rates) == pytest.approx(expected_bps, rel=within)
 
 
 @pytest.mark.parametrize("loss", [1e-4, 1e-3])
-def test_cubic_follows_its_response_function(loss: float) -> None:
+def test_cubic_follows_its_response_function(loss: float, record_check: RecordCheck) -> None:
     window = (0.4 * (3 + 0.7) / (4 * (1 - 0.7))) ** 0.25 * RTT_S**0.75 / loss**0.75
     rates = [over_random_loss(loss, {"congestion_control": "cubic"}, seed=seed) for seed in (1, 2)]
     reno_like = math.sqrt(3 / 2) / math.sqrt(loss)
     expected_bps = max(window, reno_like) * MSS_BYTES * 8 / RTT_S
+    record_check(
+        f"CUBIC at loss {loss:g}: RFC 9438",
+        expected=kbps_from_bps(expected_bps),
+        measured=kbps_from_bps(float(np.mean(rates))),
+        unit="kbps",
+        accepted="20%",
+    )
     assert np.mean(rates) == pytest.approx(expected_bps, rel=0.20)
 
 
 @pytest.mark.parametrize("congestion_control", ["reno", "cubic"])
-def test_two_equal_flows_share_a_link_equally_in_the_long_run(congestion_control: str) -> None:
+def test_two_equal_flows_share_a_link_equally_in_the_long_run(
+    congestion_control: str, record_check: RecordCheck
+) -> None:
     links = [
         {
             "name": "there",
@@ -106,4 +134,11 @@ def test_two_equal_flows_share_a_link_equally_in_the_long_run(congestion_control
         got = [outcome.totals([flow], start_ns=20 * 10**9)["arrived_bytes"] for flow in range(2)]
         assert sum(got) * 8 / 300 == pytest.approx(4e6, rel=0.03)
         shares.append(got[0] / sum(got))
+    record_check(
+        f"share of one of two equal {congestion_control} flows",
+        expected=0.5,
+        measured=float(np.mean(shares)),
+        unit="share",
+        accepted="0.05",
+    )
     assert np.mean(shares) == pytest.approx(0.5, abs=0.05)

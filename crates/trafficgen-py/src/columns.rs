@@ -50,7 +50,21 @@ pub fn counts_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<
         }
     }
     result.set_item("rtp_streams", streams)?;
+    result.set_item("rates", rates_to_python(py, flows)?)?;
     Ok(result)
+}
+
+/// Frame bytes over time of the flows that have them: (index of the flow, start in ns, bin in ns, bytes of shape (2, n)).
+fn rates_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (index, flow) in flows.iter().enumerate() {
+        if let Some(rates) = &flow.rates {
+            let [forward, backward] = rates.up_to(flow.last_ns);
+            let bytes = [forward, backward].concat().into_pyarray(py).reshape([2, forward.len()])?;
+            list.append((index, rates.start_ns, rates.bin_ns(), bytes))?;
+        }
+    }
+    Ok(list)
 }
 
 fn pairs<'py>(

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::series::{arrived_sizes, binned, totals, By, Selection};
-use trafficgen_core::des::{simulate_while as run, Outcome, Phase, Scenario, SessionEvent};
+use trafficgen_core::des::{seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time};
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
 mod trafficgen_errors {
@@ -45,24 +45,35 @@ fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
     Ok(Arc::new(Schedule { packets: packets.collect::<PyResult<_>>()? }))
 }
 
-/// Run a scenario, with what streams of fitted models want to send; errors name the link or agent.
+/// Run a scenario, with what streams of fitted models want to send; errors name the link or agent. `progress` is called
+/// now and then with the simulated time, s.
 #[pyfunction]
-#[pyo3(signature = (scenario, schedules=Vec::new()))]
-pub fn simulate(py: Python<'_>, scenario: &str, schedules: Vec<ScheduleArrays<'_>>) -> PyResult<SimulationOutcome> {
+#[pyo3(signature = (scenario, schedules=Vec::new(), progress=None))]
+pub fn simulate(
+    py: Python<'_>,
+    scenario: &str,
+    schedules: Vec<ScheduleArrays<'_>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<SimulationOutcome> {
     let schedules = schedules.iter().map(schedule_of).collect::<PyResult<Vec<_>>>()?;
     let mut signal = None;
     let outcome = py
         .detach(|| {
             let scenario = Scenario::from_json(scenario)?;
-            run(&Scenario { schedules, ..scenario }, &mut || goes_on(&mut signal))
+            run(&Scenario { schedules, ..scenario }, &mut |at| goes_on(at, progress.as_ref(), &mut signal))
         })
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
     signal.map_or(Ok(SimulationOutcome { outcome }), Err)
 }
 
-/// Whether no signal has come that ends the program, such as an interrupt; keeps the exception of one that has.
-fn goes_on(signal: &mut Option<PyErr>) -> bool {
-    *signal = Python::attach(|py| py.check_signals()).err();
+/// Tells how far it is, and whether no signal has come that ends the program, such as an interrupt; keeps the exception
+/// of one that has.
+fn goes_on(at: Time, progress: Option<&Py<PyAny>>, signal: &mut Option<PyErr>) -> bool {
+    let told = Python::attach(|py| {
+        py.check_signals()?;
+        progress.map_or(Ok(()), |progress| progress.call1(py, (seconds(at),)).map(|_| ()))
+    });
+    *signal = told.err();
     signal.is_none()
 }
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from os import PathLike
 from typing import Literal, final
 
@@ -112,6 +113,7 @@ def simulate(
             npt.NDArray[np.bool_],
         ]
     ] = ...,
+    progress: Callable[[float], None] | None = None,
 ) -> SimulationOutcome: ...
 
 @final

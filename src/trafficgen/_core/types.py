@@ -23,6 +23,11 @@ class RtpStreamDict(TypedDict):
     jitter_s: dict[int, float]
 
 
+#: Frame bytes of a flow over time: its index, start (ns), width of a bin (ns), bytes from the initiator and to it,
+#: shape (2, bins).
+FlowRates = tuple[int, int, int, npt.NDArray[np.uint64]]
+
+
 class FlowCountsDict(TypedDict):
     """Counts of flows: one entry a flow, pairs of shape (n, 2) are (from the initiator, to it)."""
 
@@ -33,6 +38,7 @@ class FlowCountsDict(TypedDict):
     payload_bytes: npt.NDArray[np.uint64]
     is_rtcp: npt.NDArray[np.bool_]
     rtp_streams: list[tuple[int, RtpStreamDict]]
+    rates: list[FlowRates]
 
 
 #: Texts as Arrow has them: where each begins and ends in the bytes of all, shape (n + 1,).

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from trafficgen.catalogue import entry_digest, entry_names, load_entry, load_model
 from trafficgen.models import Model, PublishedModel, model_json_schema
+from trafficgen.words import counted
 
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
@@ -20,6 +21,16 @@ class CatalogueModel:
 
     Attributes:
         model: The catalogue entry.
+
+    Example:
+        >>> import trafficgen
+        >>> entry = next(one for one in trafficgen.models_list() if one.name == "wmedia9_nichols2004")
+        >>> entry
+        <CatalogueModel wmedia9_nichols2004: udp, 2 options>
+        >>> entry.options
+        {'encoding_rate_kbps': 340, 'ladder_kbps': None}
+        >>> entry.citation
+        'Nichols (2004): Measurement of Windows Streaming Media. M.Sc. thesis, Worcester Polytechnic Institute...'
     """
 
     model: PublishedModel
@@ -47,6 +58,13 @@ class CatalogueModel:
         """First of its citations on one line."""
         return self.model.provenance.citations[0].text
 
+    def __repr__(self) -> str:
+        options = counted(len(self.model.options), "option")
+        return f"<CatalogueModel {self.name}: {self.transport or 'transport not said'}, {options}>"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
     def to_json(self) -> dict[str, Any]:
         """Return the line as `trafficgen models list --json` prints it."""
         return {
@@ -61,7 +79,13 @@ class CatalogueModel:
 
 
 def models_list() -> tuple[CatalogueModel, ...]:
-    """Return the models of the catalogue, by name."""
+    """Return the models of the catalogue, by name.
+
+    Example:
+        >>> import trafficgen
+        >>> [entry.name for entry in trafficgen.models_list() if entry.transport == "tcp"]
+        ['chunked', 'realplayer8_tcp_chung2002']
+    """
     return tuple(CatalogueModel(load_entry(name)) for name in entry_names())
 
 
@@ -70,10 +94,25 @@ def models_show(name: str | Path) -> Model | PublishedModel:
 
     Raises:
         ModelFileError: If there is neither, or the file breaks the schema; the message names the key.
+
+    Example:
+        >>> import trafficgen
+        >>> model = trafficgen.models_show("realvideo10_boyden2005")
+        >>> model
+        <PublishedModel realvideo10_boyden2005: realvideo10, 1 option, reviewed>
+        >>> print(model.provenance.citations[0].text)
+        Boyden, Mahanti, Williamson (2005): Characterizing the Behaviour of RealVideo Streams. University of Calgary
     """
     return load_model(name)
 
 
 def models_schema() -> dict[str, object]:
-    """Return the JSON Schema of the model file: a fitted model or a published one."""
+    """Return the JSON Schema of the model file: a fitted model or a published one.
+
+    Example:
+        >>> import json, pathlib, trafficgen
+        >>> _ = pathlib.Path("model.schema.json").write_text(json.dumps(trafficgen.models_schema()))
+        >>> trafficgen.models_schema()["title"]
+        'Model file'
+    """
     return model_json_schema()

@@ -17,6 +17,9 @@ def compare(
     session: int | None = None,
     every: bool = False,
     upload: bool = False,
+    candidate_flow: int | None = None,
+    candidate_session: int | None = None,
+    candidate_upload: bool | None = None,
     seed: int = 0,
     undo_offload: bool = True,
     progress: Progress | None = None,
@@ -30,6 +33,12 @@ def compare(
         session: Number of the session that is compared, on both sides; without a choice, the one that `fit` would take.
         every: Compare all sessions as one.
         upload: Take the reference's packets to its servers, as `fit` with ``upload`` does.
+        candidate_flow: Number of the candidate's flow, where it differs: a log or a capture of what was sent numbers
+            its flows anew.
+        candidate_session: Number of the candidate's session, where it differs.
+        candidate_upload: Whether the candidate's packets to its servers are taken. None takes them with ``upload``,
+            where more payload goes to its servers than to its clients: a capture of an upload is turned as the
+            reference is, traffic from a model of one is not, since there the sender is the server.
         seed: Seed of the baselines, >= 0.
         undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit` does.
         progress: Called with bytes read so far and in all.
@@ -37,12 +46,32 @@ def compare(
     Raises:
         InputFileError: If an input cannot be read at all.
         SelectionError: If there is no such flow or session.
+        ValueError: If the candidate is given both a flow and a session, or one of them beside ``every``.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate(trafficgen.fit(capture).model, "synthetic.parquet", seed=1)
+        >>> comparison = trafficgen.compare(capture, "synthetic.parquet")
+        >>> for metric in ("gap_s.ks", "rate.0.1.ks", "variance_time.max_abs_log10_ratio"):
+        ...     print(metric, "closer than", comparison.wins[metric])
+        gap_s.ks closer than ['cbr', 'poisson']
+        rate.0.1.ks closer than ['cbr', 'poisson']
+        variance_time.max_abs_log10_ratio closer than ['cbr', 'poisson']
     """
-    views = [
-        open_session(paths, flow=flow, session=session, every=every, upload=turn, progress=progress).view
-        for paths, turn in ((reference, upload), (candidate, False))
-    ]
-    comparison = compare_tables(views[0], views[1], seed=seed, undo_offload=undo_offload)
+    own = candidate_flow is not None or candidate_session is not None
+    if (candidate_flow is not None and candidate_session is not None) or (own and every):
+        raise ValueError("give one of candidate_flow, candidate_session and every")
+    measured = open_session(reference, flow=flow, session=session, every=every, upload=upload, progress=progress)
+    judged = open_session(
+        candidate,
+        flow=candidate_flow if own else flow,
+        session=candidate_session if own else session,
+        every=every,
+        upload=(None if upload else False) if candidate_upload is None else candidate_upload,
+        progress=progress,
+    )
+    comparison = compare_tables(measured.view, judged.view, seed=seed, undo_offload=undo_offload)
     return replace(comparison, names=(_called(reference), _called(candidate)))
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
 from trafficgen.api.reading import STANDARD_INPUT, is_trace, read_packets
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
@@ -14,22 +15,24 @@ from trafficgen.capture.traces import (
     PARQUET_ENDING,
     SIZE_KINDS,
     SIZE_UNITS,
+    TRANSPORTS,
     ReadTrace,
     SizeKind,
     SizeUnit,
     TraceOptions,
+    TransportName,
     is_text,
     read_trace,
 )
 from trafficgen.errors import SettingError
-from trafficgen.export import ProjectionReport, View, write_as
+from trafficgen.export import ProjectionReport, View, seen_by, write_as
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What :func:`trafficgen.convert` read from a trace, and wrote.
+    r"""What :func:`trafficgen.convert` read from a trace, and wrote.
 
     Attributes:
         file: Name of the trace as given.
@@ -40,7 +43,17 @@ class Conversion:
         first_unread: Number of the first of these, from 1; None where there is none.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
+        written: Packets of the table that the output has: all of them, or those that arrived in a receiver's view.
         report: What the output holds of the table; None where nothing was written.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("list.csv").write_text("time_s,ip_bytes\n0.00,1200\n0.02,1200\n0.05,400\n")
+        >>> done = trafficgen.convert("list.csv")
+        >>> done.format, done.records, f"{done.duration_s:.2f} s"
+        ('packet-list', 3, '0.05 s')
+        >>> done.assumptions
+        ('the list has no protocol: UDP', 'the list has no addresses or directions: all packets go to the client')
     """
 
     file: str
@@ -51,7 +64,14 @@ class Conversion:
     first_unread: int | None = None
     doubts: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    written: int = 0
     report: ProjectionReport | None = None
+
+    def __repr__(self) -> str:
+        return line_of_conversion(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_conversion(self)
 
     @property
     def duration_s(self) -> float:
@@ -69,6 +89,7 @@ class Conversion:
             "first_unread": self.first_unread,
             "packets": len(self.table),
             "lost": int((~arrived).sum()) if arrived.any() else None,
+            "written": self.written,
             "flows": self.table.flows.num_rows,
             "ip_bytes": int(self.table.ip_bytes.sum()),
             "start_time_ns": self.table.origin_ns + int(self.table.time_ns[0]) if len(self.table) else None,
@@ -90,9 +111,10 @@ def convert(
     size_unit: SizeUnit | None = None,
     line_rate_bps: float | None = None,
     rtp: bool | None = None,
+    protocol: TransportName | None = None,
     at: View = "sender",
 ) -> Conversion:
-    """Read a trace of another tool as packets and write them as a packet table or a capture.
+    r"""Read a trace of another tool as packets and write them as a packet table or a capture.
 
     Args:
         trace: Packet list, frame-size trace, input of a simulator or log of a load tester; a capture or packet table
@@ -105,6 +127,7 @@ def convert(
         size_unit: What the sizes of a frame trace count; None: what is usual for the format.
         line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None: all at its time.
         rtp: Whether frames travel in RTP packets; None: those of video traces do.
+        protocol: Transport protocol of a list or log that names none; None takes UDP.
         at: Whose view a pcap or CSV shows.
 
     Raises:
@@ -116,14 +139,26 @@ def convert(
 
     Warns:
         CaptureWarning: For each doubt, such as lines that could not be read.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("frames.txt").write_text("".join(f"{size}\n" for size in [9000, 1200, 1500] * 20))
+        >>> done = trafficgen.convert("frames.txt", "video.parquet", frame_rate_fps=25)
+        >>> done
+        <Conversion of frames.txt (frame-sizes): 60 records, 200 packets, 2.36 s>
+        >>> trafficgen.read_packets("video.parquet")
+        <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out)
-    options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp)
+    options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol)
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
-    report = None
+    report, written = None, 0
     if file_format is not None and out is not None:
+        written = len(
+            read.table if file_format.name == "parquet" else seen_by(read.table, at)
+        )  # Parquet holds both views
         report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
     return Conversion(
         file=name,
@@ -134,6 +169,7 @@ def convert(
         first_unread=read.first_unread,
         doubts=read.doubts,
         assumptions=read.assumptions,
+        written=written,
         report=report,
     )
 
@@ -156,5 +192,7 @@ def _check(options: TraceOptions) -> None:
         raise SettingError(f"--sizes {options.sizes}: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:
         raise SettingError(f"--size-unit {options.size_unit}: sizes count {' or '.join(SIZE_UNITS)}")
+    if options.protocol is not None and options.protocol not in TRANSPORTS:
+        raise SettingError(f"--protocol {options.protocol}: packets travel over {' or '.join(TRANSPORTS)}")
     if options.line_rate_bps is not None and not 1 <= options.line_rate_bps < math.inf:
         raise SettingError(f"--line-rate {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from trafficgen.api.fit_view import line_of_fit, view_of_fit
 from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
-from trafficgen.flows import heaviest_upload, turned_round
+from trafficgen.flows import heaviest_upload, rate_curve, turned_round
 from trafficgen.models import Model
 from trafficgen.provenance import file_digest
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import s_from_ns
 
 
@@ -25,11 +26,28 @@ class Fit:
         calibration: The estimates.
         flow: The heaviest media flow, as `inspect` describes it.
         warnings: What is doubtful about the capture and the fit, one sentence each.
+        rate: IP bytes of the media over time, s from the first media packet.
+
+    Example:
+        >>> import trafficgen
+        >>> fitted = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> summary = fitted.to_json()
+        >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbps in the playout")
+        247 kbps in the playout
+        >>> summary["loss"]["rate"], len(fitted.warnings)
+        (0.0, 3)
     """
 
     calibration: Calibration
     flow: dict[str, object]
     warnings: tuple[str, ...]
+    rate: RateCurve = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_fit(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_fit(self)
 
     @property
     def model(self) -> Model:
@@ -78,6 +96,16 @@ def fit(
         InputFileError: If an input cannot be read at all, or the player log is not one of this capture.
         SelectionError: If there is no such flow or session.
         CalibrationError: If the session does not have what a fit needs.
+
+    Example:
+        >>> import trafficgen
+        >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
+        >>> fitted
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbps, 3 warnings>
+        >>> buffering = fitted.model.buffering.duration_s
+        >>> print(f"buffering {buffering.value:.1f} s, 95% interval {buffering.low:.0f} to {buffering.high:.0f} s")
+        buffering 3.2 s, 95% interval 2 to 4 s
+        >>> trafficgen.save_model(fitted.model, "model.json")
     """
     names = as_paths(paths)
     log = None if player_log is None else read_player_log(player_log)
@@ -113,6 +141,7 @@ def fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
@@ -155,6 +184,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 

@@ -59,6 +59,15 @@ def generate(
         SimulationError: If the path or a competitor cannot be simulated.
         ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
         OutputFileError: If ``out`` cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> trafficgen.generate("cbr", "cbr.pcap", duration_s=10, settings={"rate_kbps": 500}, seed=1)
+        <PacketTable: 625 packets, 1 flow, 9.984 s, 625,000 IP bytes>
+        >>> path = "rate=725kbps,delay=45ms,queue=80p"
+        >>> table = trafficgen.generate("wmedia9_nichols2004", path=path, compete="tcp@-10s", duration_s=20)
+        >>> table.flows.column("media").to_pylist()
+        ['bulk', 'control', 'audio', 'video', 'video', 'control']
     """
     file_format = None if out is None else format_of(out)
     playable = load_model(model) if isinstance(model, str | Path) else model

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
+from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session
 from trafficgen.calibration.population import pool_sessions
@@ -21,6 +19,7 @@ from trafficgen.flows import choose_session
 from trafficgen.models import FittedProvenance, Model, Population
 from trafficgen.provenance import combined_digest, file_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
+from trafficgen.worker_processes import interrupts_held_back, worker_pool
 
 #: Without a choice, a session counts that carries at least this share of what the heaviest of its capture carries: what
 #: is lighter is what a player fetches beside the media. Where the heaviest has less than the second share of all bytes,
@@ -45,6 +44,18 @@ class PopulationFit:
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> rate_bps = fitted.population.laws["playout_rate_bps"]
+        >>> print(f"a typical session plays at {rate_bps.median.value:,.0f} bit/s, by {rate_bps.sessions} sessions")
+        a typical session plays at 416,433 bit/s, by 3 sessions
+        >>> fitted.left_out
+        {}
     """
 
     model: Model
@@ -52,6 +63,13 @@ class PopulationFit:
     left_out: dict[str, str]
     warnings: tuple[str, ...]
     session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_population(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_population(self)
 
     @property
     def population(self) -> Population:
@@ -125,6 +143,16 @@ def fit_population(
     Raises:
         CalibrationError: If no capture can be fitted.
         ValueError: If the number of workers is not positive.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> fitted
+        <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4 kbps>
+        >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
+        <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
@@ -152,6 +180,7 @@ def fit_population(
         left_out=left_out,
         warnings=tuple(warnings),
         session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
     )
 
 
@@ -165,22 +194,17 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
         for name in names:
             yield _fit_capture(name, options)
         return
-    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    pool = ProcessPoolExecutor(min(workers, len(names)), mp_context=get_context("spawn"), initializer=_leave_interrupts)
     try:
-        yield from pool.map(_fit_capture, names, [options] * len(names))
+        with worker_pool(min(workers, len(names))) as pool:
+            with interrupts_held_back():
+                futures = [pool.submit(_fit_capture, name, options) for name in names]
+            for done in futures:
+                yield done.result()
     except BrokenProcessPool as error:
         raise CalibrationError(
             "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"
             " this under `if __name__ == '__main__':`"
         ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _leave_interrupts() -> None:
-    """Leave it to the process that started the workers to be interrupted."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _fit_capture(name: str, options: _Options) -> _FittedCapture:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.capture import (
     CaptureScan,
@@ -22,7 +23,7 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
-from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format
+from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format, refuse_json
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
 from trafficgen.flows import (
     Inspection,
@@ -34,6 +35,7 @@ from trafficgen.flows import (
     inspect_table,
     turned_round,
 )
+from trafficgen.flows.selection import NO_MEDIA_REMEDY
 from trafficgen.tables import PacketTable
 
 _TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
@@ -82,6 +84,15 @@ def inspect(
 
     Raises:
         InputFileError: If an input cannot be read at all.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> for flow in found.describe_flows():
+        ...     print(flow["media"], flow["packets"], "packets in", f"{flow['duration_s']:.1f} s")
+        video 1920 packets in 61.1 s
+        audio 126 packets in 58.6 s
+        control 23 packets in 61.2 s
     """
     names = as_paths(paths)
     _read_once(names)
@@ -105,6 +116,14 @@ def read_packets(
 
     Warns:
         CaptureWarning: For each oddity of the input.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> table
+        <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
+        >>> print(f"{table.ip_bytes[table.to_client].mean():.0f} IP bytes in a packet to the client")
+        920 IP bytes in a packet to the client
     """
     names = as_paths(paths)
     _read_once(names)
@@ -123,7 +142,7 @@ def open_session(
     flow: int | None = None,
     session: int | None = None,
     every: bool = False,
-    upload: bool = False,
+    upload: bool | None = False,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
     progress: Progress | None = None,
@@ -137,7 +156,8 @@ def open_session(
         flow: Number of a flow that is to be taken alone.
         session: Number of a session; without a choice, the one that carries most bytes to a client.
         every: Take all sessions as one.
-        upload: Turn all flows round: what goes to a server is taken for what goes to a client.
+        upload: Turn all flows round: what goes to a server is taken for what goes to a client. None turns them where
+            more payload goes to the servers than to the clients, of what is chosen.
         decapsulate: As for :func:`inspect`.
         idle_timeout_s: As for :func:`inspect`.
         progress: As for :func:`inspect`.
@@ -169,19 +189,23 @@ def _opened_session(
     flow: int | None,
     session: int | None,
     every: bool,
-    upload: bool,
+    upload: bool | None,
     decapsulate: bool,
     idle_timeout_s: float | None,
     progress: Progress | None,
 ) -> OpenedSession:
     table = read_table_file(names)
     if table is not None:
-        table = turned_round(table) if upload else table
-        inspection, table = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
+        inspection, measured = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
+        if upload or (upload is None and _is_upload(inspection.flows, flow=flow, session=session)):
+            inspection, measured = inspect_table(turned_round(table), files=tuple(names), idle_timeout_s=idle_timeout_s)
+        table = measured
         return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
     with _rereadable(names) as real_names:
         scan = scan_capture(real_names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
         inspection = _renamed(_inspection(scan), names, real_names)
+        if upload is None:
+            upload = _is_upload(inspection.flows, flow=flow, session=session)
         if upload:
             inspection = inspection.turned_round()
         wanted = _wanted_flows(inspection, flow=flow, session=session, every=every)
@@ -225,7 +249,13 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     own = _TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
-    return (lambda trace: read_trace(trace).table) if is_trace(name) else own
+    if is_trace(name):
+        return lambda trace: read_trace(trace).table
+    if own is read_csv_table:
+        return lambda trace: read_trace(trace, format_name="packet-list").table  # says what a list needs
+    if own is None:
+        refuse_json(name)
+    return own
 
 
 def is_trace(name: str) -> bool:
@@ -248,6 +278,7 @@ def _inspection(scan: CaptureScan) -> Inspection:
         rtp_streams=scan.rtp_streams,
         signalling=scan.signalling,
         warnings=scan.warnings,
+        rates=scan.rates,
     )
 
 
@@ -257,6 +288,17 @@ def _grouped(scan: CaptureScan) -> pa.Table:
 
 def _view(table: PacketTable, *, flow: int | None, session: int | None, every: bool) -> SessionView:
     return all_sessions(table) if every else choose_session(table, flow=flow, session=session)
+
+
+def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:
+    """Return whether more payload goes to the servers than to the clients, of a flow, a session or all flows."""
+    for name, wanted in (("flow", flow), ("session", session)):
+        if wanted is not None:
+            flows = flows.filter(pc.equal(flows.column(name), wanted))
+    to_server, to_client = (
+        pc.sum(flows.column(f"payload_bytes_to_{end}")).as_py() or 0 for end in ("server", "client")
+    )
+    return bool(to_server > to_client)
 
 
 def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | None, every: bool) -> list[int]:
@@ -272,7 +314,7 @@ def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | No
             raise SelectionError(
                 what="media packet",
                 available=f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
-                "give a capture of what a server sends to a client",
+                + NO_MEDIA_REMEDY,
             )
     return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
 

@@ -6,12 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from pathlib import Path
 
+from trafficgen.api.fitting import Fit
+from trafficgen.api.populations import PopulationFit
+from trafficgen.api.same_source import SameSourceFit
 from trafficgen.reports import FORMATS, Report, save_drawings, save_html
 from trafficgen.reports.comparing import comparison_report
+from trafficgen.reports.fits import fit_report
+from trafficgen.reports.populations import population_report
+from trafficgen.reports.reproducing import reproduction_report
+from trafficgen.reports.same_source import same_source_report
+from trafficgen.reports.simulating import simulation_report
+from trafficgen.reproduction import Reproduction
+from trafficgen.simulation import SimulationResult
 from trafficgen.validation import Comparison
 
-#: What there are reports of.
-Reportable = Comparison
+#: What there are reports of; a report is one of itself.
+Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
 
 
 def save_report(result: Reportable, path: str | Path) -> None:
@@ -23,6 +33,14 @@ def save_report(result: Reportable, path: str | Path) -> None:
 
     Raises:
         OutputFileError: If the file cannot be written.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> trafficgen.save_report(comparison, "report.html")
+        >>> pathlib.Path("report.html").read_text(encoding="utf-8")[:15]
+        '<!DOCTYPE html>'
     """
     save_html(report_of(result), path)
 
@@ -47,6 +65,14 @@ def save_plots(
 
     Raises:
         OutputFileError: If a file cannot be written, or an ending is none of these.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> names = trafficgen.save_plots(comparison, "plots", formats=["svg"])
+        >>> names[:2]
+        ['distances.svg', 'rate-reference.svg']
     """
     return save_drawings(report_of(result).drawings, folder, formats=formats, progress=progress)
 
@@ -58,3 +84,27 @@ def report_of(result: object) -> Report:
 
 
 report_of.register(Comparison, comparison_report)
+report_of.register(Reproduction, reproduction_report)
+report_of.register(SimulationResult, simulation_report)
+
+
+@report_of.register
+def _of_report(result: Report) -> Report:
+    return result
+
+
+@report_of.register
+def _of_fit(result: Fit) -> Report:
+    return fit_report(result.calibration, flow=result.flow, warnings=result.warnings)
+
+
+@report_of.register
+def _of_population(result: PopulationFit) -> Report:
+    return population_report(
+        result.model, sessions=result.sessions, warnings=result.warnings, session_warnings=result.session_warnings
+    )
+
+
+@report_of.register
+def _of_same_source(result: SameSourceFit) -> Report:
+    return same_source_report(result.model, warnings=result.warnings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.reading import Paths, as_paths, file_text, open_session
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
@@ -21,12 +22,28 @@ class SameSourceFit:
         calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it for one session.
         left_out: What could not be fitted -> why.
         warnings: What is doubtful, one sentence each.
+
+    Example:
+        >>> import trafficgen
+        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
+        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
+        >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
+        >>> fitted.response.kind
+        'thinning'
+        >>> fitted.response.evidence[-1]
+        'fewer frames make up 100% of the changes of the rate'
     """
 
     model: Model
     calmest: dict[str, object]
     left_out: dict[str, str]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return line_of_same_source(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_same_source(self)
 
     @property
     def response(self) -> PooledResponse:
@@ -67,6 +84,14 @@ def fit_same_source(
 
     Raises:
         CalibrationError: If no capture can be fitted, or all are too short for a response.
+
+    Example:
+        >>> import trafficgen
+        >>> for name, path in {"wide": "rate=2Mbps,delay=40ms", "narrow": "rate=300kbps,delay=40ms,queue=20p"}.items():
+        ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
+        >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
+        >>> fitted
+        <SameSourceFit over 2 paths: thinning, 4 warnings>
     """
     names = as_paths(paths)
     captures: list[SourceCapture] = []

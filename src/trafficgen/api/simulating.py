@@ -77,6 +77,18 @@ def simulate(
         InputFileError: If a file of the path cannot be read.
         ExportError: If the ending of ``out`` is none that is written.
         OutputFileError: If ``out`` cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> result = trafficgen.simulate(
+        ...     "wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", compete="tcp@-10s", duration_s=30
+        ... )
+        >>> for flow in result.flows:
+        ...     print(flow.name, f"{flow.measure.rate_kbps:.0f} kbps, {flow.measure.loss:.1%} lost")
+        media 464 kbps, 13.9% lost
+        audio 56 kbps, 7.7% lost
+        video 409 kbps, 14.6% lost
+        tcp-1 257 kbps, 0.6% lost
     """
     file_format = None if out is None else format_of(out)
     sources = sources_of(model, settings or {}, duration_s=duration_s, seed=seed)
@@ -97,6 +109,7 @@ def run_sessions(
     seed: int,
     duration_s: float | None = None,
     starts_s: Sequence[float] | None = None,
+    most_packets: int | None = None,
 ) -> tuple[Run, dict[str, object]]:
     """Run sessions that share a path with competitors; return the run, and how it was made.
 
@@ -107,6 +120,10 @@ def run_sessions(
         seed: Seed, >= 0.
         duration_s: Stop each session after this time, s.
         starts_s: Start of each session, s; None: all together.
+        most_packets: Packets after which it is given up; None: as many as there is room for.
+
+    Raises:
+        SimulationError: If the path or a competitor cannot be simulated, or there are more packets.
     """
     starts_s = starts_s or [0.0] * len(sources)
     sessions = [
@@ -128,7 +145,7 @@ def run_sessions(
         measured_beside=sources[0].competing_tcp,
     )
     shared = read_path(path)
-    run = run_path(shared, sessions, others, seed=seed)
+    run = run_path(shared, sessions, others, seed=seed, most_packets=most_packets)
     notes: dict[str, object] = {
         "model": sources[0].name,
         "model_digest": sources[0].digest,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +10,12 @@ from trafficgen.api.writing import format_of
 from trafficgen.errors import ExportError
 from trafficgen.export.csv import write_csv_stream
 from trafficgen.export.parquet import write_parquet_stream
-from trafficgen.export.pcap import WHOLE_FRAME_BYTES, write_capture_stream
+from trafficgen.export.pcap import write_capture_stream
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
+from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.workloads.blocks import cut
 from trafficgen.workloads.making import made_workload
 
@@ -54,7 +54,6 @@ def generate_workload(
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
     snaplen_bytes: int | None = None,
     origin_ns: int = DEFAULT_ORIGIN_NS,
-    progress: Callable[[str, int, int], None] | None = None,
 ) -> WrittenWorkload:
     """Play many sessions of a model open loop into a file, in bounded memory; the same seed gives the same bytes.
 
@@ -72,7 +71,6 @@ def generate_workload(
         memory_bytes: Memory that the merge keeps to.
         snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
         origin_ns: Time of the first session's start since 1970-01-01 UTC, ns.
-        progress: Called with what is done (``"blocks"``, ``"packets"``), how many so far, and in all.
 
     Raises:
         GenerationError: If the sessions cannot be played.
@@ -100,14 +98,11 @@ def generate_workload(
         folder,
         request=request,
         workers=workers,
-        progress=None if progress is None else lambda done, total: progress("blocks", done, total),
     ) as workload:
         flows = workload.flow_table()
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes)
         pieces = workload.packets_in_order(memory_bytes=int(_MERGE_SHARE * memory_bytes))
-        stream = PacketStream(head=head, pieces=pieces, columns=workload.columns)
-        if progress is not None:
-            stream = _watched(stream, workload.packets, progress)
+        stream = PacketStream(head=head, pieces=pieces, columns=workload.columns, rows=workload.packets)
         if file_format.name == "parquet":
             write_parquet_stream(stream, path)
         elif file_format.name == "csv":
@@ -121,15 +116,6 @@ def generate_workload(
                 raise_small=True,
             )
         duration = max(block.last_ns for block in workload.blocks) - min(block.first_ns for block in workload.blocks)
-        return WrittenWorkload(path=path, packets=workload.packets, flows=flows.num_rows, duration_s=duration / 1e9)
-
-
-def _watched(stream: PacketStream, packets: int, progress: Callable[[str, int, int], None]) -> PacketStream:
-    def pieces() -> object:
-        done = 0
-        for piece in stream.pieces:
-            yield piece
-            done += piece.num_rows
-            progress("packets", done, packets)
-
-    return PacketStream(head=stream.head, pieces=pieces(), columns=stream.columns)  # type: ignore[arg-type]
+        return WrittenWorkload(
+            path=path, packets=workload.packets, flows=flows.num_rows, duration_s=s_from_ns(duration)
+        )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trafficgen.calibration.anchoring import aligned
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
 from trafficgen.calibration.delay_trends import DelayTrends, delay_trends
 from trafficgen.calibration.dependence import Hurst, estimate_hurst
+from trafficgen.calibration.fitted_views import FittedViews, PhaseRows, phase_rows, playout_gaps_s
 from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.operational import Measures
 from trafficgen.calibration.pairing import Pairing, pair_sessions
@@ -27,10 +28,12 @@ __all__ = [
     "Calibration",
     "DelayTrends",
     "FittedSession",
+    "FittedViews",
     "Hurst",
     "Loss",
     "Measures",
     "Pairing",
+    "PhaseRows",
     "Phases",
     "PlayedLevels",
     "PlayerLog",
@@ -45,7 +48,9 @@ __all__ = [
     "fit_session",
     "padhye_bps",
     "pair_sessions",
+    "phase_rows",
     "played_levels",
+    "playout_gaps_s",
     "read_player_log",
     "restore_source",
     "tcp_friendly_bps",
@@ -61,15 +66,17 @@ class Calibration:
         model: The model, ready to be saved or played.
         session: Measures of the session that are not part of the model.
         warnings: What is doubtful, a sentence each.
+        views: The packets that the estimates are of.
     """
 
     model: Model
     session: SessionMeasures
     warnings: list[str]
+    views: FittedViews = field(repr=False, compare=False)
 
     def summary(self) -> dict[str, object]:
         """Return the summary that `trafficgen fit --json` prints, without the key ``flow``."""
-        return summarise(FittedSession(self.model, self.session, self.warnings))
+        return summarise(FittedSession(self.model, self.session, self.warnings, self.views))
 
 
 def calibrate(
@@ -118,4 +125,4 @@ def calibrate(
         receiver_files=receiver_files,
         player_log=player_log,
     )
-    return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings)
+    return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings, views=fitted.views)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Literal, cast
 
@@ -13,6 +13,7 @@ import numpy as np
 from trafficgen.calibration.anchoring import anchor_phases
 from trafficgen.calibration.conditions import PathConditions, find_conditions
 from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.fitted_views import FittedViews, PhaseRows, phase_rows, playout_gaps_s
 from trafficgen.calibration.fractional_noise import rate_and_noise
 from trafficgen.calibration.level_association import LevelAssociation, associate
 from trafficgen.calibration.levels import Levels, find_levels
@@ -21,7 +22,7 @@ from trafficgen.calibration.marginals import FittedLaw, fit_law
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.operational import Measures, operational_measures
-from trafficgen.calibration.pairing import Pairing, pair_sessions
+from trafficgen.calibration.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.rate_intervals import phase_rates
@@ -35,7 +36,6 @@ from trafficgen.flows import (
     clock_tick_ns,
     find_burst_threshold_s,
     gaps_s,
-    gaps_within_flows_s,
     resegment,
     segment_bursts,
 )
@@ -54,6 +54,7 @@ from trafficgen.models import (
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
+from trafficgen.tables.arrivals import as_received
 from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
 
 _log = logging.getLogger(__name__)
@@ -117,11 +118,12 @@ class SessionMeasures:
 
 @dataclass(frozen=True)
 class FittedSession:
-    """A model with the measures and warnings of its fit."""
+    """A model with the measures and warnings of its fit, and the packets that they are of."""
 
     model: Model
     session: SessionMeasures
     warnings: list[str]
+    views: FittedViews = field(repr=False, compare=False)
 
 
 def fit_session(
@@ -146,8 +148,11 @@ def fit_session(
         table, cut = resegment(view.table)
         view = replace(view, table=table) if cut else view
         receiver = resegment(receiver)[0] if receiver is not None else None
-    pairing = None
-    if receiver is not None:
+    pairing: Pairing | None
+    if receiver is None:
+        pairing = pair_arrivals(view)
+        receiver = as_received(view.table) if pairing is not None else None
+    else:
         pairing = pair_sessions(view, receiver)
         if pairing.swapped:
             files, receiver_files, receiver = receiver_files, files, view.table
@@ -187,7 +192,8 @@ def fit_session(
         cut=cut,
         restored=restored.method,
     )
-    return FittedSession(compact_model(model), session, _notes(streams, cut=cut, restored=restored.method))
+    views = FittedViews(captured=view, sent=restored.view, sent_phases=sent_phases, tick_s=tick_s)
+    return FittedSession(compact_model(model), session, _notes(streams, cut=cut, restored=restored.method), views)
 
 
 def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
@@ -218,12 +224,8 @@ def _measure(
     seed: int,
 ) -> SessionMeasures:
     """Return the measures of a session that are not part of a stream."""
-    playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
-    begun = view.table.time_ns > playout_ns if phases.side == "right" else view.table.time_ns >= playout_ns
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    playout = view.media & begun & (view.table.time_ns <= view.first_media_ns + ns_from_s(until_s))
-    gap_s, ends = gaps_within_flows_s(view.table, view.media)
-    gap_s = gap_s[playout[ends]]
+    rows = phase_rows(view, phases)
+    playout, playout_ns = rows.playout, view.first_media_ns + ns_from_s(phases.playout_start_s)
 
     def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
         generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
@@ -239,8 +241,8 @@ def _measure(
         duration_s=phases.end_s,
         phases=phases,
         packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
-        gap_s=fitted("gap_s", gap_s if gap_s.size else gaps_s(view.media_time_ns)),
-        bursts_by_phase=_bursts(view, playout, view.media & ~begun, phases, tick_s=tick_s),
+        gap_s=fitted("gap_s", playout_gaps_s(view, rows)),
+        bursts_by_phase=_bursts(view, rows, phases, tick_s=tick_s),
         path=path,
         response=find_response(path.records, rtt_s=path.rtt_s),
         hurst=hurst,
@@ -297,20 +299,18 @@ def _memory(
     )
 
 
-def _bursts(
-    view: SessionView, playout: BoolArray, before: BoolArray, phases: Phases, *, tick_s: float
-) -> dict[str, Bursts] | None:
+def _bursts(view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:
     """Return the bursts of all media packets of the session, phase by phase."""
     threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
     if threshold_s is None:
         return None
-    parts = {"playout": playout}
+    parts = {"playout": rows.playout}
     if phases.buffering_end_s is not None:
-        parts["buffering"] = before
+        parts["buffering"] = rows.before
     table = view.table
     return {
-        name: segment_bursts(table.time_ns[rows], table.ip_bytes[rows], threshold_s=threshold_s)
-        for name, rows in parts.items()
+        name: segment_bursts(table.time_ns[inside], table.ip_bytes[inside], threshold_s=threshold_s)
+        for name, inside in parts.items()
     }
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from trafficgen.calibration.delay_trends import INCREASING, delay_trends
 from trafficgen.calibration.link_rate import estimate_link_rate
-from trafficgen.calibration.loss_measures import Loss, loss_of_runs, runs_of, wilson
-from trafficgen.calibration.pairing import Pairing
+from trafficgen.calibration.loss_measures import Loss, LossSource, loss_of_runs, runs_of, wilson
+from trafficgen.calibration.pairing import Pairing, PairSource
 from trafficgen.calibration.path_records import PathRecords, path_records
 from trafficgen.calibration.restoration import repeated_packets
 from trafficgen.calibration.round_trips import is_beside_server, round_trip
@@ -18,6 +18,7 @@ from trafficgen.flows import SessionView, rtp_loss
 from trafficgen.models import CaptureConditions, DelayRange, Estimate
 from trafficgen.tables import PacketTable
 
+_LOSS_SOURCE: dict[PairSource, LossSource] = {"two captures": "pair", "arrival times": "arrival"}
 _FEWEST_DELAYS = 100
 #: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent every 20 to 40 ms.
 _TREND_STEP_PACKETS = 8
@@ -49,8 +50,8 @@ def find_conditions(
 
     Args:
         view: The session as captured.
-        pairing: Its packets at both ends of the path, where there are two captures.
-        receiver: All packets of the capture at the receiver, where there are two.
+        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
+        receiver: All packets at the receiver, where both ends are known.
         tick_s: Granularity of the clock, s.
         seed: Seed of the resampling behind intervals.
     """
@@ -97,18 +98,18 @@ def find_conditions(
 
 
 def find_loss(view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None) -> Loss | None:
-    """Return the loss of the media flows: of a pair of captures, else by RTP numbers, TCP repeats or RTCP reports.
+    """Return the loss of the media flows: of both ends of the path, else by RTP numbers, TCP repeats or RTCP reports.
 
     Numbers on less than half of the media bytes say nothing about the session. Where RTP misses nothing but the
     receiver reports loss, the capture was taken before the path and the reports are taken.
     """
     if pairing is not None:
         runs = runs_of(pairing.is_lost) if pairing.are_told_apart else np.array([pairing.lost], dtype=np.int64)
-        found = loss_of_runs(runs[runs > 0], packets=pairing.is_lost.size, source="pair")
+        found = loss_of_runs(runs[runs > 0], packets=pairing.is_lost.size, source=_LOSS_SOURCE[pairing.source])
         if pairing.are_told_apart:
             return found
         low, high = wilson(found.rate, found.packets)
-        return Loss(found.rate, None, "pair", found.packets, low, high)
+        return Loss(found.rate, None, found.source, found.packets, low, high)
     of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
     reported = rtcp.loss if rtcp is not None else None
     if of_rtp is not None:
@@ -160,10 +161,10 @@ def _queueing(records: PathRecords | None) -> DelayRange | None:
 
 
 def _of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
-    """Return what only two captures tell."""
-    if pairing is None or not pairing.are_told_apart:
+    """Return what only both ends of the path tell."""
+    came = 0 if pairing is None else pairing.is_lost.size - pairing.lost
+    if pairing is None or not came or not pairing.are_told_apart:
         return {}
-    came = pairing.is_lost.size - pairing.lost
     low, high = wilson(pairing.reordered / came, came)
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
     return {

@@ -10,14 +10,14 @@ import numpy as np
 
 from trafficgen.calibration.levels import Levels
 from trafficgen.calibration.loss_measures import Loss
-from trafficgen.calibration.pairing import Pairing
+from trafficgen.calibration.pairing import Pairing, PairSource
 from trafficgen.calibration.path_records import PathRecords
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.player_log import PlayedLevels
 from trafficgen.flows import Delivery, SessionView, delivery, received_kbps, scale_changes
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s, ns_from_s
 
-DeliverySource = Literal["two captures", "arrival times", "RTP sequence numbers"]
+DeliverySource = PairSource | Literal["RTP sequence numbers"]
 ChangesSource = Literal["scale_level", "player_log", "rate"]
 
 _NO_NUMBERS = "neither arrival times, a second capture nor RTP sequence numbers tell what became of the packets"
@@ -83,9 +83,9 @@ def session_delivery(
     The last phase lasts until its last packet has come.
 
     Args:
-        view: The session at the sender where there are two captures.
+        view: The session at the sender where both ends are known.
         phases: Its phases.
-        pairing: Its packets at both ends of the path, where there are two captures.
+        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
         records: What became of its packets, where one capture tells.
         loss: Its loss, with where it was counted from.
     """
@@ -132,13 +132,12 @@ def _fates(view: SessionView, pairing: Pairing | None, records: PathRecords | No
         if not pairing.are_told_apart:
             return _NOT_APART
         come = ~pairing.is_lost
-        come_ns = pairing.sent_ns[come] + ns_array_from_s(pairing.delay_s[come])
-        return _Fates(pairing.sent_ns, pairing.ip_bytes, come, come_ns, pairing.ip_bytes[come], "two captures")
+        # Two captures have a clock each: only what the path adds to its least delay is known.
+        same_clock = pairing.source == "arrival times"
+        queued_ns = pairing.sent_ns[come] + ns_array_from_s(pairing.delay_s[come])
+        come_ns = pairing.arrival_ns[come] if same_clock else queued_ns
+        return _Fates(pairing.sent_ns, pairing.ip_bytes, come, come_ns, pairing.ip_bytes[come], pairing.source)
     time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
-    arrived = view.table.known("arrival_ns")[view.media]
-    if arrived.any():
-        come_ns = view.table.values("arrival_ns").astype(np.int64)[view.media][arrived]
-        return _Fates(time_ns, ip_bytes, arrived, come_ns, ip_bytes[arrived], "arrival times")
     if records is None or records.is_tcp:
         return _NO_NUMBERS
     if loss is not None and loss.source == "rtcp":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.models import Estimate, LossModel
 from trafficgen.units import BoolArray, IntArray
 
-LossSource = Literal["rtp", "tcp", "rtcp", "pair"]
+LossSource = Literal["rtp", "tcp", "rtcp", "pair", "arrival"]
 _Z = 1.959963984540054
 
 
@@ -21,11 +21,13 @@ class Loss:
     Attributes:
         rate: Lost / expected packets, or repeated / all data packets.
         mean_burst_packets: Mean run of consecutive ones; None where there are none, or only totals are known.
-        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports or a pair of captures.
+        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports, a pair of captures
+            or the arrival times of a packet table.
         packets: What the rate is relative to.
         low: Lower end of the 95% interval of the rate.
         high: Upper end of it.
         model: Law of the runs; None where they are not known or there is no loss.
+        lost_runs: Lengths of the runs, shape (r,); empty where they are not known or there is no loss.
     """
 
     rate: float
@@ -35,6 +37,7 @@ class Loss:
     low: float = 0.0
     high: float = 1.0
     model: LossModel | None = None
+    lost_runs: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False)
 
     def estimate(self) -> Estimate:
         """Return the rate with its interval."""
@@ -79,7 +82,7 @@ def loss_of_runs(lost_runs: IntArray, *, packets: int, source: LossSource, stret
         mean_burst_packets=_mean_run(to_good, lost),
         delta_bic=float(abs(bernoulli_bic - gilbert_bic)),
     )
-    return Loss(rate, lost / runs, source, packets, low, high, model)
+    return Loss(rate, lost / runs, source, packets, low, high, model, lost_runs)
 
 
 def runs_of(flags: BoolArray) -> IntArray:

@@ -72,7 +72,7 @@ def operational_measures(
         view: The session.
         phases: Its phases.
         path: What its path was like.
-        pairing: Its packets at both ends of the path, where there are two captures.
+        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
         levels: Levels of its rate.
         log: Its player log, aligned.
         played: Levels of that log.

@@ -1,8 +1,9 @@
-"""Two captures of one session, at the sender and at the receiver: which packet is which, and what the path did."""
+"""Both ends of a path: two captures of one session matched packet by packet, or one table with arrival times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow.compute as pc
@@ -13,6 +14,8 @@ from trafficgen.errors import CalibrationError
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+PairSource = Literal["two captures", "arrival times"]
 
 _FEWEST_MATCHES = 10
 _TCP_BITS, _RTP_BITS = 32, 16
@@ -28,6 +31,7 @@ class Pairing:
         sender: The session at the sender, of which the packets below are media packets in order of time.
         rows: Rows of the sender's table, shape (n,).
         sent_ns: Times of sending, ns from the sender's origin, shape (n,).
+        arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, shape (n,); -1 where lost.
         ip_bytes: IP total lengths, bytes, shape (n,).
         flow: Flows in the sender's table, shape (n,).
         delay_s: One-way delay above the least, clock offset and skew removed, s; NaN where a packet was lost or cannot
@@ -36,14 +40,16 @@ class Pairing:
         lost: Packets that never arrived; known also where it is not known which.
         are_told_apart: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
         reordered: Packets that arrived after one sent later.
-        least_delay_s: The least delay between the two clocks, s: offset plus propagation.
+        least_delay_s: The least delay between the two clocks, s: offset plus propagation; NaN where nothing came.
         skew: Clock of the receiver runs this much faster, 1.
         swapped: Whether the second capture turned out to be the sender's.
+        source: What tells when packets arrived.
     """
 
     sender: SessionView
     rows: IntArray
     sent_ns: IntArray
+    arrival_ns: IntArray
     ip_bytes: IntArray
     flow: IntArray
     delay_s: FloatArray
@@ -54,6 +60,7 @@ class Pairing:
     least_delay_s: float
     skew: float
     swapped: bool
+    source: PairSource = "two captures"
 
 
 def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
@@ -87,7 +94,37 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
         )
     if _is_receiver(view, other, parts):
         return _turned(view, other, parts)
-    return _measured(view, other, parts, swapped=False)
+    return _matched(view, other, parts, swapped=False)
+
+
+def pair_arrivals(view: SessionView) -> Pairing | None:
+    """Return what the path did to a session whose table knows it: the tables of simulations, logs of both ends.
+
+    Packets without an arrival were lost where any of the table has one (see ``arrival_ns`` of the packet table). Where
+    all have one, that says nothing, unless the table comes from a simulation, which keeps the path in its notes: the
+    log of a receiver has the same look, and so have packets as the receiver saw them, at their arrival.
+
+    Returns:
+        None where the table does not tell.
+    """
+    arrived = view.table.known("arrival_ns")[view.media]
+    arrival_ns = view.table.values("arrival_ns").astype(np.int64)[view.media]
+    simulated = "path" in view.table.notes
+    if arrived.all():
+        tells = simulated and not np.array_equal(arrival_ns, view.media_time_ns)
+    else:
+        tells = simulated or bool(arrived.any())
+    if not tells:
+        return None
+    return _measured(
+        view,
+        np.flatnonzero(view.media),
+        arrival_ns,
+        arrived,
+        apart=True,
+        swapped=False,
+        source="arrival times",
+    )
 
 
 _Part = tuple[int, IntArray, IntArray, IntArray]
@@ -182,26 +219,38 @@ def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairin
     )
     kept = np.cumsum(inside) - 1
     turned = [(flow, kept[rows], its_rows, places) for flow, rows, its_rows, places in turned]
-    return _measured(sender, view.table, turned, swapped=True)
+    return _matched(sender, view.table, turned, swapped=True)
 
 
-def _measured(sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool) -> Pairing:
+def _matched(sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool) -> Pairing:
     """Return what the path did to the matched packets."""
-    table = sender.table
     rows = np.concatenate([part[1] for part in parts])
-    arrival_ns = np.concatenate(
-        [np.where(places >= 0, receiver.time_ns[its_rows[places]], -1) for _, _, its_rows, places in parts]
-    )
+    at_ns = receiver.time_ns + (receiver.origin_ns - sender.table.origin_ns)
+    arrival_ns = np.concatenate([np.where(places >= 0, at_ns[its_rows[places]], -1) for *_, its_rows, places in parts])
     has_come = np.concatenate([places >= 0 for *_, places in parts])
-    apart = all(_tells_apart(table, part[1]) for part in parts)
+    apart = all(_tells_apart(sender.table, part[1]) for part in parts)
     order = np.argsort(rows, kind="stable")
-    rows, arrival_ns, has_come = rows[order], arrival_ns[order], has_come[order]
+    return _measured(sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped)
+
+
+def _measured(
+    sender: SessionView,
+    rows: IntArray,
+    arrival_ns: IntArray,
+    has_come: BoolArray,
+    *,
+    apart: bool,
+    swapped: bool,
+    source: PairSource = "two captures",
+) -> Pairing:
+    """Return what the path did to packets whose arrival, ns from the sender's origin, is known where ``has_come``."""
+    table = sender.table
     sent_ns = table.time_ns[rows]
     delay_s = np.full(rows.size, np.nan)
-    delay_s[has_come] = s_from_ns(arrival_ns[has_come] + receiver.origin_ns - table.origin_ns - sent_ns[has_come])
+    delay_s[has_come] = s_from_ns(arrival_ns[has_come] - sent_ns[has_come])
     sent_s = s_from_ns(sent_ns - sent_ns[0])
     thin = np.flatnonzero(has_come)[:: max(1, int(has_come.sum()) // _MOST_DELAYS)]
-    least_s, skew = least_line(sent_s[thin], delay_s[thin])
+    least_s, skew = least_line(sent_s[thin], delay_s[thin]) if thin.size else (np.nan, 0.0)
     delay_s = np.maximum(delay_s - (least_s + skew * sent_s), 0.0)
     arrived = arrival_ns[has_come]
     late = int(np.count_nonzero(arrived[1:] < np.maximum.accumulate(arrived)[:-1])) if apart else 0
@@ -209,6 +258,7 @@ def _measured(sender: SessionView, receiver: PacketTable, parts: list[_Part], *,
         sender=sender,
         rows=rows,
         sent_ns=sent_ns,
+        arrival_ns=np.where(has_come, arrival_ns, -1),
         ip_bytes=table.ip_bytes[rows],
         flow=table.flow[rows].astype(np.int64),
         delay_s=delay_s if apart else np.full(rows.size, np.nan),
@@ -219,6 +269,7 @@ def _measured(sender: SessionView, receiver: PacketTable, parts: list[_Part], *,
         least_delay_s=least_s,
         skew=skew,
         swapped=swapped,
+        source=source,
     )
 
 

@@ -50,7 +50,7 @@ def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | No
             is_lost=pairing.is_lost,
             delay_s=pairing.delay_s,
             frame_starts=_frame_starts(pairing),
-            source="two captures",
+            source=pairing.source,
             is_tcp=_is_tcp(view),
         )
     if np.any(view.media & view.table.known("rtp_sequence")):

@@ -17,6 +17,7 @@ from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
 from trafficgen.processes import playable
 from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.progress import counted
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 _RUNS = 7
@@ -100,7 +101,7 @@ def check_process(
     measured = _facts(packets.time_ns, packets.ip_bytes, packets)
     played = playable(process)
     sessions = []
-    for run in range(_RUNS):
+    for run in counted(range(_RUNS), f"{packets.name}: checking {process.kind}", total=_RUNS, unit="sessions"):
 
         def generator_of_run(quantity: str, place: str = f"check/{process.kind}/{run}") -> np.random.Generator:
             return generator_of(f"{place}/{quantity}")

@@ -53,10 +53,11 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     fitted = [simple]
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
     best, settled = 0, checks[0].passed
-    for propose in _PROPOSALS:
+    for number, propose in enumerate(_PROPOSALS, start=1):
         if settled and not (best and propose is propose_fgn):
             continue
-        _log.info("%s: %s", packets.name, propose.__name__.replace("propose_", "trying ").replace("_", " "))
+        tried = propose.__name__.removeprefix("propose_").replace("_", " ")
+        _log.info("%s: trying %s (%d of %d)", packets.name, tried, number, len(_PROPOSALS))
         proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
         if proposal is None:
             continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
 
 from trafficgen.calibration.phase_packets import PhasePackets
-from trafficgen.calibration.phase_parts import stream_parts
+from trafficgen.calibration.phase_parts import StreamPart, stream_parts
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.processes import fit_process
 from trafficgen.calibration.transport import describe_transport
@@ -85,37 +86,25 @@ def _fit_stream(
     to: FittedStreams,
 ) -> Stream | None:
     """Return the stream of one flow, phase by phase, or None where no phase has two packets."""
-    time_ns, ip_bytes = view.table.time_ns[rows], view.table.ip_bytes[rows]
-    threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
+    clock_hz = transport.rtp.clock_hz if transport.rtp else None
     fitted = []
-    for number, part in enumerate(stream_parts(time_ns, phases, zero_ns=view.first_media_ns)):
-        start, stop, start_s, end_s = part.start, part.stop, part.start_s, part.end_s
-        if stop - start < _FEWEST_PACKETS or time_ns[stop - 1] == time_ns[start]:
-            continue
+    for number, part, packets in stream_packets(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s):
 
         def generator_of(quantity: str, place: str = f"{name}/{number}-{part.name}") -> np.random.Generator:
             return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
 
-        packets = PhasePackets(
-            time_ns=time_ns[start:stop],
-            ip_bytes=ip_bytes[start:stop],
-            span_ns=(view.first_media_ns + ns_from_s(start_s), view.first_media_ns + ns_from_s(end_s)),
-            tick_s=tick_s,
-            threshold_s=threshold_s,
-            name=f"{name}, {part.name}",
-            **_rtp_columns(view, rows[start:stop], clock_hz=transport.rtp.clock_hz if transport.rtp else None),
-        )
         found = fit_process(packets, generator_of=generator_of)
         if found.problems:
             each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
             to.warnings.append(f"{name}, {part.name}: no family fits, smoothed empirical laws stand in: {each}")
+        length_s = part.end_s - part.start_s
         fitted.append(
             Phase(
                 name=part.name,
-                start_s=start_s,
-                duration_s=end_s - start_s,
-                rate_bps=bps_from_bytes(float(ip_bytes[start:stop].sum()), end_s - start_s),
+                start_s=part.start_s,
+                duration_s=length_s,
+                rate_bps=bps_from_bytes(float(packets.ip_bytes.sum()), length_s),
                 process=found.process,
                 choice=found.choice,
             )
@@ -124,6 +113,37 @@ def _fit_stream(
         return None
     kind = "unknown" if media == "control" else media
     return Stream.model_validate({"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)})
+
+
+def stream_packets(
+    view: SessionView, rows: IntArray, phases: Phases, *, name: str, clock_hz: int | None, tick_s: float
+) -> Iterator[tuple[int, StreamPart, PhasePackets]]:
+    """Yield the packets of a stream phase by phase, with the phase and its number; phases without a gap are left out.
+
+    Args:
+        view: The session.
+        rows: Rows of the stream's media packets in its table, ascending.
+        phases: Phases of the session.
+        name: Name of the stream.
+        clock_hz: Its RTP clock, Hz; None where it is not known.
+        tick_s: Granularity of the clock, s.
+    """
+    time_ns, ip_bytes = view.table.time_ns[rows], view.table.ip_bytes[rows]
+    threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
+    for number, part in enumerate(stream_parts(time_ns, phases, zero_ns=view.first_media_ns)):
+        inside = slice(part.start, part.stop)
+        if part.stop - part.start < _FEWEST_PACKETS or time_ns[part.stop - 1] == time_ns[part.start]:
+            continue
+        packets = PhasePackets(
+            time_ns=time_ns[inside],
+            ip_bytes=ip_bytes[inside],
+            span_ns=(view.first_media_ns + ns_from_s(part.start_s), view.first_media_ns + ns_from_s(part.end_s)),
+            tick_s=tick_s,
+            threshold_s=threshold_s,
+            name=f"{name}, {part.name}",
+            **_rtp_columns(view, rows[inside], clock_hz=clock_hz),
+        )
+        yield number, part, packets
 
 
 class _RtpColumns(TypedDict, total=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
-from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, RtpStreamCount
+from trafficgen.progress import tell
+from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
 #: Called now and then with bytes read so far and in all (None where that is not known, as of a pipe).
@@ -44,6 +45,8 @@ class CaptureScan:
         rtcp_flows: Numbers of the flows that are RTCP.
         out_of_order: Whether a packet's time lies before that of an earlier one.
         warnings: What was odd, one sentence each.
+        rates: Frame bytes over time by number in the flow table, s from the first packet; of the heavier flows where
+            there are many.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
     """
 
@@ -60,6 +63,7 @@ class CaptureScan:
     rtcp_flows: frozenset[int]
     out_of_order: bool
     warnings: tuple[str, ...]
+    rates: Mapping[int, FlowRates]
     numbers: npt.NDArray[np.uint32]
 
 
@@ -109,8 +113,10 @@ def open_reader(
 def read_all(reader: CaptureReader, progress: Progress | None) -> None:
     """Run a reader to its end, in steps so that progress is shown and an interrupt is heard."""
     while reader.read(_PACKETS_PER_STEP):
+        done_bytes, total_bytes = reader.progress()
+        tell("reading", done_bytes, total_bytes, unit="bytes")
         if progress is not None:
-            progress(*reader.progress())
+            progress(done_bytes, total_bytes)
 
 
 def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureScan:
@@ -139,6 +145,7 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
         out_of_order=counts["steps_back"] > 0,
         warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
+        rates=_rates(found, numbers, start_ns),
         numbers=numbers,
     )
 
@@ -150,6 +157,19 @@ def _rank(found: CapturedFlowsDict) -> npt.NDArray[np.uint32]:
     numbers = np.empty(len(order), dtype=np.uint32)
     numbers[order] = np.arange(len(order))
     return numbers
+
+
+def _rates(found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: int) -> dict[int, FlowRates]:
+    return {
+        int(numbers[old]): FlowRates.of_bins(
+            pair,
+            start_ns=start_ns - zero_ns,
+            end_ns=int(found["last_ns"][old]) - zero_ns,
+            bin_ns=bin_ns,
+            client_first=bool(found["initiator_is_client"][old]),
+        )
+        for old, start_ns, bin_ns, pair in found["rates"]
+    }
 
 
 def _clock_hz(stream: RtpStreamDict, clocks: list[MediaClock]) -> int | None:

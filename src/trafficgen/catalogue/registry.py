@@ -43,6 +43,11 @@ def load_model(name: str | Path) -> Model | PublishedModel:
 
     Raises:
         ModelFileError: If there is neither, or the file breaks the schema; the message names the key.
+
+    Example:
+        >>> import trafficgen
+        >>> trafficgen.load_model("cbr")
+        <PublishedModel cbr: cbr, 3 options, provisional>
     """
     text = str(name)
     if isinstance(name, str) and text in entry_names():

@@ -1,19 +1,10 @@
-"""What the commands share that play over a path: their options, and a run that can be interrupted."""
+"""What the commands share that play over a path: their options."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
-
-from trafficgen.cli._output import Messages, ReadingProgress
-
-T = TypeVar("T")
-
-_EVERY_S = 0.1
 
 PATH_HELP = (
     "The path: keys such as rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s, or a YAML or JSON file with"
@@ -55,26 +46,3 @@ def settings_of(given: list[str] | None) -> dict[str, str]:
             raise typer.BadParameter(f"{key} is set twice", param_hint="--set")
         settings[key] = value
     return settings
-
-
-def watched(work: Callable[[], T], *, messages: Messages, what: str) -> T:
-    """Return what some work returns, and say that it goes on when it takes more than two seconds.
-
-    The work stays in this thread, where interrupts arrive: what it writes is then cleaned up.
-    """
-    progress = ReadingProgress(messages)
-    done = threading.Event()
-    began_s = time.monotonic()
-
-    def watch() -> None:
-        while not done.wait(_EVERY_S):
-            progress.show(f"{what}: {time.monotonic() - began_s:.0f} s so far")
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        return work()
-    finally:
-        done.set()
-        watcher.join()
-        progress.close()

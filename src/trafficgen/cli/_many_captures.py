@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages, ReadingProgress, number, print_json, print_table
+from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._reports import ReportOptions, write_reports
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:
@@ -93,32 +96,30 @@ def fit_many(
     how: Together,
     *,
     out: Path | None,
+    reports: ReportOptions,
     messages: Messages,
     as_json: bool,
     **options: Unpack[FitOptions],
 ) -> None:
-    """Fit many captures, write the model and print what it says.
+    """Fit many captures, write the model and reports and print what it says.
 
     Raises:
         typer.BadParameter: If options do not go together.
     """
     how.check()
-    progress = ReadingProgress(messages)
-
-    def fitted_so_far(done: int, total: int) -> None:
-        progress.show(f"fitted {done} of {total} captures")
-
     fitted: PopulationFit | SameSourceFit
-    if how.population:
-        fitted = trafficgen.fit_population(captures, workers=how.workers, progress=fitted_so_far, **options)
-    else:
-        fitted = trafficgen.fit_same_source(captures, progress=fitted_so_far, **options)
-    progress.close()
+    fit_population, fit_same_source = trafficgen.fit_population, trafficgen.fit_same_source
+    with messages.progress("fitting") as progress:
+        if how.population:
+            fitted = fit_population(captures, workers=how.workers, progress=progress.captures, **options)
+        else:
+            fitted = fit_same_source(captures, progress=progress.captures, **options)
     messages.warn(fitted.warnings)
     _about_sessions(fitted, messages)
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
+    write_reports(fitted, **reports, messages=messages)
     if as_json:
         print_json(fitted.to_json())
     elif fitted.model.population is not None:
@@ -137,34 +138,34 @@ def _about_sessions(fitted: PopulationFit | SameSourceFit, messages: Messages) -
 
 def render_population(population: Population) -> None:
     """Print how sessions differ."""
-    print(f"{population.sessions} sessions of {population.captures} captures, pooled; medians with 95% intervals")
+    say_line(f"{population.sessions} sessions of {population.captures} captures, pooled; medians with 95% intervals")
     rows = [_row(name, law) for name, law in population.laws.items()]
     print_table(
         ["quantity", "median", "95% interval", "log sd", "sessions", "have it", "law"], rows, right=(1, 3, 4, 5)
     )
     for pair in population.dependence:
         first, second = (_WORDS[name].split(",")[0] for name in (pair.first, pair.second))
-        print(f"rank dependence of {first} and {second}: {_interval(pair.normal_correlation)}")
+        say_line(f"rank dependence of {first} and {second}: {_interval(pair.normal_correlation)}")
     for rung in population.ladder:
-        print(
+        say_line(
             f"ladder     {number(kbps_from_bps(rung.rate_bps))} kbps, in {rung.share:.0%} of the sessions with levels"
         )
     for prototype in population.prototypes:
         rate = number(kbps_from_bps(prototype.group_rate_bps))
-        print(f"prototype  {prototype.name}: stands for {prototype.weight:.0%} of the sessions, about {rate} kbps")
+        say_line(f"prototype  {prototype.name}: stands for {prototype.weight:.0%} of the sessions, about {rate} kbps")
     for quantity, reason in population.absent.items():
-        print(f"not pooled: {_WORDS.get(quantity, quantity)}: {reason}")
+        say_line(f"not pooled: {_WORDS.get(quantity, quantity)}: {reason}")
 
 
 def render_response(response: PooledResponse) -> None:
     """Print a source's answer to congestion."""
     rate = number(kbps_from_bps(response.uncongested_rate_bps))
-    print(
+    say_line(
         f"{response.kind.replace('_', ' ')}: {len(response.captures)} captures, intervals of {response.interval_s:g} s"
     )
-    print(f"the source is that of {response.source}, {rate} kbps")
+    say_line(f"the source is that of {response.source}, {rate} kbps")
     for text in response.evidence:
-        print(f"  {text}")
+        say_line(f"  {text}")
     for curve in response.curves:
         rows = [
             [number(point.condition), _interval(point.relative_rate), str(point.intervals), str(point.captures)]
@@ -172,7 +173,7 @@ def render_response(response: PooledResponse) -> None:
         ]
         print_table([curve.condition, "relative rate", "intervals", "captures"], rows, right=(0, 2, 3))
     for condition, reason in response.absent.items():
-        print(f"no curve against {condition}: {reason}")
+        say_line(f"no curve against {condition}: {reason}")
 
 
 def _row(name: str, law: PopulationLaw) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.export.pcap import WHOLE_FRAME_BYTES
+from trafficgen.units import WHOLE_FRAME_BYTES
 
 Captures = Annotated[
     list[str],

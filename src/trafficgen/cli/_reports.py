@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 import trafficgen
-from trafficgen.cli._output import Messages, ReadingProgress
+from trafficgen.cli._output import Messages
+from trafficgen.errors import OutputFileError
+from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
 
+
+def _file_in_a_folder(report: Path | None) -> Path | None:
+    """Refuse a report's file before the work that it is about: what comes after may have taken minutes."""
+    if report is not None and not report.parent.is_dir():
+        problem, remedy = "cannot be written (its folder is not there)", "choose a folder that exists"
+        raise OutputFileError(file=str(report), problem=problem, remedy=remedy)
+    return report
+
+
+def _known_formats(formats: list[str] | None) -> list[str] | None:
+    from trafficgen.reports.static import FORMATS  # noqa: PLC0415 - commands that draw nothing start without it
+
+    for ending in formats or ():
+        if ending not in FORMATS:
+            raise typer.BadParameter(f"no plots are made as {ending!r}; choose {', '.join(FORMATS)}")
+    return formats
+
+
 ReportFile = Annotated[
     Path | None,
     typer.Option(
-        "--report", metavar="FILE.html", help="Write a report with plots to this file; it needs no network to be read."
+        "--report",
+        metavar="FILE.html",
+        callback=_file_in_a_folder,
+        help="Write a report with plots to this file; it needs no network to be read.",
     ),
 ]
 PlotsFolder = Annotated[
@@ -25,9 +48,20 @@ PlotsFolder = Annotated[
 PlotFormats = Annotated[
     list[str] | None,
     typer.Option(
-        "--plot-format", metavar="pdf|svg|png", help="Kind of file of the plots; may be repeated; default: all three."
+        "--plot-format",
+        metavar="pdf|svg|png",
+        callback=_known_formats,
+        help="Kind of file of the plots; may be repeated; default: all three.",
     ),
 ]
+
+
+class ReportOptions(TypedDict):
+    """What is asked for of reports, as :func:`write_reports` takes it."""
+
+    report: Path | None
+    plots: Path | None
+    plot_formats: list[str] | None
 
 
 def write_reports(
@@ -41,19 +75,20 @@ def write_reports(
     """Write what was asked for of a result."""
     if report is None and plots is None:
         return
-    progress = ReadingProgress(messages)
-    progress.show("drawing")
-    if report is not None:
-        trafficgen.save_report(result, report)
+    from trafficgen.api.reporting import report_of  # noqa: PLC0415 - most runs write none
+
     names: list[str] = []
-    if plots is not None:
-        names = trafficgen.save_plots(
-            result,
-            plots,
-            formats=plot_formats or ("pdf", "svg", "png"),
-            progress=lambda done, total: progress.show(f"drawing: {done} of {total} plots"),
-        )
-    progress.close()
+    with messages.progress("drawing") as progress:
+        made = report_of(result)  # once for both: the report of a fit plays the model
+        if report is not None:
+            trafficgen.save_report(made, report)
+        if plots is not None:
+            names = trafficgen.save_plots(
+                made,
+                plots,
+                formats=plot_formats or ("pdf", "svg", "png"),
+                progress=lambda done, total: progress.step(Step("drawing", done, total, "plots")),
+            )
     if report is not None:
         messages.say(f"report written to {report}")
     if plots is not None:

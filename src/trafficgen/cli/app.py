@@ -1,25 +1,31 @@
 """The command `trafficgen`: table of commands, and errors as one line with their exit code.
 
-Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted.
+Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143 terminated.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli._help import CommandWithExamples
+from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 app = typer.Typer(
     name="trafficgen",
@@ -35,7 +41,10 @@ app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
+app.command("explore")(explore.explore)
 app.add_typer(models.app, name="models")
+for _command in (*app.registered_commands, *models.app.registered_commands):
+    _command.cls = CommandWithExamples
 
 
 def _version(wanted: bool) -> None:
@@ -89,6 +98,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    clear_line()
     print(f"warning: {_one_line(str(message))}", file=sys.stderr)
 
 
@@ -105,16 +115,32 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _terminate(signals: list[int], number: int, _frame: object) -> None:
+    """Note a signal that ends the command, and unwind it as an interrupt does; a second one is not waited for."""
+    if signals:
+        os._exit(TERMINATED)
+    signals.append(number)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the command.
+
+    SIGTERM ends a command as an interrupt does: nothing half-written is left.
 
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, partial(_terminate, signals))
     try:
         code = run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    if signals:
+        code = TERMINATED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # a reader that has gone has been met before
             stream.flush()

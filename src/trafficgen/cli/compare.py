@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Upload, Verbose, messages_of
-from trafficgen.cli._output import ReadingProgress, number, print_json, print_table
+from trafficgen.cli._curves import Curve, curve_bins, print_curves
+from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
+from trafficgen.cli._output import number, print_json
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
 
 
 def compare(
@@ -17,8 +20,26 @@ def compare(
     candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")],
     flow: FlowChoice = None,
     session: SessionChoice = None,
-    upload: Upload = False,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="Take the packets to the servers of the reference: what was uploaded.")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
+    candidate_flow: Annotated[
+        int | None, typer.Option(min=0, help="Take this flow of the candidate; default: the same as of the reference.")
+    ] = None,
+    candidate_session: Annotated[
+        int | None,
+        typer.Option(min=0, help="Take this session of the candidate; default: the same as of the reference."),
+    ] = None,
+    candidate_upload: Annotated[
+        bool | None,
+        typer.Option(
+            "--candidate-upload/--candidate-download",
+            help="Take the packets to the servers, or to the clients, of the candidate; default: to the clients, "
+            "with --upload whichever carry more.",
+            show_default=False,
+        ),
+    ] = None,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(metavar="METRIC=VALUE", help="Exit with 1 when this metric is above this value; may be repeated."),
@@ -37,24 +58,30 @@ def compare(
 ) -> None:
     """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson, resampled gaps and sizes.
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.01
+    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.1
+
+    Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots --plot-format svg
     """
     if sum((flow is not None, session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
+    if sum((candidate_flow is not None, candidate_session is not None, every)) > 1:
+        raise typer.BadParameter("give one of them", param_hint="--candidate-flow, --candidate-session, --all")
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
-    comparison = trafficgen.compare(
-        reference,
-        candidate,
-        flow=flow,
-        session=session,
-        upload=upload,
-        every=every,
-        seed=seed,
-        undo_offload=undo_offload,
-        progress=progress,
-    )
-    progress.close()
+    compare_both = trafficgen.compare  # loaded before the clock of the progress runs
+    with messages.progress("reading"):
+        comparison = compare_both(
+            reference,
+            candidate,
+            flow=flow,
+            session=session,
+            upload=upload,
+            every=every,
+            candidate_flow=candidate_flow,
+            candidate_session=candidate_session,
+            candidate_upload=candidate_upload,
+            seed=seed,
+            undo_offload=undo_offload,
+        )
     write_reports(comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
@@ -68,7 +95,9 @@ def compare(
 
 
 def _render(comparison: trafficgen.Comparison) -> None:
-    baselines = comparison.flat_baselines()
+    from trafficgen.validation import losses, verdict_of  # noqa: PLC0415 - not for --help
+
+    baselines, lost = comparison.flat_baselines(), losses(comparison)
     header = ("metric", "candidate", *baselines, "beats", "ties with", "loses to")
     rows = [
         (
@@ -77,17 +106,23 @@ def _render(comparison: trafficgen.Comparison) -> None:
             *(number(metrics.get(name, float("nan")), digits=3) for metrics in baselines.values()),
             ", ".join(comparison.wins.get(name, [])),
             ", ".join(comparison.ties.get(name, [])),
-            ", ".join(_closer(comparison, baselines, name)),
+            ", ".join(lost[name]),
         )
         for name, value in comparison.flat().items()
     ]
-    print_table(header, rows, right=tuple(range(1, 2 + len(baselines))))
+    beats = len(header) - 3
+    numbers = tuple(range(1, 2 + len(baselines)))
+    print_table(header, rows, right=numbers, styles={0: "bold", beats: "green", beats + 2: "red"})
     print()
     _render_totals(comparison)
+    _render_rates(comparison)
     if comparison.absent:
         print()
     for name, why in comparison.absent.items():
-        print(f"no {name}: {why}")
+        say_line(f"no {name}: {why}")
+    print()
+    for line in verdict_of(comparison).lines():
+        say_line(line)
 
 
 def _render_totals(comparison: trafficgen.Comparison) -> None:
@@ -96,10 +131,20 @@ def _render_totals(comparison: trafficgen.Comparison) -> None:
     print_table(("media to the client", "reference", "candidate"), rows, right=(1, 2))
 
 
-def _closer(comparison: trafficgen.Comparison, baselines: dict[str, dict[str, float]], name: str) -> list[str]:
-    """Return the baselines that come closer than the candidate by more than chance."""
-    if name not in comparison.wins:  # nothing is judged by it
-        return []
-    met = {*comparison.wins[name], *comparison.ties[name]}
-    value = comparison.flat()[name]
-    return [other for other, metrics in baselines.items() if other not in met and metrics.get(name, value) < value]
+def _render_rates(comparison: trafficgen.Comparison) -> None:
+    """Print both rates over the longer one's time, the reference above the candidate."""
+    curves = comparison.rate_curves()
+    end_s = max(curve.end_s for curve in curves) if curves else 0.0
+    if curves is None or not end_s > 0:
+        return
+    names = ("reference", "candidate")
+    bins = curve_bins(names)
+    rates = [curve.rate_kbps(bins, start_s=0.0, end_s=end_s) for curve in curves]
+    top = max(float(rate.max()) for rate in rates)
+    print()
+    print_curves(
+        "rate of the media (IP bytes)",
+        [Curve(name, rate, "kbps", top=top) for name, rate in zip(names, rates, strict=True)],
+        start_s=0.0,
+        end_s=end_s,
+    )

@@ -8,11 +8,12 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.capture.traces import FORMATS
-from trafficgen.cli._closed_loop import watched
 from trafficgen.cli._options import AsJson, At, Quiet, Verbose, checked_view, messages_of, positive
 from trafficgen.cli._output import print_json
 from trafficgen.units import rate_from_text
+
+#: Those of `trafficgen.capture.traces`, which takes long to load for a help text; a test compares.
+FORMATS = ("packet-list", "mgen", "ditg", "ns3", "syncodecs", "asu", "inet", "vr-app", "frame-sizes")
 
 
 def convert(
@@ -60,6 +61,10 @@ def convert(
         bool | None,
         typer.Option("--rtp/--no-rtp", help="Whether frames travel in RTP packets; default: those of video traces do."),
     ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="udp|tcp", help="Protocol of a list or a D-ITG log, which names none; default: udp."),
+    ] = None,
     at: At = "sender",
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -70,6 +75,8 @@ def convert(
     Lines that cannot be read are counted. What is assumed where a trace says nothing stands in the output of -v.
 
     Example: trafficgen convert frames.txt --frame-rate 25 -o video.parquet
+
+    Example: trafficgen convert packets.csv --sizes payload -o packets.pcap
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
@@ -77,8 +84,8 @@ def convert(
     if line_rate is not None and rate_bps is None:
         raise typer.BadParameter(f"{line_rate!r} is no rate such as 10Mbps", param_hint="--line-rate")
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
-    done = watched(
-        lambda: work(
+    with messages.progress("converting"):
+        done = work(
             trace,
             out,
             from_format=from_format,
@@ -88,18 +95,17 @@ def convert(
             size_unit=cast("Any", size_unit),
             line_rate_bps=rate_bps,
             rtp=rtp,
+            protocol=cast("Any", protocol),
             at=view,
-        ),
-        messages=messages,
-        what="converting",
-    )
+        )
     if as_json:
         print_json(done.to_json())
         return
     for text in done.assumptions:
         messages.detail(f"assumed: {text}")
     flows = done.table.flows.num_rows
+    lost = len(done.table) - done.written
     messages.say(
         f"{len(done.table):,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s "
-        f"read as {done.format}, written to {out}"
+        f"read as {done.format}, " + (f"{done.written:,} that arrived " if lost else "") + f"written to {out}"
     )

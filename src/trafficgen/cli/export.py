@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import settings_of, watched
+from trafficgen.cli._closed_loop import settings_of
 from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
 from trafficgen.cli._output import number, print_json
-from trafficgen.export import TARGETS, ProjectionReport
+from trafficgen.cli._terminal import say_line
 
+if TYPE_CHECKING:
+    from trafficgen.export import ProjectionReport
+
+#: Those of `trafficgen.export`, which takes long to load for a help text; a test compares.
+TARGETS = (
+    *("pcap", "pcapng", "csv", "parquet", "ns3", "inet", "iperf2", "iperf3", "otg", "mgen", "ditg"),
+    *("tcpreplay", "trex", "mahimahi"),
+)
 TargetSettings = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,7 +39,10 @@ def export(
         ),
     ],
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write; made when not there.")],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; replaces an earlier export in it."),
+    ],
     flow: FlowChoice = None,
     settings: TargetSettings = None,
     at: At = "sender",
@@ -42,7 +53,9 @@ def export(
 ) -> None:
     """Write packets for another tool, with a README that says how to use them and a report of what changed.
 
-    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen
+    Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
+
+    Example: trafficgen export model.json --to ns3 -o for-ns3
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     given: dict[str, Any] = dict(settings_of(settings))
@@ -50,34 +63,36 @@ def export(
         given["snaplen_bytes"] = snaplen
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     view = cast("Any", checked_view(at))
-    report = watched(
-        lambda: work(table, to=to, directory=out, flow=flow, at=view, settings=given),
-        messages=messages,
-        what="exporting",
-    )
+    with messages.progress("exporting"):
+        report = work(table, to=to, directory=out, flow=flow, at=view, settings=given)
     if as_json:
         print_json(report.to_dict())
         return
     if report.bytes_before is not None:
         messages.detail(f"bytes {report.bytes_before:,} before, {report.bytes_after:,} after")
     _print_report(report, out)
+    if report.removed:
+        messages.say(f"files of an earlier export removed from {out}: {_listed(report.removed)}")
 
 
 def _print_report(report: ProjectionReport, out: Path) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
-    shown = ", ".join(report.files[:_LISTED_FILES])
-    more = len(report.files) - _LISTED_FILES
-    print(f"{what} written to {out}: {shown}{f' and {more} more files' if more > 0 else ''}")
+    say_line(f"{what} written to {out}: {_listed(report.files)}")
     if report.timing_error_s is not None and report.packets_changed is None:
-        print(f"timing error at most {number(report.timing_error_s.max)} s")
+        say_line(f"timing error at most {number(report.timing_error_s.max)} s")
     elif report.timing_error_s is not None:
         most_s = number(report.timing_error_s.max)
-        print(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
+        say_line(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
     for metric, distance in report.distances.items():
-        print(f"distance {metric}: {number(distance)}")
+        say_line(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:
-        print(f"cannot express: {text}")
+        say_line(f"cannot express: {text}")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = len(names) - _LISTED_FILES
+    return f"{', '.join(names[:_LISTED_FILES])}{f' and {more} more files' if more > 0 else ''}"
 
 
 _LISTED_FILES = 8

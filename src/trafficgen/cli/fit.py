@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
 from trafficgen.cli._options import (
     AsJson,
@@ -26,8 +27,11 @@ from trafficgen.cli._options import (
     messages_of,
     positive,
 )
-from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json
+from trafficgen.cli._output import number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, ReportOptions, write_reports
+from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
+from trafficgen.words import endpoint
 
 if TYPE_CHECKING:
     from trafficgen.models import Phase
@@ -64,6 +68,9 @@ def fit(
     workers: FitWorkers = None,
     player_log: PlayerLogFile = None,
     player_log_offset: PlayerLogOffset = None,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -71,6 +78,10 @@ def fit(
     """Fit a model to the heaviest session of captures, or to the one you choose.
 
     Example: trafficgen fit capture.pcapng -o model.json
+
+    Example: trafficgen fit sender.pcap --receiver receiver.pcap -o model.json
+
+    Example: trafficgen fit captures/*.pcap --population -o workload.json
     """
     if flow is not None and session is not None:
         raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
@@ -85,41 +96,44 @@ def fit(
         decapsulate=decapsulate,
         idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
     )
+    reports = ReportOptions(report=report, plots=plots, plot_formats=plot_formats)
     if population or same_source or workers is not None:
         if receiver:
             raise typer.BadParameter("it belongs to one session, not to many captures", param_hint="--receiver")
         how = Together(
             population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
         )
-        fit_many(captures, how, out=out, messages=messages, as_json=as_json, **options)
+        fit_many(captures, how, out=out, reports=reports, messages=messages, as_json=as_json, **options)
         return
-    progress = ReadingProgress(messages)
-    with progress.of_steps("trafficgen.calibration"):
-        fitted = trafficgen.fit(
+    fit_session, detail = trafficgen.fit, messages.detail if verbose else None
+    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
+        fitted = fit_session(
             captures,
             flow=flow,
             receiver=receiver,
             player_log=player_log,
             player_log_offset_s=player_log_offset,
-            progress=progress,
             **options,
         )
-    progress.close()
     messages.warn(fitted.warnings)
     if out is not None:
         trafficgen.save_model(fitted.model, out)
         messages.say(f"model written to {out}")
+    write_reports(fitted, **reports, messages=messages)
     if as_json:
         print_json(fitted.to_json())
         return
     _render(fitted.to_json(), fitted.model)
+    _render_rate(fitted)
 
 
 def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     flow = summary["flow"]
     server, client = endpoint(flow["server"], flow["server_port"]), endpoint(flow["client"], flow["client_port"])
-    print(f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}")
-    print(f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s, {len(model.streams)} stream(s)")
+    say_line(f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}")
+    say_line(
+        f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s, {len(model.streams)} stream(s)"
+    )
     _render_phases(summary["phases"])
     for name, law in (("packet size, bytes", summary["packet_bytes"]), ("packet gap, s", summary["gap_s"])):
         _render_law(name, law)
@@ -128,11 +142,39 @@ def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     dependence = summary["dependence"]
     if dependence["hurst"] is not None:
         low, high = number(dependence["hurst_low"]), number(dependence["hurst_high"])
-        print(f"Hurst      {number(dependence['hurst'])} [{low}, {high}]")
-    print(f"gaps are generated as {dependence['model']}; the model plays, stream by stream:")
+        say_line(f"Hurst      {number(dependence['hurst'])} [{low}, {high}]")
+    say_line(f"gaps are generated as {dependence['model']}; the model plays, stream by stream:")
     for stream in model.streams:
         for phase in stream.phases:
-            print(f"  {stream.name}, {phase.name}: {_process_in_words(phase)}")
+            say_line(f"  {stream.name}, {phase.name}: {_process_in_words(phase)}")
+
+
+def _render_rate(fitted: trafficgen.Fit) -> None:
+    """Print the rate over time with the phases under it."""
+    rate = fitted.rate
+    if not rate.end_s > rate.start_s:
+        return
+    bins = curve_bins(["phases"], scale_width=44)
+    phases = fitted.to_json()["phases"]
+    letters = letters_of(_phase_intervals(phases), bins=bins, start_s=rate.start_s, end_s=rate.end_s)
+    meaning = ", ".join(f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters)
+    curves: list[Curve | Marks] = [Curve("rate", rate.rate_kbps(bins), "kbps"), Marks("phases", letters, meaning)]
+    print_curves("rate of the media (IP bytes)", curves, start_s=rate.start_s, end_s=rate.end_s)
+
+
+_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
+
+
+def _phase_intervals(phases: Any) -> list[tuple[float, float, str]]:
+    """Return the phases of a fit as intervals, those that are within others behind them."""
+    playout, buffering, end = phases["playout"], phases["buffering"], phases["end"]
+    intervals = [(playout["start_s"], math.inf, "p")]
+    if buffering is not None:
+        intervals.append((0.0, buffering["end_s"], "b"))
+    if end is not None:
+        intervals.append((end["start_s"], math.inf, "e"))
+    stalls = phases["stalls"]
+    return intervals + [(stall["start_s"], stall["start_s"] + stall["duration_s"], "s") for stall in stalls]
 
 
 def _process_in_words(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
@@ -169,36 +211,36 @@ _ANCHORS = {
 
 
 def _render_phases(phases: dict[str, Any]) -> None:
-    print(f"silence    {number(phases['silence_s'])} s before the first media packet")
+    say_line(f"silence    {number(phases['silence_s'])} s before the first media packet")
     buffering = phases["buffering"]
     if buffering is not None:
         interval = f"[{number(buffering['low'])}, {number(buffering['high'])}]"
-        print(
+        say_line(
             f"buffering  until {number(buffering['end_s'])} s {interval} at {number(buffering['rate_kbps'])} kbps, "
             f"{number(phases['buffering_ratio'])} times the playout rate{_ANCHORS[buffering['anchor']]}"
         )
     playout = phases["playout"]
     span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
-    print(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
+    say_line(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
     for stall in phases["stalls"]:
         where = "in the player" if stall["source"] == "player_log" else "in the packets"
-        print(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
+        say_line(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
     if phases["end"] is not None:
-        print(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
+        say_line(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
 
 
 def _render_path(summary: dict[str, Any]) -> None:
     loss, conditions, response = summary["loss"], summary["conditions"], summary["response"]
     if loss is not None:
-        print(f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}] ({loss['source']})")
+        say_line(f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}] ({loss['source']})")
     if conditions["rtt_s"] is not None:
-        print(f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})")
+        say_line(f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})")
     queueing = conditions["queueing_delay_s"]
     if queueing is not None:
-        print(f"queueing   median {number(queueing['median'])} s, largest {number(queueing['largest'])} s")
+        say_line(f"queueing   median {number(queueing['median'])} s, largest {number(queueing['largest'])} s")
     if conditions["link_rate_bps"] is not None:
-        print(f"link       {number(kbps_from_bps(conditions['link_rate_bps']['value']))} kbps")
-    print(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
+        say_line(f"link       {number(kbps_from_bps(conditions['link_rate_bps']['value']))} kbps")
+    say_line(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
 
 
 def _render_law(name: str, law: dict[str, Any] | None) -> None:
@@ -208,7 +250,7 @@ def _render_law(name: str, law: dict[str, Any] | None) -> None:
     atoms = ", ".join(f"{number(atom['value'])} ({atom['p']:.1%})" for atom in law.get("atoms", []))
     atoms = f"; atoms {atoms}" if atoms else ""
     family = f"{law['family']}({params})" if params else "no continuous part"
-    print(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
+    say_line(f"{name}: {family}{atoms}; KS {number(law['ks'])}, p {number(law['p_value'])}")
 
 
 def _render_bursts(bursts: dict[str, Any] | None) -> None:
@@ -217,7 +259,7 @@ def _render_bursts(bursts: dict[str, Any] | None) -> None:
     for phase in ("buffering", "playout"):
         found = bursts.get(phase)
         if found is not None:
-            print(
+            say_line(
                 f"bursts     {phase}: {number(found['packets'])} packets every {number(found['spacing_s'])} s "
                 f"(gaps above {number(bursts['threshold_s'])} s part them)"
             )

@@ -8,9 +8,8 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of, watched
+from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
 from trafficgen.cli._options import At, Quiet, Seed, Snaplen, Verbose, checked_view, messages_of, positive
-from trafficgen.export import seen_by
 from trafficgen.units import s_from_ns
 
 
@@ -47,12 +46,17 @@ def generate(
     10 ms one way).
 
     Example: trafficgen generate model.json -o synthetic.pcap --seed 1
+
+    Example: trafficgen generate model.json -o workload.parquet --sessions 20 --arrival-rate 0.5
+
+    Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path rate=725kbps,delay=45ms,queue=80p
+    --compete tcp@-10s --at receiver
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
     play = trafficgen.generate  # loaded here, so that only the work itself counts as progress
-    table = watched(
-        lambda: play(
+    with messages.progress("generating"):
+        table = play(
             model,
             out,
             sessions=sessions,
@@ -65,10 +69,9 @@ def generate(
             settings=dict(settings_of(settings)),
             path=path,
             compete=compete or [],
-        ),
-        messages=messages,
-        what="generating",
-    )
+        )
+    from trafficgen.export import seen_by  # noqa: PLC0415 - --help needs no exporters
+
     shown = table if out.suffix.lower() == ".parquet" else seen_by(table, view)  # Parquet holds both views
     length_s = s_from_ns(int(shown.time_ns[-1] - shown.time_ns[0])) if len(shown) else 0.0
     messages.say(f"{len(shown):,} packets in {length_s:.3f} s written to {out}")

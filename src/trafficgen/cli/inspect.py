@@ -8,9 +8,13 @@ from typing import Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.cli._curves import Curve, curve_bins, print_curves
 from trafficgen.cli._options import AsJson, Captures, Decapsulate, IdleTimeout, Quiet, Verbose, messages_of, positive
-from trafficgen.cli._output import ReadingProgress, endpoint, number, print_json, print_table
+from trafficgen.cli._output import number, print_json
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
 from trafficgen.units import NS_PER_S
+from trafficgen.words import endpoint
 
 _SHOWN_FLOWS = 20
 
@@ -26,13 +30,15 @@ def inspect(
 ) -> None:
     """Tell what is in captures: flows, RTP streams, sessions, and what is odd.
 
-    Example: trafficgen inspect capture.pcapng.gz --json
+    Example: trafficgen inspect capture.pcapng
+
+    Example: trafficgen inspect capture.pcapng.gz --json > flows.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
     timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)
-    found = trafficgen.inspect(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s, progress=progress)
-    progress.close()
+    look = trafficgen.inspect  # loaded before the clock of the progress runs
+    with messages.progress("reading"):
+        found = look(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s)
     messages.warn(found.warnings)
     if as_json:
         print_json(found.to_json())
@@ -42,7 +48,7 @@ def inspect(
 
 def _render(found: trafficgen.Inspection, *, shown: int) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
-    print(
+    say_line(
         f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP), {found.frame_bytes:,} bytes, "
         f"{found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
@@ -63,11 +69,33 @@ def _render(found: trafficgen.Inspection, *, shown: int) -> None:
         "RTP",
     )
     print_table(header, rows, right=(0, 6, 7, 8, 9))
+    _render_rates(found, described)
     for session in found.sessions if found.signalling.num_rows else ():
         if (play_s := found.play_s(session)) is not None:
-            print(f"session {session.session}: PLAY at {play_s:.3f} s")
+            say_line(f"session {session.session}: PLAY at {play_s:.3f} s")
     if len(rows) < found.flows.num_rows:
-        print(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+        say_line(f"... and {found.flows.num_rows - len(rows):,} more flows (--flows 0 shows all)")
+
+
+def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
+    """Print the rate of the heaviest flows over the time of the capture, each in its heavier direction."""
+    shown = [flow for flow in described[:_SHOWN_FLOWS] if flow["flow"] in found.rates]
+    if not shown or not found.duration_s > 0:
+        return
+    ways = [_heavier_way(flow) for flow in shown]
+    names = [f"flow {flow['flow']} {way.replace('_', ' ')}" for flow, way in zip(shown, ways, strict=True)]
+    bins = curve_bins(names)
+    curves = []
+    for name, flow, way in zip(names, shown, ways, strict=True):
+        rates = found.rates[flow["flow"]]
+        curve = rates.to_client if way == "to_client" else rates.to_server
+        curves.append(Curve(name, curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s), "kbps"))
+    print_curves("rate on the wire (frame bytes)", curves, start_s=0.0, end_s=found.duration_s)
+
+
+def _heavier_way(flow: dict[str, Any]) -> str:
+    more_to_server = flow["to_server"]["frame_bytes"] > flow["to_client"]["frame_bytes"]
+    return "to_server" if more_to_server else "to_client"
 
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson
-from trafficgen.cli._output import print_json, print_table
+from trafficgen.cli._output import print_json
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import columns, is_styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +32,8 @@ def list_models(as_json: AsJson = False) -> None:
     """List the models of the catalogue: what they are, their options, where they come from.
 
     Example: trafficgen models list
+
+    Example: trafficgen models list --json > catalogue.json
     """
     found = trafficgen.models_list()
     if as_json:
@@ -63,7 +67,9 @@ def show(
 
     A fitted model is printed as its file.
 
-    Example: trafficgen models show cbr
+    Example: trafficgen models show wmedia9_nichols2004
+
+    Example: trafficgen models show model.json
     """
     model = trafficgen.models_show(name)
     if as_json or isinstance(model, trafficgen.Model):
@@ -74,7 +80,7 @@ def show(
 
 def _render(model: PublishedModel) -> None:
     print(f"{model.name}  ({model.provenance.review})")
-    print(textwrap.fill(model.description, _WIDTH))
+    print(textwrap.fill(model.description, _width()))
     print("\nCitations")
     for source in model.provenance.citations:
         _print_indented(f"{source.text}: {', '.join(source.supports)}")
@@ -118,6 +124,10 @@ def _reasons(name: str, parameter: Parameter) -> Iterator[str]:
         yield f"{name}, {key} ({part.basis}; {part.source or 'no source'}): {part.reason or ''}".removesuffix(": ")
 
 
+def _width() -> int:
+    return min(_WIDTH, columns()) if is_styled() else _WIDTH
+
+
 def _value_text(value: JsonValue) -> str:
     text = ",".join(map(_value_text, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
     text = value if isinstance(value, str) else text
@@ -126,4 +136,4 @@ def _value_text(value: JsonValue) -> str:
 
 def _print_indented(text: str, *, indent: int = 2) -> None:
     space = " " * indent
-    print(textwrap.fill(" ".join(text.split()), _WIDTH, initial_indent=space, subsequent_indent=space + "  "))
+    print(textwrap.fill(" ".join(text.split()), _width(), initial_indent=space, subsequent_indent=space + "  "))

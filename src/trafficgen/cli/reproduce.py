@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import trafficgen
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
-from trafficgen.cli._output import Messages, ReadingProgress, number, print_json, print_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._tables import print_table
+from trafficgen.cli._terminal import say_line
+from trafficgen.progress import Step
 
 
 def reproduce(
@@ -26,22 +26,34 @@ def reproduce(
         int | None,
         typer.Option(min=1, help="Processes that share the work, which the result does not depend on; default: cores."),
     ] = None,
+    report: ReportFile = None,
+    plots: PlotsFolder = None,
+    plot_formats: PlotFormats = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Run the set-ups of the papers again and print what they published beside what the simulation gives.
 
-    The exit code is 1 when a quantity is not within the range that is accepted.
+    The exit code is 1 when a quantity is not within the range that is accepted. A report or plots have the papers'
+    figures too, drawn again.
 
-    Example: trafficgen reproduce BMW-T1 NIC-B
+    Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
+
+    Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    progress = ReadingProgress(messages)
-    found = trafficgen.reproduce(
-        ids or (), runs=runs, seed=seed, workers=workers, progress=_with_rest_of_time(progress)
-    )
-    progress.close()
+    reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
+    with messages.progress("simulating") as progress:
+        found = reproduce_findings(
+            ids or (),
+            runs=runs,
+            seed=seed,
+            figures=report is not None or plots is not None,
+            workers=workers,
+            progress=lambda done, total: progress.step(Step("simulating", done, total, "pieces")),
+        )
+    write_reports(found, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     if as_json:
         print_json(found.to_json())
     else:
@@ -51,24 +63,14 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _with_rest_of_time(progress: ReadingProgress) -> Callable[[int, int], None]:
-    """Return what shows how much is done and how long the rest will take."""
-    began_s = time.monotonic()
-
-    def show(done: int, total: int) -> None:
-        rest_s = (time.monotonic() - began_s) * (total - done) / done
-        progress.show(f"simulated {done} of {total} pieces, about {rest_s:.0f} s left")
-
-    return show
-
-
 def _render(found: trafficgen.Reproduction) -> None:
     header = ("id", "quantity", "published", "accepted", "simulated", "95% interval", "", "role", "entry")
-    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5))
+    marks = {"ok": "green", "MISS": "bold red"}
+    print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5), marks=marks)
     print()
     for entry, digest in {row.finding.entry: row.entry_digest for row in found.rows}.items():
-        print(f"{entry}  {digest}")
-    print(_summary(found))
+        say_line(f"{entry}  {digest}")
+    say_line(_summary(found))
 
 
 def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:

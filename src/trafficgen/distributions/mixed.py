@@ -83,6 +83,30 @@ class MixedLaw:
             return np.asarray(steps)
         return np.asarray(steps + self.continuous_weight * self._continuous_cdf(x))
 
+    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
+        """Return the smallest value that is not exceeded with a probability in [0, 1], the inverse of :meth:`cdf`."""
+        p = np.asarray(probability, dtype=np.float64)
+        values = np.unique(self._sorted_values)
+        if self.continuous is None:
+            place = np.searchsorted(self.cdf(values), p, side="left")
+            return values[np.minimum(place, values.size - 1)]
+        reached = self.cdf(values)
+        below = reached - self._atom_mass(values)
+        place = np.searchsorted(reached, p, side="left")  # atoms that lie below the quantile
+        mass = np.concatenate(([0.0], np.cumsum(self._atom_mass(values))))[place]
+        weight = self.continuous_weight
+        within = np.clip((p - mass) / weight, 0.0, 1.0) if weight > 0 else np.zeros(p.shape)
+        quantile = self._whole(np.array(self.continuous.ppf(within), dtype=np.float64, ndmin=1)).reshape(p.shape)
+        if not values.size:
+            return quantile
+        atom = np.minimum(place, values.size - 1)
+        return np.where((place < values.size) & (p > below[atom]), values[atom], quantile)
+
+    def _atom_mass(self, values: FloatArray) -> FloatArray:
+        """Return the probability of each of the atoms' values, which ascend."""
+        steps = np.concatenate(([0.0], self._cumulative))[np.searchsorted(self._sorted_values, values, side="right")]
+        return np.diff(steps, prepend=0.0)
+
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
         if not self.values:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from trafficgen.export.report_view import line_of_report, view_of_report
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model
 from trafficgen.tables import PacketTable
@@ -45,6 +46,20 @@ class ProjectionReport:
         cannot_express: What the output lacks, a sentence each.
         kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
         distances: How far the laws of the output are from those of the input: metric (``packet_bytes.ks``) -> distance.
+        removed: Names of files of an earlier export that were in the folder and are not part of this one.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.generate("cbr", duration_s=10)
+        >>> report = trafficgen.export(table, to="mgen", directory="for-mgen")
+        >>> report.files
+        ('flow0.mgn', 'sink.mgn', 'run.sh')
+        >>> print(report.packets, "packets,", report.packets_changed, "of them of another size than before")
+        425 packets, 0 of them of another size than before
+        >>> report.timing_error_s.max < 0.000001  # s
+        True
+        >>> report.cannot_express[0]
+        "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
     """
 
     target: str
@@ -57,6 +72,13 @@ class ProjectionReport:
     cannot_express: tuple[str, ...] = ()
     kind: Literal["schedule", "model"] = "schedule"
     distances: Mapping[str, float] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return line_of_report(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_report(self)
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""
@@ -144,6 +166,9 @@ class Target:
         write_model: Writer of models; None where the tool draws nothing itself.
         settings: What ``--set`` may say.
         takes_view: Whether the receiver's view can be exported; otherwise the table's own times are.
+        protocols: What is sent of a packet table; other packets are left out, or refused where nothing is left.
+        flows: How many flows one export holds, for people.
+        how_to: Name of its page among the how-to pages, without the ending; None where it needs none.
     """
 
     name: str
@@ -153,3 +178,6 @@ class Target:
     write_model: ModelWriter | None = None
     settings: tuple[Setting, ...] = ()
     takes_view: bool = True
+    protocols: str = "any"
+    flows: str = "any"
+    how_to: str | None = None

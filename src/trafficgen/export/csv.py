@@ -12,6 +12,7 @@ from pyarrow import csv
 from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
+from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream, stream_of
 
@@ -68,6 +69,7 @@ def _write_packets(stream: PacketStream, path: Path) -> int:
         for piece in stream.in_pieces():
             writer.write_table(pa.table([piece.column(name) for name in names], names=names).cast(schema))
             packets += len(piece)
+            tell("writing", packets, stream.rows, unit="packets")
     return packets
 
 

@@ -19,7 +19,7 @@ from trafficgen.export.flow_schedule import (
     split_large,
 )
 from trafficgen.export.microseconds import rising_us
-from trafficgen.export.sending_ends import destination_of, direction_of, ports_from
+from trafficgen.export.sending_ends import check_signal_port, destination_of, direction_of, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
@@ -70,6 +70,7 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         flows.append(flow)
         notes += said
     ports = ports_from(settings.whole("first_port"), len(flows), target="ditg")
+    check_signal_port([flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port"))
     start_us = us_from_ms(settings.whole("start_ms"))
     sent, files, lines = [], [], []
     for given, port in zip(flows, ports, strict=True):
@@ -228,7 +229,8 @@ ITGSend {script} -l send.log -x recv.log
 - ITGRecv listens on TCP port {settings.whole("signal_port")} for what ITGSend tells it;
   open it and the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
 - Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
-  Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest.
+  Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest. The log names no protocol: of
+  TCP, make a table first (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.
 {several}- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
   (`-poll`, on by default) keeps them small while no other process takes the processor. Where others do, export with
   `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root: it then wakes up late by much the same

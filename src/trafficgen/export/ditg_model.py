@@ -13,7 +13,7 @@ from trafficgen.export.ditg import checked_line, receiver_command, receiver_opti
 from trafficgen.export.drawn_laws import Closest, DrawnFamily, DrawnLaw, closest_law, ks_distance
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.played_phases import PlayedPhase, played_phases
-from trafficgen.export.sending_ends import ports_from
+from trafficgen.export.sending_ends import check_signal_port, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model
 from trafficgen.randomness import random_stream
@@ -59,6 +59,8 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
     """
     phases = list(played_phases(model, target="ditg"))
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ditg")
+    protocols = [stream.transport.protocol for stream in model.streams]
+    check_signal_port(protocols, ports, signal_port=settings.whole("signal_port"))
     port_of = dict(zip((stream.name for stream in model.streams), ports, strict=True))
     distances: dict[str, float] = {}
     notes: list[str] = []
@@ -258,7 +260,7 @@ def _run_script(scripts: Sequence[str]) -> str:
     return f"""#!/bin/sh
 # Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one another.
 set -eu
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 started='' failed=0
 for script in {" ".join(scripts)}; do
     ITGSend "$script" -l "${{script%.script}}.send.log" -x "${{script%.script}}.recv.log" &

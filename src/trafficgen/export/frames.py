@@ -83,7 +83,7 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
         ExportError: If nothing is left, or a packet is larger than the interface takes.
         SettingError: If an address is none.
     """
-    macs = (_mac(settings, "server_mac", target=target), _mac(settings, "client_mac", target=target))
+    macs = (mac_of(settings, "server_mac", target=target), mac_of(settings, "client_mac", target=target))
     ends = _addresses(settings, target=target)
     chosen, left_out = _chosen(table, settings.text("direction"), target=target)
     bytes_before = int(chosen.ip_bytes.astype(np.int64).sum())
@@ -98,7 +98,12 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     return Frames(replace(chosen, flows=flows), macs, bytes_before, split, tuple(left_out))
 
 
-def _mac(settings: Settings, name: str, *, target: str) -> bytes:
+def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
+    """Return a setting that is the address of a network card, 6 bytes.
+
+    Raises:
+        SettingError: If it is none, or that of a group.
+    """
     text = settings.text(name)
     mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
     if not mac or mac[0] & _GROUP_BIT:

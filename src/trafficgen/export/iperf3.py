@@ -104,6 +104,17 @@ _HOW_TO_RUN = (
 Check: `send.sh` exits with 0 and `flowN.log` has a line with `sender` for each epoch, with the bytes of its payload.
 The servers' side is in `sink.PORT.log`.
 
+To compare what was sent over UDP, capture it without what iperf3 adds (its control connections, and the 4 bytes by
+which each run greets), then measure:
+
+```sh
+tcpdump -i INTERFACE -w sent.pcap 'udp and dst portrange {first}-{last} and udp[4:2] > 12'
+trafficgen compare TABLE sent.pcap --all
+```
+
+Of TCP the control connections go to the same ports: capture with `tcp and dst portrange {first}-{last}` and expect one
+more connection for each epoch, of a few hundred bytes.
+
 Traps:
 
 - iperf3 needs four or five round trips and a few milliseconds before the first packet of a run. On a long path start

@@ -160,7 +160,7 @@ _FLOW_HEAD = """\
 # Environment: START_US, the origin of the schedule in us since 1970 (default: in one second); DESTINATION.
 set -u
 export LC_ALL=C
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 DESTINATION=${{DESTINATION:-{destination}}}
 START_US=${{START_US:-$(( ${{EPOCHREALTIME/./}} + {us_per_s} ))}}
 LEAD_US=${{LEAD_US:-{lead_us}}}
@@ -194,7 +194,7 @@ _SEND = """\
 # Sends all flows from one origin: START_US, in us since 1970 (default: in one second).
 set -u
 export LC_ALL=C
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 export START_US=${{START_US:-$(( ${{EPOCHREALTIME/./}} + {us_per_s} ))}}
 flows=() failed=0
 trap 'kill "${{flows[@]}}" 2>/dev/null; wait; exit 130' INT TERM
@@ -210,7 +210,7 @@ _SINK = """\
 #!/usr/bin/env bash
 # Runs {count} servers until it is stopped (Ctrl-C, or kill).
 set -u
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 stop() {{  # servers that wait for an end of their last run do not heed the first signal
   trap - EXIT
   kill $(jobs -p); sleep 0.3; kill -KILL $(jobs -p); wait

@@ -30,7 +30,7 @@ from trafficgen.export.mgen_lines import (
     single_messages,
 )
 from trafficgen.export.microseconds import rising_us
-from trafficgen.export.sending_ends import destination_of, direction_of, ports_from
+from trafficgen.export.sending_ends import destination_of, direction_of, ports_from, source_ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
@@ -136,7 +136,7 @@ def _ends(flows: Sequence[FlowSchedule], settings: Settings) -> list[Ends]:
     destination = destination_of(settings, target="mgen")
     ports = ports_from(settings.whole("first_port"), len(flows), target="mgen")
     first = settings.whole("first_source_port")
-    source_ports = ports_from(first, len(flows), target="mgen", setting="first_source_port")
+    source_ports = source_ports_from(first, ports, destination=destination, target="mgen")
     return [Ends(source, destination, port) for source, port in zip(source_ports, ports, strict=True)]
 
 
@@ -227,7 +227,7 @@ def _run_script(scripts: Sequence[str]) -> str:
     return f"""#!/bin/sh
 # Starts a mgen for every script here, all at the same second: in {wait_s} s, or in as many as the first argument says.
 set -eu
-cd "$(dirname "$0")"
+CDPATH= cd -- "$(dirname -- "$0")"
 started='' failed=0
 start=$(date -u -d "+${{1:-{wait_s}}} seconds" +%H:%M:%S)GMT
 for script in {" ".join(scripts)}; do

@@ -17,7 +17,7 @@ from trafficgen.export.drawn_laws import ks_distance
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.mgen_lines import Ends
 from trafficgen.export.played_phases import PlayedPhase, played_phases
-from trafficgen.export.sending_ends import destination_of, ports_from
+from trafficgen.export.sending_ends import destination_of, ports_from, source_ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model
 from trafficgen.randomness import random_stream
@@ -62,7 +62,8 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
     destination = destination_of(settings, target="mgen")
     count = len(model.streams)
     ports = ports_from(settings.whole("first_port"), count, target="mgen")
-    sources = ports_from(settings.whole("first_source_port"), count, target="mgen", setting="first_source_port")
+    first = settings.whole("first_source_port")
+    sources = source_ports_from(first, ports, destination=destination, target="mgen")
     ends = {
         stream.name: Ends(source, destination, port)
         for stream, source, port in zip(model.streams, sources, ports, strict=True)

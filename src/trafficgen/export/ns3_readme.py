@@ -32,6 +32,8 @@ In C++, in a source tree of ns-3, version 3.37 or later: copy this folder to `sc
 ```sh
 ./ns3 run "scratch/replay/{name}.cc --folder=scratch/replay"
 ```
+
+Do not start the scenario in Python in `/`: it hangs there before the simulation begins (seen with ns-3.44).
 """
 
 _SCHEDULE = """A sender, a router and a receiver: the link behind the router has a rate, a delay and a queue, see

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trafficgen.errors import ExportError
 from trafficgen.export.base import Written
 from trafficgen.export.epoch_plan import DIRECTION, EPOCH_S, EPOCHS, Limits, Plan, Plans, plans_of, plans_report
 from trafficgen.export.flow_schedule import FlowSchedule
+from trafficgen.export.frames import mac_of
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import ETHERNET_HEADER_BYTES, NS_PER_S, IntArray
@@ -48,7 +51,8 @@ def write_otg(table: PacketTable, folder: Path, settings: Settings) -> Written:
     """Write a configuration of the Open Traffic Generator models (JSON), one of its flows an epoch of each UDP flow.
 
     Raises:
-        ExportError: If there is no UDP to be sent.
+        ExportError: If there is no UDP to be sent, or an end of a flow has no IP address.
+        SettingError: If a MAC address is none.
 
     Source: Open Traffic Generator models 1.x (Config, Flow, FlowSize, FlowRate, FlowDuration).
     """
@@ -59,11 +63,14 @@ def write_otg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         low_bytes=max(1, _LEAST_FRAME_BYTES - ETHERNET_HEADER_BYTES - least_headers),
         high_bytes=settings.whole("mtu_bytes") - most_headers,
     )
+    macs = [mac_of(settings, name, target="otg").hex(":") for name in ("source_mac", "destination_mac")]
     plans = plans_of(table, settings, target="otg", limits={"udp": limits})
     if settings.text("sizes") == "weights":
         plans = replace(plans, flows=tuple(_raised_one_by_one(plan) for plan in plans.flows))
     sent = [_sent(plan, settings) for plan in plans.flows]
-    flows = [flow for plan, own in zip(plans.flows, sent, strict=True) for flow in _flows(plan, own, settings)]
+    flows = [
+        flow for plan, own in zip(plans.flows, sent, strict=True) for flow in _flows(plan, own, settings, macs=macs)
+    ]
     config = {
         "ports": [
             {"name": "sender", "location": settings.text("tx_location")},
@@ -120,11 +127,11 @@ def _delays_ns(plan: Plan) -> IntArray:
     return plan.epochs.start_ns.astype(np.float32).astype(np.int64)
 
 
-def _flows(plan: Plan, sent: FlowSchedule, settings: Settings) -> Iterator[dict[str, Any]]:
+def _flows(plan: Plan, sent: FlowSchedule, settings: Settings, *, macs: Sequence[str]) -> Iterator[dict[str, Any]]:
     headers_bytes = ETHERNET_HEADER_BYTES + _ip_udp_bytes(plan.flow) + settings.whole("fcs_bytes")
     packets, rates, delays = plan.epochs.packets.tolist(), _rates_per_s(plan).tolist(), _delays_ns(plan).tolist()
     parts = np.split(sent.payload_bytes, np.cumsum(plan.epochs.packets)[:-1])
-    header = _packet(plan.flow, settings)
+    header = _packet(plan.flow, macs)
     for number, sizes in enumerate(parts):
         yield {
             "name": f"flow{plan.flow.flow}-epoch{number}",
@@ -155,14 +162,27 @@ def _size(frame_bytes: IntArray) -> dict[str, Any]:
     return {"choice": "weight_pairs", "weight_pairs": {"choice": "custom", "custom": pairs}}
 
 
-def _packet(flow: FlowSchedule, settings: Settings) -> list[dict[str, Any]]:
+def _packet(flow: FlowSchedule, macs: Sequence[str]) -> list[dict[str, Any]]:
+    _check_addresses(flow)
     ip = "ipv6" if ":" in flow.source else "ipv4"
-    ethernet = {"src": _value(settings.text("source_mac")), "dst": _value(settings.text("destination_mac"))}
+    ethernet = {"src": _value(macs[0]), "dst": _value(macs[1])}
     return [
         {"choice": "ethernet", "ethernet": ethernet},
         {"choice": ip, ip: {"src": _value(flow.source), "dst": _value(flow.destination)}},
         {"choice": "udp", "udp": {"src_port": _value(flow.source_port), "dst_port": _value(flow.destination_port)}},
     ]
+
+
+def _check_addresses(flow: FlowSchedule) -> None:
+    for address in (flow.source, flow.destination):
+        try:
+            ip_address(address)
+        except ValueError:
+            raise ExportError(
+                f"otg: flow {flow.flow}: {address!r} is no IP address; put addresses into the flow table"
+            ) from None
+    if (":" in flow.source) != (":" in flow.destination):
+        raise ExportError(f"otg: flow {flow.flow}: {flow.source} and {flow.destination} are of two versions of IP")
 
 
 def _value(value: str | int) -> dict[str, Any]:

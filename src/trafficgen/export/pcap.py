@@ -19,12 +19,11 @@ from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
+from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
-from trafficgen.units import BITS_PER_BYTE, BoolArray
+from trafficgen.units import BITS_PER_BYTE, WHOLE_FRAME_BYTES, BoolArray
 
-#: What tcpdump and wireshark take as "the whole frame".
-WHOLE_FRAME_BYTES = 262_144
 ETHERNET_HEADER_BYTES = 14
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
@@ -188,9 +187,12 @@ def write_capture_stream(
             raise_small=raise_small,
             macs=macs,
         )
+        done = 0
         for piece in stream.pieces:
             for batch in piece.to_batches(max_chunksize=PIECE_ROWS):
                 _write_batch(writer, batch)
+                done += batch.num_rows
+                tell("writing", done, stream.rows, unit="packets")
         return writer.finish()
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from trafficgen.export.base import ProjectionReport, Written
 
+README = "README.md"
+
 _LISTED_FILES = 12
+_TITLE = re.compile(r"# \S+ export by trafficgen")
+_FILES, _ALL_FILES = "Files: ", "All files: "
 
 
 def readme_of(written: Written, *, versions: str) -> str:
@@ -21,16 +28,58 @@ def readme_of(written: Written, *, versions: str) -> str:
         f"Written for: {versions}.\n\n"
         f"{_contents(report)}\n\n"
         f"## How to run it\n\n{written.how_to_run.strip()}\n\n"
+        f"{_model_check(report)}"
         f"## What it holds of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
         f"{_kept(report)}"
         f"Not expressed:\n\n{lacks}"
+        f"{_all_files(report)}"
     )
+
+
+def exported_files(folder: Path) -> frozenset[str]:
+    """Return the names of the files that an earlier export put into a folder, its README among them.
+
+    They are those that the README lists; without a README of ours there are none.
+    """
+    try:
+        lines = (folder / README).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    if not lines or not _TITLE.fullmatch(lines[0]):
+        return frozenset()
+    listed = [line for line in lines if line.startswith((_FILES, _ALL_FILES))]
+    names = re.findall(r"`([^`/\\]+)`", " ".join(listed))
+    return frozenset({README, *names} - {".", ".."})
 
 
 def _contents(report: ProjectionReport) -> str:
     shown = ", ".join(f"`{name}`" for name in report.files[:_LISTED_FILES])
     more = len(report.files) - _LISTED_FILES
-    return f"Files: {shown}{f' and {more} more' if more > 0 else ''}."
+    return f"{_FILES}{shown}{f' and {more} more' if more > 0 else ''}."
+
+
+def _model_check(report: ProjectionReport) -> str:
+    """Return how the packets that a target drew are held against the model; of schedules the target's text says it."""
+    if report.kind != "model":
+        return ""
+    return (
+        "## How close it comes\n\n"
+        "Packets are drawn anew in each run. Capture one (`sent.pcap`, where the tool writes none) and compare it with"
+        " packets of the model:\n\n"
+        "```sh\n"
+        "tcpdump -i INTERFACE -w sent.pcap\n"
+        "trafficgen generate MODEL.json -o wanted.parquet\n"
+        "trafficgen compare wanted.parquet sent.pcap --all\n"
+        "```\n\n"
+        "Where a TCP sender connects to its sink, add `--candidate-upload`.\n\n"
+    )
+
+
+def _all_files(report: ProjectionReport) -> str:
+    """Return the list that the next export into this folder goes by, where the list above is cut short."""
+    if len(report.files) <= _LISTED_FILES:
+        return ""
+    return f"\n{_ALL_FILES}{', '.join(f'`{name}`' for name in report.files)}.\n"
 
 
 def _kept(report: ProjectionReport) -> str:

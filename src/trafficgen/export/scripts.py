@@ -7,7 +7,7 @@ from pathlib import Path
 _HEAD = """\
 #!/bin/sh
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 """
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from collections.abc import Sequence
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 
 from trafficgen.errors import SettingError
 from trafficgen.export.flow_schedule import Direction
@@ -56,6 +57,57 @@ def ports_from(first_port: int, count: int, *, target: str, setting: str = "firs
             f" the last port is {_LAST_PORT}, so choose a lower {setting}"
         )
     return range(first_port, first_port + count)
+
+
+def source_ports_from(first_port: int, ports: range, *, destination: str, target: str) -> range:
+    """Return one port a flow to send from, from ``first_source_port`` up.
+
+    Raises:
+        SettingError: If there are not so many, or, on one machine, they are among the ports that are sent to: a sink
+            that listens there leaves none to send from.
+    """
+    sources = ports_from(first_port, len(ports), target=target, setting="first_source_port")
+    overlap = range(max(sources.start, ports.start), min(sources.stop, ports.stop))
+    if overlap and _is_this_machine(destination):
+        raise SettingError(
+            f"{target}: port {overlap[0]} would be sent from and sent to on {destination}; choose first_source_port="
+            f"{_apart(ports)} or another first_port"
+        )
+    return sources
+
+
+def _is_this_machine(destination: str) -> bool:
+    if destination.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ip_address(destination.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _apart(ports: range) -> int:
+    """Return a first port whose range of the same length lies beside ``ports``."""
+    above = ports.stop
+    return above if above + len(ports) - 1 <= _LAST_PORT else max(1, ports.start - len(ports))
+
+
+def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: int) -> None:
+    """Refuse a TCP flow to the port on which ITGRecv listens for what ITGSend tells it.
+
+    Args:
+        protocols: Protocol of each flow.
+        ports: Port that each is sent to.
+        signal_port: That port.
+
+    Raises:
+        SettingError: If there is one.
+    """
+    for protocol, port in zip(protocols, ports, strict=True):
+        if protocol == "tcp" and port == signal_port:
+            raise SettingError(
+                f"ditg: a TCP flow would be sent to port {port}, on which ITGRecv listens for ITGSend itself; choose"
+                " another signal_port or first_port"
+            )
 
 
 def direction_of(settings: Settings) -> Direction:

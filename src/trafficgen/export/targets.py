@@ -15,12 +15,12 @@ from trafficgen.export.mahimahi import MAHIMAHI_SETTINGS, write_mahimahi
 from trafficgen.export.ns3 import SETTINGS as NS3_SETTINGS
 from trafficgen.export.ns3 import write_ns3
 from trafficgen.export.ns3_model import write_ns3_model
-from trafficgen.export.pcap import WHOLE_FRAME_BYTES
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.simulated_network import NETWORK_SETTINGS
 from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS, write_tcpreplay
 from trafficgen.export.trex import TREX_SETTINGS, write_trex
 from trafficgen.tables import PacketTable
+from trafficgen.units import WHOLE_FRAME_BYTES
 
 _SNAPLEN = Setting(
     "snaplen_bytes",
@@ -94,6 +94,9 @@ _TOOLS = (
         write=write_ns3,
         write_model=write_ns3_model,
         settings=NS3_SETTINGS,
+        protocols="UDP; TCP with mode=exact",
+        flows="a port each",
+        how_to="feed-ns-3",
     ),
     Target(
         name="inet",
@@ -101,6 +104,9 @@ _TOOLS = (
         versions="INET 4.3 and later with OMNeT++ 6 (written from its source, not run)",
         write=write_inet,
         settings=NETWORK_SETTINGS,
+        protocols="UDP, TCP",
+        flows="a port each",
+        how_to="feed-inet",
     ),
     Target(
         name="iperf2",
@@ -109,6 +115,9 @@ _TOOLS = (
         write=iperf2.write_iperf2,
         write_model=iperf2_isochronous.write_iperf2_model,
         settings=iperf2.SETTINGS,
+        protocols="UDP, TCP",
+        flows="`servers` ports each",
+        how_to="feed-iperf",
     ),
     Target(
         name="iperf3",
@@ -116,6 +125,9 @@ _TOOLS = (
         versions="iperf3 3.12 and newer; bash 5",
         write=iperf3.write_iperf3,
         settings=iperf3.SETTINGS,
+        protocols="UDP, TCP",
+        flows="`servers` ports each",
+        how_to="feed-iperf",
     ),
     Target(
         name="otg",
@@ -123,6 +135,9 @@ _TOOLS = (
         versions="Open Traffic Generator models 1.x (checked with snappi 1.62.0)",
         write=otg.write_otg,
         settings=otg.SETTINGS,
+        protocols="UDP",
+        flows="a flow of the tester an epoch",
+        how_to="feed-otg",
     ),
     Target(
         name="mgen",
@@ -131,6 +146,9 @@ _TOOLS = (
         write=mgen.write_mgen,
         write_model=mgen_model.write_mgen_model,
         settings=(*mgen.SETTINGS, *mgen_model.MODEL_SETTINGS),
+        protocols="UDP, TCP",
+        flows="a port each",
+        how_to="feed-mgen",
     ),
     Target(
         name="ditg",
@@ -139,6 +157,9 @@ _TOOLS = (
         write=ditg.write_ditg,
         write_model=ditg_model.write_ditg_model,
         settings=(*ditg.SCHEDULE_SETTINGS, *ditg_model.MODEL_SETTINGS),
+        protocols="UDP, TCP",
+        flows="400",
+        how_to="feed-ditg",
     ),
     Target(
         name="tcpreplay",
@@ -146,6 +167,8 @@ _TOOLS = (
         versions="tcpreplay 4.4 or newer",
         write=write_tcpreplay,
         settings=TCPREPLAY_SETTINGS,
+        protocols="any over IP",
+        how_to="feed-tcpreplay",
     ),
     Target(
         name="trex",
@@ -153,6 +176,8 @@ _TOOLS = (
         versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
         write=write_trex,
         settings=TREX_SETTINGS,
+        protocols="any over IP; mode=astf: TCP",
+        how_to="feed-trex",
     ),
     Target(
         name="mahimahi",
@@ -160,6 +185,8 @@ _TOOLS = (
         versions="mahimahi 0.98",
         write=write_mahimahi,
         settings=MAHIMAHI_SETTINGS,
+        protocols="the path, no packets",
+        how_to="feed-mahimahi",
     ),
 )
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pyarrow as pa
-
 from trafficgen.export.base import View
 from trafficgen.tables import PacketTable
-from trafficgen.tables.counts import with_counts
+from trafficgen.tables.arrivals import as_received
 
 
 def seen_by(table: PacketTable, view: View) -> PacketTable:
@@ -26,9 +22,4 @@ def seen_by(table: PacketTable, view: View) -> PacketTable:
     arrived = table.known("arrival_ns")
     if view == "sender" or not (arrived.any() or "path" in table.notes):
         return table
-    received = table.select(arrived)
-    place = received.packets.schema.get_field_index("time_ns")
-    field = received.packets.schema.field(place)
-    arrival_ns = received.column("arrival_ns").cast(pa.int64())
-    received = replace(received, packets=received.packets.set_column(place, field, arrival_ns)).sorted_by_time()
-    return replace(received, flows=with_counts(received))
+    return as_received(table)

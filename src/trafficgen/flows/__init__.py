@@ -28,7 +28,7 @@ from trafficgen.flows.measures import (
     time_to_share_of_peak_s,
 )
 from trafficgen.flows.media import media_packets
-from trafficgen.flows.rates import RateSeries, rate_series
+from trafficgen.flows.rates import CURVE_BINS, RateSeries, rate_curve, rate_series
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
 from trafficgen.flows.reversal import heaviest_upload, turned_round
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
@@ -37,6 +37,7 @@ from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
 __all__ = [
     "BUFFERING_UNTIL_S",
+    "CURVE_BINS",
     "MEASURE_BIN_S",
     "SHORTEST_PLAYOUT_S",
     "STEADY_FROM_S",
@@ -68,6 +69,7 @@ __all__ = [
     "list_sessions",
     "media_packets",
     "normalised_differences",
+    "rate_curve",
     "rate_series",
     "received_kbps",
     "resegment",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
+from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
-from trafficgen.tables import PacketTable, RtpStreamCount
+from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
@@ -38,6 +39,20 @@ class Inspection:
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         warnings: What was odd.
+        rates: Frame bytes over time of each flow by its number, s from the first packet; of the heavier ones where
+            there are more than a thousand.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> found
+        <Inspection of rtsp_rtp_two_streams.pcap.gz: 2,069 packets, 3 flows, 1 session, 61.38 s, 1 warning>
+        >>> for session in found.sessions:
+        ...     print(session.kind, "of flows", session.flows)
+        rtsp of flows (0, 1, 2)
+        >>> video = found.describe_flow(0)["rtp"]
+        >>> print(video["lost"], "of", video["expected"], "RTP packets lost")
+        0 of 1920 RTP packets lost
     """
 
     files: tuple[str, ...]
@@ -51,6 +66,13 @@ class Inspection:
     rtp_streams: tuple[RtpStreamCount, ...]
     signalling: pa.Table
     warnings: tuple[str, ...]
+    rates: Mapping[int, FlowRates] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return line_of_inspection(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_inspection(self)
 
     @property
     def sessions(self) -> tuple[Session, ...]:
@@ -66,7 +88,8 @@ class Inspection:
     def turned_round(self) -> Inspection:
         """Return the same with server and client exchanged, as an upload is looked at."""
         streams = tuple(replace(stream, to_client=not stream.to_client) for stream in self.rtp_streams)
-        return replace(self, flows=turned_round_flows(self.flows), rtp_streams=streams)
+        rates = {flow: curves.turned_round() for flow, curves in self.rates.items()}
+        return replace(self, flows=turned_round_flows(self.flows), rtp_streams=streams, rates=rates)
 
     def describe_flows(self, largest: int | None = None) -> list[dict[str, object]]:
         """Return the flows as JSON has them, most frame bytes first.
@@ -211,6 +234,7 @@ def inspect_table(
         rtp_streams=_rtp_streams(counts, order, table.flows),
         signalling=table.signalling,
         warnings=(),
+        rates=_rates(counts, order, zero_ns=first_ns),
     )
     return inspection, table
 
@@ -259,7 +283,8 @@ def _with_measured_flows(
             # The client is the meter's initiator: what it sends goes to the server.
             row[f"{what}_to_server"], row[f"{what}_to_client"] = (int(number) for number in pair[measured])
         rows.append(row)
-    rows.extend(row for number, row in rows_of.items() if number not in set(original) and not renumber)
+    seen = set(original)
+    rows.extend(row for number, row in rows_of.items() if number not in seen and not renumber)
     flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
     packets = table.packets
     if renumber:
@@ -268,6 +293,20 @@ def _with_measured_flows(
     signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
     measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
     return measured_table, order
+
+
+def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[int, FlowRates]:
+    """Return the rates of measured flows; the client is the meter's initiator."""
+    return {
+        order[measured]: FlowRates.of_bins(
+            pair,
+            start_ns=start_ns - zero_ns,
+            end_ns=int(counts["last_ns"][measured]) - zero_ns,
+            bin_ns=bin_ns,
+            client_first=True,
+        )
+        for measured, start_ns, bin_ns, pair in counts["rates"]
+    }
 
 
 def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.tables import RateCurve
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, kbps_from_bytes, ns_from_s, s_from_ns
+
+#: Parts of a curve that is drawn: more than most drawings have room for.
+CURVE_BINS = 480
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,27 @@ class RateSeries:
     def rate_kbps(self) -> FloatArray:
         """Mean rate in each bin, kbit/s, shape (n,)."""
         return self.size_bytes * kbps_from_bytes(1.0, self.bin_s)
+
+
+def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
+    """Return the bytes in so many equal parts of the time from the first packet to the last, for drawings.
+
+    Args:
+        time_ns: Times of the packets, ns, ascending, shape (n,).
+        size_bytes: Their sizes, bytes, shape (n,).
+        bins: Number of parts, >= 1.
+
+    Returns:
+        The curve, which counts its time from the first packet.
+    """
+    span_ns = int(time_ns[-1] - time_ns[0]) if time_ns.size else 0
+    if span_ns == 0:
+        return RateCurve(start_s=0.0, end_s=0.0, bin_s=1.0, size_bytes=np.array([float(size_bytes.sum())]))
+    # The last packet ends the last part, it does not begin another.
+    index = np.minimum((time_ns - time_ns[0]) * (bins / span_ns), bins - 1).astype(np.int64)
+    binned = np.bincount(index, weights=size_bytes, minlength=bins)
+    span_s = s_from_ns(span_ns)
+    return RateCurve(start_s=0.0, end_s=span_s, bin_s=span_s / bins, size_bytes=np.asarray(binned, dtype=np.float64))
 
 
 def rate_series(

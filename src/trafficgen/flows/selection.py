@@ -15,7 +15,10 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: As many numbers as an error message lists before it breaks off.
 _LISTED = 12
-_NO_MEDIA_REMEDY = "give a capture of what a server sends to a client, or take the other direction (--upload)"
+NO_MEDIA_REMEDY = (
+    "give a capture of what a server sends to a client, or take the other direction"
+    " (--upload; of the candidate of compare --candidate-upload)"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def all_sessions(table: PacketTable) -> SessionView:
     if media_flows.size == 0:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {len(table)} packets carries payload to a client; {_NO_MEDIA_REMEDY}",
+            available=f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}",
         )
     heaviest_first = media_flows[np.argsort(-weight[media_flows], kind="stable")]
     return SessionView(
@@ -173,7 +176,7 @@ def _heaviest_session(table: PacketTable, session_of: dict[int, int], media_byte
     if not candidates:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {len(table)} packets carries payload to a client; {_NO_MEDIA_REMEDY}",
+            available=f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}",
         )
     weight = dict.fromkeys(candidates, 0.0)
     for number, its_session in session_of.items():

@@ -19,6 +19,7 @@ from trafficgen.generation.session import FlowRow, session_packets
 from trafficgen.generation.superposition import session_starts, superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model
+from trafficgen.progress import tell
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
 
@@ -67,10 +68,12 @@ def generate_sessions(
     played.check_memory()
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
-    for block_packets, block_flows in _blocks(played, workers=workers):
+    for done, block_packets, block_flows in _blocks(played, workers=workers):
         # Sessions of a population differ in their number of flows: blocks count their own.
         packets += [_renumbered(table, len(flows)) for table in block_packets]
         flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
+        tell("generating", done, sessions, unit="sessions")
+    tell("putting packets in order")
     return PacketTable(
         packets=superposed(packets),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
@@ -195,12 +198,13 @@ def _renumbered(table: pa.Table, shift: int) -> pa.Table:
     return table.set_column(place, table.schema.field(place), flow)
 
 
-def _blocks(played: OpenLoopSessions, *, workers: int) -> Iterator[tuple[list[pa.Table], list[FlowRow]]]:
-    """Yield the packets and flow rows of blocks of sessions, in the order of the sessions."""
+def _blocks(played: OpenLoopSessions, *, workers: int) -> Iterator[tuple[int, list[pa.Table], list[FlowRow]]]:
+    """Yield the sessions done so far, packets and flow rows of blocks of sessions, in the order of the sessions."""
     size = min(_LARGEST_BLOCK, math.ceil(played.count / _FEWEST_BLOCKS))
 
-    def made(first: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        return played.block(first, min(size, played.count - first))
+    def made(first: int) -> tuple[int, list[pa.Table], list[FlowRow]]:
+        count = min(size, played.count - first)
+        return first + count, *played.block(first, count)
 
     firsts = range(0, played.count, size)
     if workers == 1 or played.count == 1:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from trafficgen.words import interval, number
+
+
+def _without_example(schema: dict[str, Any]) -> None:
+    """Leave out of a part's description what shows its use in Python: the schema is of a file."""
+    if "description" in schema:
+        schema["description"] = schema["description"].partition("\n\nExample:")[0]
 
 
 class ModelPart(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, no NaN or infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=_without_example)
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class Estimate(ModelPart):
-    """A fitted quantity; its unit is in the name of the field that holds it."""
+    """A fitted quantity; its unit is in the name of the field that holds it.
+
+    Example:
+        >>> from trafficgen.models import Estimate
+        >>> rtt_s = Estimate(value=0.045, low=0.043, high=0.048, method="handshakes")
+        >>> rtt_s
+        <Estimate 0.045, 95% [0.043, 0.048]>
+    """
 
     value: float = Field(description="Point estimate.")
     low: float | None = Field(
@@ -25,6 +43,10 @@ class Estimate(ModelPart):
     )
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the interval.")
     method: str = Field(description="How value and interval were obtained.")
+
+    def __repr__(self) -> str:
+        ends = interval(self.low, self.high)
+        return f"<Estimate {number(self.value)}{f', {100 * self.level:g}% {ends}' if ends else ''}>"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import LawOfBytes, LawOfTime
 from trafficgen.models.spectrum import ScoreSpectrum
+
+#: More frames than any session has; what counts them fits into 32 bits.
+_MOST_FRAMES = (1 << 31) - 1
 
 FrameName = Literal["frame", "key", "predicted", "bidirectional"]
 
@@ -21,7 +24,7 @@ class FrameType(ModelPart):
         " frame: where types cannot be told apart."
     )
     frame_bytes: LawOfBytes = Field(description="IP bytes of all packets of a frame.")
-    lead_bytes: tuple[int, ...] = Field(
+    lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(
         default=(), max_length=8, description="IP total lengths of the small packets before the picture, bytes."
     )
     lead_share: float = Field(default=0.0, ge=0, le=1, description="Share of the frames that begin with these packets.")
@@ -30,7 +33,7 @@ class FrameType(ModelPart):
 class GroupDistance(ModelPart):
     """A number of frames from one key frame to the next."""
 
-    frames: int = Field(ge=1, description="Frames from key frame to key frame.")
+    frames: int = Field(ge=1, le=_MOST_FRAMES, description="Frames from key frame to key frame.")
     share: float = Field(gt=0, le=1, description="Share of the groups.")
 
 
@@ -38,11 +41,16 @@ class GroupOfPictures(ModelPart):
     """Where key frames are, and the pattern of the frames between them."""
 
     distances: tuple[GroupDistance, ...] = Field(min_length=1, max_length=64, description="Lengths of the groups.")
-    first_key_frame: int = Field(ge=0, description="Frames of the phase before its first key frame.")
+    first_key_frame: int = Field(ge=0, le=_MOST_FRAMES, description="Frames of the phase before its first key frame.")
     reference_period: int | None = Field(
-        default=None, ge=2, description="Every so many frames one is predicted, the others are bidirectional."
+        default=None,
+        ge=2,
+        le=_MOST_FRAMES,
+        description="Every so many frames one is predicted, the others are bidirectional.",
     )
-    reference_position: int = Field(default=0, ge=0, description="Place of the predicted frame in this period.")
+    reference_position: int = Field(
+        default=0, ge=0, le=_MOST_FRAMES, description="Place of the predicted frame in this period."
+    )
 
 
 class FrameProcess(ModelPart):

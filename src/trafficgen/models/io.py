@@ -19,6 +19,9 @@ from trafficgen.output_files import whole_files
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
 
+#: A model of one session has less than 64 kB; the checks of a list of many megabytes would fill the memory.
+LARGEST_MODEL_BYTES = 4_000_000
+_MOST_PROBLEMS = 10_000
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 
@@ -49,12 +52,17 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
             key.
     """
     name = str(path)
+    remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open("rb") as stream:
+            beginning = stream.read(LARGEST_MODEL_BYTES + 1)
+        text = beginning[:LARGEST_MODEL_BYTES].decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
         raise ModelFileError(file=name, problem=f"cannot be read ({reason})", remedy=remedy) from error
+    if len(beginning) > LARGEST_MODEL_BYTES:
+        problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, and no model is"
+        raise ModelFileError(file=name, problem=problem, remedy=remedy)
     if Path(path).suffix.lower() in (".yaml", ".yml"):
         try:
             content = read_yaml(text)
@@ -144,8 +152,11 @@ def _json_object(text: str) -> object:
 
 
 def _first_problem(error: ValidationError) -> str:
+    if error.error_count() > _MOST_PROBLEMS:
+        return f"the file as a whole: {error.error_count():,} values of it are wrong"  # to list them takes long
+    found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
-    problems = [found for found in error.errors() if found["type"] != "too_short"] or error.errors()
+    problems = [problem for problem in found if problem["type"] != "too_short"] or found
     first = problems[0]
     place = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -206,13 +217,30 @@ def save_model(model: Model | PublishedModel, path: str | Path) -> None:
 
     Raises:
         OutputFileError: If the file cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "cbr.parquet", duration_s=20)
+        >>> model = trafficgen.fit("cbr.parquet").model
+        >>> trafficgen.save_model(model, "cbr-model.json")
+        >>> trafficgen.load_model("cbr-model.json") == model
+        True
     """
     with whole_files([Path(path)]) as [part]:
         part.write_text(dump_model(model), encoding="utf-8")
 
 
 def model_json_schema() -> dict[str, object]:
-    """Return the JSON Schema of the model file: a fitted model or a published one."""
+    """Return the JSON Schema of the model file: a fitted model or a published one.
+
+    Example:
+        >>> import trafficgen
+        >>> schema = trafficgen.model_json_schema()
+        >>> [choice["$ref"] for choice in schema["anyOf"]]
+        ['#/$defs/Model', '#/$defs/PublishedModel']
+        >>> schema["$defs"]["Estimate"]["required"]
+        ['value', 'method']
+    """
     schema: dict[str, object] = TypeAdapter(Model | PublishedModel).json_schema()
     schema["title"] = "Model file"
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -18,6 +18,7 @@ from trafficgen.distributions import (
     truncated,
 )
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.model_view import line_of_law
 
 #: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components; ``quantiles`` is a
 #: smoothed empirical law, ``atoms`` has no continuous part.
@@ -100,7 +101,17 @@ class GoodnessOfFit(ModelPart):
 
 
 class Law(ModelPart):
-    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family."""
+    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family.
+
+    Example:
+        >>> from trafficgen.models import Atom, Law
+        >>> full = Atom(value=1500, p=0.25)
+        >>> law = Law(unit="bytes", family="lognorm", params={"s": 0.5, "scale": 400}, atoms=(full,), observations=1000)
+        >>> law
+        <Law lognorm, bytes: s=0.5, scale=400; 1 atom; 1,000 observations>
+        >>> print(f"{law.distribution().mean:.0f} bytes on average; {law.continuous_weight:.0%} are not full")
+        715 bytes on average; 75% are not full
+    """
 
     unit: Literal["s", "bytes", "packets", "bps", "1"] = Field(description="Unit of the values.")
     family: Family = Field(
@@ -129,6 +140,9 @@ class Law(ModelPart):
     log_likelihood: float | None = Field(default=None, description="Of the continuous part at the estimate.")
     alternatives: tuple[Alternative, ...] = Field(default=(), description="Other families tried, best first.")
     fit: GoodnessOfFit | None = Field(default=None, description="Goodness of fit; null for published laws.")
+
+    def __repr__(self) -> str:
+        return line_of_law(self)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

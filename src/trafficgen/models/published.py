@@ -11,6 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.models.estimate import ModelPart
+from trafficgen.models.model_view import line_of_published, view_of_published
 from trafficgen.models.schema import ModelRoot, PublishedProvenance
 
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers' options.
@@ -166,7 +167,19 @@ class Mechanism(ModelPart):
 
 
 class PublishedModel(ModelRoot):
-    """A source as papers describe it: a mechanism that answers the path, its parameters, and what may be varied."""
+    """A source as papers describe it: a mechanism that answers the path, its parameters, and what may be varied.
+
+    Example:
+        >>> import trafficgen
+        >>> model = trafficgen.load_model("cbr")
+        >>> for name, option in model.options.items():
+        ...     print(name, "=", option.default, option.unit)
+        rate_kbps = 340 kbps
+        packet_bytes = 1000 bytes
+        duration_s = 60 s
+        >>> model.provenance.limitations[0]
+        'It stands for no application; it is the baseline that loads a path without asking it.'
+    """
 
     extends: str | None = Field(
         default=None,
@@ -184,6 +197,12 @@ class PublishedModel(ModelRoot):
         " beside this source; null for that of today.",
     )
     mechanism: Mechanism = Field(description="How the source behaves.")
+
+    def __repr__(self) -> str:
+        return line_of_published(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_published(self)
 
     @model_validator(mode="after")
     def _one_value_for_each_parameter(self) -> Self:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import Facts
+from trafficgen.models.model_view import line_of_model, view_of_model
 from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
 from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
@@ -29,7 +30,7 @@ class CaptureConditions(ModelPart):
     mean_loss_burst_packets: float | None = Field(
         default=None, ge=1, description="Mean run of consecutive lost packets."
     )
-    loss_source: Literal["rtp", "tcp", "rtcp", "pair"] | None = Field(
+    loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = Field(
         default=None, description="What the loss was counted from."
     )
     loss_model: LossModel | None = Field(default=None, description="Law of the runs of lost packets.")
@@ -231,7 +232,19 @@ class ModelRoot(ModelPart):
 
 
 class Model(ModelRoot):
-    """A source, as data: everything that generation and simulation need, and where it comes from."""
+    """A source, as data: everything that generation and simulation need, and where it comes from.
+
+    Example:
+        >>> import trafficgen
+        >>> model = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz").model
+        >>> start = model.buffering
+        >>> print(f"{start.duration_s.value:.1f} s of buffering at {start.ratio.value:.1f} times the playout rate")
+        3.2 s of buffering at 2.5 times the playout rate
+        >>> for phase in model.streams[0].phases:
+        ...     print(phase.name, phase.process.kind)
+        buffering renewal
+        playout bursts
+    """
 
     provenance: Provenance = Field(description="Where the numbers come from.")
     startup: Startup = Field(description="Start of the session.")
@@ -250,6 +263,12 @@ class Model(ModelRoot):
     same_source: PooledResponse | None = Field(
         default=None, description="Answer to congestion from captures over several paths; null for one capture."
     )
+
+    def __repr__(self) -> str:
+        return line_of_model(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_model(self)
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

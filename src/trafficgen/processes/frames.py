@@ -100,7 +100,7 @@ class FrameLaws:
         if first_at_start:
             sent_s = sent_s - sent_s[0]
         time_s = start_s + sent_s[frame] + offset_s
-        within = int(np.searchsorted(time_s, end_s))
+        within = max(int(first_at_start), int(np.searchsorted(time_s, end_s)))  # a phase may be too short for any
         begun = int(np.searchsorted(first, within))
         return PlayedPackets(
             time_s[:within], sizes[:within], first[:begun], frame_clock_s=start_s + instant_s[:begun] - instant_s[0]

@@ -20,12 +20,13 @@ from trafficgen.reports.curves import (
     survival_drawing,
 )
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import metric_name, number
+from trafficgen.reports.words import metric_name
 from trafficgen.units import kbps_from_bytes
 from trafficgen.validation import BASELINES, ComparedSides, Comparison, Totals, verdict_of
 from trafficgen.validation.baselines import baseline_view
 from trafficgen.validation.measurement import Measurement, measure
 from trafficgen.validation.time_scales import rate_variances, variance_time_bins_s
+from trafficgen.words import number
 
 #: Baselines stand back behind the two sides, each in its own colour.
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}

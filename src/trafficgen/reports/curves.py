@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,14 +48,17 @@ def distribution_drawing(
     name: str, title: str, samples: Sequence[Sample], *, axis: Axis, caption: str = ""
 ) -> Drawing | None:
     """Return the empirical distribution functions of samples; None where the first has no values."""
-    curves = [
-        Curve(name=one.name, x=x, y=y, role=one.role, shape="steps", dashed=one.dashed)
-        for one in samples
-        for x, y in [distribution_curve(_drawable(one.values, axis))]
-        if x.size
-    ]
-    if not samples[0].values.size or not curves:
+    steps = [(one, *distribution_curve(_drawable(one.values, axis))) for one in samples]
+    steps = [(one, x, y) for one, x, y in steps if x.size]
+    if not samples[0].values.size or not steps:
         return None
+    last = _beyond(max(float(x[-1]) for _, x, _ in steps), min(float(x[0]) for _, x, _ in steps), log=axis.log)
+    curves = [
+        Curve(
+            name=one.name, x=np.append(x, last), y=np.append(y, y[-1]), role=one.role, shape="steps", dashed=one.dashed
+        )
+        for one, x, y in steps
+    ]
     share = Axis(label="share of values up to it", low=0, high=1)
     return Drawing(name=name, title=title, x=axis, y=share, layers=tuple(reversed(curves)), caption=caption)
 
@@ -115,6 +119,13 @@ def _quantile_shares(most: int) -> FloatArray:
     even = np.linspace(0, 1, min(most, 60))
     tail = np.geomspace(1 / most, 0.5, 30)
     return np.unique(np.concatenate([even, tail, 1 - tail]))
+
+
+def _beyond(largest: float, smallest: float, *, log: bool) -> float:
+    """Return a place a little to the right of all values, so that a last step is not on the frame."""
+    if log:
+        return largest * max(1.02, math.pow(largest / smallest, 0.02))
+    return largest + max(0.02 * (largest - smallest), 0.002 * abs(largest))
 
 
 def _drawable(values: FloatArray, axis: Axis) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,14 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False,
 }
 _MOST_CELLS_WITH_TEXT = 144
+#: Names of categories side by side: so many characters have room; so short ones may stand upright.
+_MOST_CHARACTERS, _SHORT_NAME = 48, 5
 _MOST_VECTOR_POINTS = 2000
+#: Letters that fit side by side below the axes.
+_LEGEND_LETTERS = 96
+_LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
+#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this one to its inverse.
+_SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
 
 
 def save_drawings(
@@ -46,7 +53,7 @@ def save_drawings(
     formats: Sequence[str] = ("pdf", "svg", "png"),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none of them.
+    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none; those that are there are replaced.
 
     Args:
         drawings: What is drawn.
@@ -60,17 +67,27 @@ def save_drawings(
     Raises:
         OutputFileError: If a file cannot be written, or an ending is none of ``pdf``, ``svg`` and ``png``.
     """
-    for ending in formats:
-        if ending not in FORMATS:
-            remedy = f"choose {', '.join(FORMATS)}"
-            raise OutputFileError(file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy)
+    check_formats(formats, folder=folder)
     names = []
-    with whole_folder(Path(folder)) as staging:
+    replaced = [f"{drawing.name}.{ending}" for drawing in drawings for ending in formats]
+    with whole_folder(Path(folder), earlier=replaced) as staging:
         for done, drawing in enumerate(drawings, start=1):
             names += _save(drawing, staging, formats)
             if progress is not None:
                 progress(done, len(drawings))
     return names
+
+
+def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
+    """Check the endings of files before anything is drawn.
+
+    Raises:
+        OutputFileError: If one is none of ``pdf``, ``svg`` and ``png``.
+    """
+    for ending in formats:
+        if ending not in FORMATS:
+            remedy = f"choose {', '.join(FORMATS)}"
+            raise OutputFileError(file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy)
 
 
 def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:
@@ -111,17 +128,44 @@ def _set_axis(axes: Any, letter: str, axis: Axis) -> None:
         getattr(axes, f"set_{letter}scale")("log")
     if axis.low is not None or axis.high is not None:
         getattr(axes, f"set_{letter}lim")(axis.low, axis.high)
+    if axis.log:
+        _write_out_numbers(axes, letter)
     if axis.categories:
-        turned = letter == "x" and sum(map(len, axis.categories)) > 60
-        style: dict[str, Any] = {"rotation": 35, "ha": "right"} if turned else {}
+        style = _tick_style(axis.categories) if letter == "x" else {}
         getattr(axes, f"set_{letter}ticks")(range(len(axis.categories)), axis.categories, **style)
+
+
+def _write_out_numbers(axes: Any, letter: str) -> None:
+    """Write the numbers of a short logarithmic axis as numbers, not as powers of ten."""
+    from matplotlib.ticker import LogFormatter  # noqa: PLC0415
+
+    low, high = getattr(axes, f"get_{letter}lim")()
+    if high < _SHORT_LOG_AXIS * low and low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT:
+        for kind in ("major", "minor"):
+            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(LogFormatter(minor_thresholds=(2, 0.5)))
+
+
+def _tick_style(categories: Sequence[str]) -> dict[str, Any]:
+    """Return how names side by side are turned, so that they do not run into each other."""
+    if sum(len(name) + 2 for name in categories) <= _MOST_CHARACTERS:
+        return {}
+    if max(map(len, categories)) <= _SHORT_NAME:
+        return {"rotation": 90, "fontsize": 7}
+    return {"rotation": 35, "ha": "right"}
 
 
 def _add_legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     one_each = dict(zip(labels, handles, strict=True))
     if one_each:
-        axes.legend(one_each.values(), one_each.keys(), fontsize=8, frameon=False, loc="best")
+        # Below the axes it hides no curve.
+        labels, place = list(one_each), "outside lower left"
+        axes.figure.legend(one_each.values(), labels, loc=place, ncols=_legend_columns(labels), **_LEGEND)
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    """Return as many columns as fit below the axes."""
+    return max(1, min(len(labels), _LEGEND_LETTERS // (max(map(len, labels)) + 6)))
 
 
 def _draw_curve(axes: Any, curve: Curve) -> None:

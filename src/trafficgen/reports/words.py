@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
+from pathlib import PurePath
+
+from trafficgen.words import number
+
+__all__ = ["metric_name", "number", "share_in_words", "without_folder"]
 
 _DISTANCES = {
     "ks": "KS",
@@ -26,6 +30,7 @@ _SUBJECTS = {
     "phases.buffering_end_s": "end of buffering, difference in s",
     "phases.buffering_ratio": "buffering ratio, difference",
 }
+_ABOUT_FILE = re.compile(r"(?P<path>[^:]*/[^:]*?)(?P<rest>(, session \d+)?: .*)$", re.DOTALL)
 _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 
 
@@ -41,8 +46,12 @@ def metric_name(name: str) -> str:
     return name
 
 
-def number(value: object, *, digits: int = 4) -> str:
-    """Return a number in a few digits, ``-`` where there is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        return "-"
-    return f"{value:,d}" if isinstance(value, int) else f"{value:.{digits}g}"
+def share_in_words(share: float) -> str:
+    """Return a share as a percentage, one that is above 0 never as 0."""
+    return "< 0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
+def without_folder(text: str) -> str:
+    """Return a warning that begins with the path of a file with the file's name alone: reports are passed on."""
+    found = _ABOUT_FILE.match(text)
+    return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from trafficgen.reproduction.results_view import line_of_finding, view_of_finding
+
 _ROUNDING = 1e-9
 
 
@@ -25,6 +27,14 @@ class Finding:
         entry: Catalogue entry whose digest is shown.
         key: Key of the value in what the experiment measures.
         gap: Why the simulation misses, shown only when it does.
+
+    Example:
+        >>> import trafficgen
+        >>> finding = trafficgen.reproduce("BMW-T1.1", runs=1, workers=1).rows[1].finding
+        >>> finding
+        <Finding BMW-T1.1: buffering rate, kbps, published 45, accepted 40.5 to 49.5>
+        >>> finding.accepts(44.0), finding.accepts(60.0)
+        (True, False)
     """
 
     id: str
@@ -37,6 +47,12 @@ class Finding:
     entry: str
     key: str
     gap: str | None = None
+
+    def __repr__(self) -> str:
+        return line_of_finding(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_finding(self)
 
     def accepts(self, value: float) -> bool:
         """Return whether a value is a number in the range, up to rounding."""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import JsonValue
 
+from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.delay_trends import delay_trends
 from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
 from trafficgen.reproduction import latecki_findings
@@ -62,15 +63,19 @@ class TwoStreamRun:
     findings: tuple[Finding, ...]
     parts: int = 1
 
-    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate the session and return all of its measures; see :mod:`trafficgen.reproduction.latecki_measures`."""
-        del part
+    def play(self, *, seed: int) -> SimulationOutcome:
+        """Simulate the session."""
         options: dict[str, JsonValue] = {
             "traffic_transport": self.traffic_transport,
             "control": self.control,
             "video_kbps": self.video_kbps,
         }
-        outcome = run_scenario(scenario(options, seed=seed))
+        return run_scenario(scenario(options, seed=seed))
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Simulate the session and return all of its measures; see :mod:`trafficgen.reproduction.latecki_measures`."""
+        del part
+        outcome = self.play(seed=seed)
         return {**whole_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from trafficgen.drawings import Drawing
 from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.results_view import line_of_reproduction, line_of_row, view_of_reproduction, view_of_row
 
 _LEVEL = 0.95
 
@@ -22,11 +24,25 @@ class FindingResult:
         finding: The quantity.
         values: Its value in each run; NaN where it could not be measured.
         entry_digest: Digest of the catalogue entry.
+
+    Example:
+        >>> import trafficgen
+        >>> row = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1).rows[1]
+        >>> row
+        <FindingResult BMW-T1.1: buffering rate, kbps, published 45, simulated 43.9, within range>
+        >>> [round(value, 1) for value in row.values], row.ok
+        ([44.6, 43.2], True)
     """
 
     finding: Finding
     values: tuple[float, ...]
     entry_digest: str
+
+    def __repr__(self) -> str:
+        return line_of_row(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_row(self)
 
     @property
     def measured(self) -> tuple[float, ...]:
@@ -77,6 +93,21 @@ class FindingResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DrawnFigure:
+    """A figure of a paper, drawn again.
+
+    Attributes:
+        name: Its name.
+        findings: Ids of the findings that it belongs to.
+        drawings: What was drawn.
+    """
+
+    name: str
+    findings: tuple[str, ...]
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reproduction:
     """What `trafficgen reproduce` found.
 
@@ -84,11 +115,27 @@ class Reproduction:
         rows: A row for each quantity.
         seed: Seed from which those of the runs were derived.
         runs: Number of runs.
+        figures: Figures of the papers, drawn again; None where they were not asked for.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
+        >>> found
+        <Reproduction: 4 of 4 quantities within range, 2 runs, seed 0>
+        >>> found.ok, found.summary()["predicted"]
+        (True, 3)
     """
 
     rows: tuple[FindingResult, ...]
     seed: int
     runs: int
+    figures: tuple[DrawnFigure, ...] | None = None
+
+    def __repr__(self) -> str:
+        return line_of_reproduction(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_reproduction(self)
 
     @property
     def predicted(self) -> tuple[FindingResult, ...]:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
 from typing import Any
 
 from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.errors import SimulationError
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.base import Experiment, Finding
-from trafficgen.reproduction.results import FindingResult, Reproduction
+from trafficgen.reproduction.figures import Figure, MeasuredFigure, PlayedFigure
+from trafficgen.reproduction.results import DrawnFigure, FindingResult, Reproduction
+from trafficgen.worker_processes import interrupts_held_back, worker_pool
 
-#: Name of the experiment, run, part.
+#: Name of the experiment or figure, run, part.
 _Key = tuple[str, int, int]
 _SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
 
@@ -36,12 +35,31 @@ class _Piece:
     def key(self) -> _Key:
         return self.experiment.name, self.run, self.part
 
+    def work(self) -> Any:
+        return self.experiment.measure(self.part, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class _Plate:
+    """A figure whose runs are played once more."""
+
+    figure: PlayedFigure
+    seeds: dict[str, tuple[int, ...]]
+
+    @property
+    def key(self) -> _Key:
+        return f"figure {self.figure.name}", 0, 0
+
+    def work(self) -> Any:
+        return self.figure.draw(self.seeds)
+
 
 def run_experiments(
     chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]],
     *,
     runs: int = 5,
     seed: int = 0,
+    figures: Sequence[Figure] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
@@ -51,6 +69,7 @@ def run_experiments(
         chosen: Experiments, each with the findings that are wanted of it.
         runs: Runs of each, >= 1, with seeds of their own.
         seed: Seed from which theirs are derived, >= 0.
+        figures: Figures to draw, of chosen experiments only; None: none are asked for.
         workers: Processes that share the pieces; None for one a core. A script that asks for more than one calls this
             under ``if __name__ == "__main__":``, as for any new process.
         progress: Called with the pieces done so far and in all.
@@ -61,20 +80,53 @@ def run_experiments(
     """
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
-    pieces = [piece for run in range(runs) for one, _ in chosen for piece in _pieces(one, run=run, seed=seed)]
-    measures: dict[_Key, dict[str, Any]] = {}
-    for done, (key, measured) in enumerate(_measured(pieces, workers or os.cpu_count() or 1), start=1):
-        measures[key] = measured
+    pieces: list[_Piece | _Plate] = [
+        piece for run in range(runs) for one, _ in chosen for piece in _pieces(one, run=run, seed=seed)
+    ]
+    pieces += _plates(figures or (), [one for one, _ in chosen], seed=seed)
+    results: dict[_Key, Any] = {}
+    for done, (key, result) in enumerate(_worked(pieces, workers or os.cpu_count() or 1), start=1):
+        results[key] = result
         if progress is not None:
             progress(done, len(pieces))
-    rows = [row for one, findings in chosen for row in _rows(one, findings, measures, runs=runs)]
-    return Reproduction(rows=tuple(rows), seed=seed, runs=runs)
+    rows = tuple(row for one, findings in chosen for row in _rows(one, findings, results, runs=runs))
+    drawn = None
+    if figures is not None:
+        of_first_run = {one.name: [results[one.name, 0, part] for part in range(one.parts)] for one, _ in chosen}
+        drawn = tuple(_drawn(figure, results, of_first_run, rows) for figure in figures)
+    return Reproduction(rows=rows, seed=seed, runs=runs, figures=drawn)
 
 
 def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
     for part in range(experiment.parts):
         stream = random_stream(seed, session=run, purpose=f"reproduce/{experiment.name}/{part}")
         yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
+
+
+def _plates(figures: Sequence[Figure], experiments: Sequence[Experiment], *, seed: int) -> Iterator[_Plate]:
+    for figure in figures:
+        if isinstance(figure, PlayedFigure):
+            seeds = {
+                one.name: tuple(piece.seed for piece in _pieces(one, run=0, seed=seed))
+                for one in experiments
+                if one.name in figure.experiments
+            }
+            yield _Plate(figure, seeds)
+
+
+def _drawn(
+    figure: Figure,
+    results: dict[_Key, Any],
+    of_first_run: dict[str, list[dict[str, Any]]],
+    rows: Sequence[FindingResult],
+) -> DrawnFigure:
+    if isinstance(figure, PlayedFigure):
+        drawings = results[f"figure {figure.name}", 0, 0]
+    elif isinstance(figure, MeasuredFigure):
+        drawings = figure.draw(of_first_run)
+    else:
+        drawings = figure.draw([row for row in rows if row.finding.id in figure.findings])
+    return DrawnFigure(name=figure.name, findings=figure.findings, drawings=drawings)
 
 
 def _rows(
@@ -96,46 +148,24 @@ def _rows(
         )
 
 
-def _measured(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, dict[str, Any]]]:
-    """Yield each piece's key with its measures, in the order in which they are done."""
+def _worked(pieces: Sequence[_Piece | _Plate], workers: int) -> Iterator[tuple[_Key, Any]]:
+    """Yield each piece's key with what came of it, in the order in which they are done."""
     workers = min(workers, len(pieces))
     if workers <= 1:
-        yield from map(_measure, pieces)
+        yield from map(_work, pieces)
         return
-    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
-        with _interrupts_held_back():
-            futures = [pool.submit(_measure, piece) for piece in pieces]
-        for done in as_completed(futures):
-            yield done.result()
-    except BaseException as error:
-        # Nobody wants the rest: what runs is ended, or the program would wait for it.
-        for process in set(active_children()) - others:
-            process.terminate()
-        if not isinstance(error, BrokenProcessPool):
-            raise
+        with worker_pool(workers) as pool:
+            with interrupts_held_back():
+                futures = [pool.submit(_work, piece) for piece in pieces]
+            for done in as_completed(futures):
+                yield done.result()
+    except BrokenProcessPool as error:
         raise SimulationError(
             "a process that simulates has ended: ask for fewer workers where memory is short, and in a script call"
             " this under `if __name__ == '__main__':`"
         ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Have an interrupt wait for the end of the block; processes started in it never see one.
-
-    It is for this process to be interrupted and to end them; from their first moment on they would print tracebacks.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
-    return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)
+def _work(piece: _Piece | _Plate) -> tuple[_Key, Any]:
+    return piece.key, piece.work()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trafficgen._core import SimulationOutcome, simulate
+from trafficgen.progress import followed, tell
 from trafficgen.simulation.sources import Schedule
 
 
@@ -19,4 +20,16 @@ def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule
     Raises:
         SimulationError: If a link, a route or a parameter is not valid; the message names it.
     """
-    return simulate(json.dumps(scenario, allow_nan=False), [schedule.arrays() for schedule in schedules])
+    config = json.dumps(scenario, allow_nan=False)
+    return simulate(config, [schedule.arrays() for schedule in schedules], _teller(scenario))
+
+
+def _teller(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
+    """Return what tells the simulated time, with the last stop where there is one; None where nobody listens."""
+    if not followed():
+        return None
+    agents = scenario["agents"]
+    assert isinstance(agents, list)
+    stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
+    end_s = None if None in stops else max(stops, default=None)
+    return lambda now_s: tell("simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s")

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
 from trafficgen.simulation.path_keys import LINK_KEYS, PATH_KEYS, PathKey, known_keys
+from trafficgen.simulation.path_view import line_of_path, view_of_path
 
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
@@ -90,10 +91,27 @@ class PathLink(ModelPart):
 
 
 class Path(ModelPart):
-    """A path: one bottleneck or a chain of links, with a link of its own for each end where ``access_bps`` is given."""
+    """A path: one bottleneck or a chain of links, with a link of its own for each end where ``access_bps`` is given.
+
+    Example:
+        >>> import trafficgen
+        >>> path = trafficgen.Path.parse("rate=725kbps,delay=45ms,queue=80p,loss=1%")
+        >>> path
+        Path.parse('rate=725000bps,delay=0.045s,queue=80p,loss=0.01')
+        >>> print(f"{path.links[0].rate_bps:,.0f} bit/s, {path.round_trip_s} s there and back")
+        725,000 bit/s, 0.09 s there and back
+        >>> path == trafficgen.Path.from_settings({"rate": "725kbps", "delay": "45ms", "queue": "80p", "loss": 0.01})
+        True
+    """
 
     links: tuple[PathLink, ...] = Field(min_length=1, description="Shared links, from the server to the client.")
     access_bps: float | None = Field(default=None, gt=0, description="Rate of each end's own link, bit/s.")
+
+    def __repr__(self) -> str:
+        return line_of_path(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_path(self)
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

@@ -19,10 +19,11 @@ from trafficgen.simulation.measures import (
     interval_measure,
 )
 from trafficgen.simulation.packets import packet_table
+from trafficgen.simulation.result_view import line_of_result, view_of_result
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session import SessionEvents
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
-from trafficgen.units import kbps_from_bps, s_from_ns
+from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 _SESSION = 0
 _LastKey = Literal["last_arrived_ns", "last_sent_ns"]
@@ -72,10 +73,27 @@ class SimulationResult:
     Attributes:
         run: What ran.
         notes: How it was made: model, digest, settings, path, competitors, seed.
+
+    Example:
+        >>> import trafficgen
+        >>> result = trafficgen.simulate("wmedia9_nichols2004", path="rate=725kbps,delay=45ms", duration_s=30)
+        >>> result
+        <SimulationResult of wmedia9_nichols2004: 24.74 s, 471.3 kbps, 0% lost, 0 stalls, seed 0>
+        >>> print(f"{result.buffering.duration_s:.1f} s of buffering at {result.buffering.rate_kbps:.0f} kbps")
+        8.8 s of buffering at 668 kbps
+        >>> busiest = result.series["media_kbps"].argmax()
+        >>> print(f"{result.series['media_kbps'][busiest]:.0f} kbps from {result.series_time_s[busiest]:.1f} s on")
+        699 kbps from 4.0 s on
     """
 
     run: Run
     notes: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return line_of_result(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_result(self)
 
     @property
     def seed(self) -> int:
@@ -183,6 +201,12 @@ class SimulationResult:
             "frame_rate": bins.sampled(samples[:, 1]),
             "buffer_s": bins.sampled(samples[:, 2]),
         }
+
+    @property
+    def series_time_s(self) -> FloatArray:
+        """Start of each interval of :attr:`series`, s after the first media packet was sent, shape (n,)."""
+        series = self.series
+        return np.asarray(series["start_s"] + series["interval_s"] * np.arange(len(series["media_kbps"])))
 
     def to_dict(self) -> dict[str, object]:
         """Return the object that `trafficgen simulate --json` prints; NaN is what could not be measured."""

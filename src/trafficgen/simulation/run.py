@@ -70,7 +70,12 @@ class Run:
 
 
 def run_path(
-    path: Path, sessions: Sequence[Participant], competitors: Sequence[Participant] = (), *, seed: int = 0
+    path: Path,
+    sessions: Sequence[Participant],
+    competitors: Sequence[Participant] = (),
+    *,
+    seed: int = 0,
+    most_packets: int | None = None,
 ) -> Run:
     """Run sessions beside competitors over a path.
 
@@ -79,9 +84,11 @@ def run_path(
         sessions: The sessions that it is about; the simulation ends when the last has ended.
         competitors: Flows beside them.
         seed: Seed, >= 0.
+        most_packets: Packets of all flows after which the simulation is given up; None: as many as there is room for.
 
     Raises:
-        SimulationError: If a part of it cannot be simulated, which the message names, or the seed is too large.
+        SimulationError: If a part of it cannot be simulated, which the message names, the seed is too large, or there
+            are more packets.
         InputFileError: If a trace of the path cannot be used.
         ValueError: If the seed is negative or there is no session.
 
@@ -92,7 +99,7 @@ def run_path(
         raise ValueError(f"the seed must not be negative and there must be a session; got {seed}, {len(sessions)}")
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
-    scenario = build_scenario(path, sessions, competitors, seed=seed)
+    scenario = build_scenario(path, sessions, competitors, seed=seed, most_packets=most_packets)
     outcome = run_scenario(scenario.config, schedules=scenario.schedules)
     if s_from_ns(outcome.end_ns) >= scenario.end_s:
         warnings.warn(

@@ -38,11 +38,17 @@ class Scenario:
 
 
 def build_scenario(
-    path: Path, sessions: Sequence[Participant], competitors: Sequence[Participant], *, seed: int
+    path: Path,
+    sessions: Sequence[Participant],
+    competitors: Sequence[Participant],
+    *,
+    seed: int,
+    most_packets: int | None = None,
 ) -> Scenario:
     """Return the scenario of some sessions beside competitors on one path.
 
     Sessions come first, so that a competitor more or less does not change the random numbers of a session.
+    More than ``most_packets`` are then not simulated; None: as many as the engine has room for.
 
     Raises:
         SimulationError: If two names are equal, or TCP would have nothing to limit it.
@@ -80,6 +86,7 @@ def build_scenario(
         "agents": agents,
         "run_on_s": RUN_ON_S,
         "end_s": end_s,
+        "most_packets": most_packets,
     }
     return Scenario(config, tuple(schedules), tuple(taking_part), path, links.rate_bps, end_s)
 

@@ -10,6 +10,7 @@ from trafficgen.tables.packet import (
     PacketTable,
     check_columns,
 )
+from trafficgen.tables.rate_curve import FlowRates, RateCurve, in_parts
 from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.rtp_stream import RtpStreamCount
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
@@ -24,10 +25,13 @@ __all__ = [
     "REQUIRED_FIELDS",
     "RTCP_SCHEMA",
     "SIGNALLING_SCHEMA",
+    "FlowRates",
     "PacketTable",
+    "RateCurve",
     "RtpStreamCount",
     "check_columns",
     "empty_flows",
     "empty_rtcp",
     "empty_signalling",
+    "in_parts",
 ]

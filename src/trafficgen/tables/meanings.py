@@ -26,7 +26,7 @@ PACKET_MEANINGS = {
 
 #: Column of :data:`~trafficgen.tables.flow.FLOW_SCHEMA` -> meaning.
 FLOW_MEANINGS = {
-    "flow": "Number of the flow, from 0, heaviest first.",
+    "flow": "Number of the flow, from 0: of captures heaviest first, else in the order of the source.",
     "session": "Number of the session that groups the flows of one playout.",
     "protocol": "udp, tcp or another IP protocol by name; non-ip where there is no IP.",
     "server": "Address of the server: the end that sends the media.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,11 @@ import pyarrow as pa
 from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
 from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
+from trafficgen.tables.table_view import line_of_table, view_of_table
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: 2020-01-01 00:00 UTC: the origin of made traffic is a fixed time, so that the same seed gives the same bytes any day.
 DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
@@ -71,6 +76,18 @@ class PacketTable:
         signalling: Control messages (:data:`~trafficgen.tables.signalling.SIGNALLING_SCHEMA`).
         notes: Free facts about how the table was made (seed, model, warnings), JSON-compatible.
         rtcp: Sender and receiver reports (:data:`~trafficgen.tables.rtcp.RTCP_SCHEMA`).
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.generate("cbr", duration_s=2, settings={"rate_kbps": 400, "packet_bytes": 1000})
+        >>> table
+        <PacketTable: 100 packets, 1 flow, 1.98 s, 100,000 IP bytes>
+        >>> table.ip_bytes[:3].tolist(), table.time_s[:3].round(3).tolist()
+        ([1000, 1000, 1000], [0.0, 0.02, 0.04])
+        >>> table.select(table.time_s < 1.0)
+        <PacketTable: 50 packets, 1 flow, 0.98 s, 50,000 IP bytes>
+        >>> list(table.to_pandas().columns[:6])
+        ['time_ns', 'flow', 'to_client', 'frame_bytes', 'ip_bytes', 'payload_bytes']
     """
 
     packets: pa.Table
@@ -88,6 +105,16 @@ class PacketTable:
 
     def __len__(self) -> int:
         return int(self.packets.num_rows)
+
+    def __repr__(self) -> str:
+        return line_of_table(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the packets as a pandas data frame, a row a packet, columns and units as in :attr:`packets`."""
+        return self.packets.to_pandas()
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return one column as Arrow data; an optional column that was left out is all null.

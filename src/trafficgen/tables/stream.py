@@ -21,11 +21,13 @@ class PacketStream:
         head: A table without packets that has all else: flows, origin, signalling, notes.
         pieces: The packets.
         columns: Optional columns that have values, and the required ones.
+        rows: Number of packets; None where it is not known before they have come.
     """
 
     head: PacketTable
     pieces: Iterable[pa.Table]
     columns: frozenset[str]
+    rows: int | None = None
 
     def in_pieces(self, rows: int = PIECE_ROWS) -> Iterator[PacketTable]:
         """Yield the packets in tables of ``rows`` rows, the last one shorter, each column in one chunk.
@@ -49,7 +51,7 @@ def stream_of(table: PacketTable) -> PacketStream:
         rtcp=table.rtcp,
     )
     columns = frozenset(name for name in PACKET_SCHEMA.names if table.known(name).any())
-    return PacketStream(head=head, pieces=[table.packets], columns=columns)
+    return PacketStream(head=head, pieces=[table.packets], columns=columns, rows=len(table))
 
 
 def even_pieces(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:

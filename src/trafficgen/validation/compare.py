@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from trafficgen.flows import SessionView, clock_tick_ns, resegment
+from trafficgen.flows import SessionView, clock_tick_ns, rate_curve, resegment
+from trafficgen.progress import tell
+from trafficgen.tables import RateCurve
 from trafficgen.validation.baselines import BASELINES, baseline_view
+from trafficgen.validation.comparison_view import line_of_comparison, view_of_comparison
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
     Metrics,
@@ -22,6 +26,8 @@ from trafficgen.validation.totals import Totals, paired_totals, total_metrics, t
 #: Baselines that draw anything are the median of this many runs.
 _RUNS = 5
 _WITHOUT_DRAWS = ("cbr",)
+_RUNS_OF = {name: 1 if name in _WITHOUT_DRAWS else _RUNS for name in BASELINES}
+_MEASURED = "sides and baselines"
 #: Clocks up to this granularity, that of most captures, are taken as they are.
 _FINE_TICK_NS = 1000
 
@@ -62,6 +68,14 @@ class Comparison:
         seed: Seed of the baselines.
         names: What reference and candidate are called, for people.
         sides: What was measured on both sides, for drawings; None in a comparison that was made without.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
+        >>> print(f"{comparison.flat()['gap_s.ks']:.2f}, chance alone gives {comparison.noise['gap_s.ks']:.2f}")
+        0.99, chance alone gives 0.03
     """
 
     metrics: Metrics
@@ -77,6 +91,12 @@ class Comparison:
     names: tuple[str, str] = ("reference", "candidate")
     sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        return line_of_comparison(self)
+
+    def _repr_html_(self) -> str:
+        return view_of_comparison(self)
+
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
         return flat_metrics(self.metrics)
@@ -84,6 +104,14 @@ class Comparison:
     def flat_baselines(self) -> dict[str, dict[str, float]]:
         """Return the metrics of each baseline by flat name; NaN where one cannot be computed."""
         return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
+
+    def rate_curves(self) -> tuple[RateCurve, RateCurve] | None:
+        """Return the rates of reference and candidate over time; None in a comparison that was made without them."""
+        if self.sides is None:
+            return None
+        views = self.sides.reference_view, self.sides.candidate_view
+        reference, candidate = (rate_curve(view.media_time_ns, view.media_ip_bytes) for view in views)
+        return reference, candidate
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `compare --json` prints; what cannot be computed is None."""
@@ -119,10 +147,14 @@ def compare_tables(
     tick_ns = clock_tick_ns(reference.media_time_ns)
     candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
+    to_measure = 2 + sum(_RUNS_OF.values())
+    tell("measuring", 0, to_measure, unit=_MEASURED)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
+    done = itertools.count(1)
     totals = totals_of(reference), totals_of(candidate)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
+        tell("measuring", next(done), to_measure, unit=_MEASURED)
         other = measure(view, burst_threshold_s=threshold_s, seed=seed)
         apart = compute_metrics(measured, other, reference_view=reference, candidate_view=view)
         return other, {**apart, **total_metrics(totals[0], totals_of(view))}
@@ -130,7 +162,7 @@ def compare_tables(
     judged, metrics = metrics_of(candidate)
     baselines = {}
     for name in BASELINES:
-        runs = range(1 if name in _WITHOUT_DRAWS else _RUNS)
+        runs = range(_RUNS_OF[name])
         views = (_by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns) for run in runs)
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)

@@ -43,6 +43,14 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
+
+    Example:
+        >>> import trafficgen
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare("examples/captures/http_burst_then_paced.pcap.gz", "steady.parquet")
+        >>> for limit in trafficgen.exceeded_limits(comparison, ["gap_s.ks=0.1", "packet_bytes.ks=1"]):
+        ...     print(limit.metric, "is above", limit.limit)
+        gap_s.ks is above 0.1
     """
     exceeded = []
     flat = comparison.flat()

@@ -191,7 +191,7 @@ def _on_one_side(metrics: object, name: str) -> bool:
 def _group_verdict(comparison: Comparison, group: str, metrics: tuple[MetricVerdict, ...]) -> GroupVerdict:
     known = [metric for metric in metrics if metric.grade is not Grade.NOT_COMPUTED]
     grade = _worst({metric.grade for metric in known})
-    sentence = _sentence(known) if known else _why_not_computed(comparison, group)
+    sentence = _sentence(known) if known else _why_not_computed(comparison, group, metrics)
     if known and len(known) < len(metrics):
         missing = [metric.name for metric in metrics if metric.grade is Grade.NOT_COMPUTED]
         sentence += f"; {_listed(missing)} cannot be computed"
@@ -244,9 +244,8 @@ def _named(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:
 def _not_ranked_words(metrics: Sequence[MetricVerdict]) -> str:
     relative = [metric for metric in metrics if metric.name.endswith(_RELATIVE)]
     parts = [f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off" for metric in relative]
-    if others := [metric.name for metric in metrics if metric not in relative]:
-        parts.append(f"different in {_listed(others)}, where no baseline has a value")
-    return _listed(parts)
+    others = [f"{metric.name} off by {metric.distance:.3g}" for metric in metrics if metric not in relative]
+    return _listed([*parts, *others]) + (", where no baseline has a value" if others else "")
 
 
 def _unbeaten_words(metrics: Sequence[MetricVerdict]) -> str:
@@ -260,12 +259,14 @@ def _unbeaten_words(metrics: Sequence[MetricVerdict]) -> str:
     return f"{Grade.CLOSEST.value} or {Grade.WITHIN_CHANCE.value}"
 
 
-def _why_not_computed(comparison: Comparison, group: str) -> str:
-    if group == "bursts" and comparison.burst_threshold_s is None:
-        return "the reference has none"
+def _why_not_computed(comparison: Comparison, group: str, metrics: Sequence[MetricVerdict]) -> str:
     if group == "phases":
         return "neither side has a buffering phase"
-    return "too few packets to tell"
+    if group == "bursts" and comparison.burst_threshold_s is None:
+        return "the reference has none"
+    names = [f"{metric.name}." for metric in metrics]
+    reasons = {why for key, why in comparison.absent.items() if any(name.startswith(f"{key}.") for name in names)}
+    return "; ".join(sorted(reasons)) or "too few packets to tell"
 
 
 def _copies(group: str, metrics: Sequence[MetricVerdict]) -> list[str]:

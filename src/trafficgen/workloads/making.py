@@ -6,23 +6,23 @@ import fcntl
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError, OutputFileError
+from trafficgen.progress import tell
 from trafficgen.provenance import software_version
 from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.worker_processes import interrupts_held_back, worker_pool
 from trafficgen.workloads.blocks import Block, MadeBlock, Sessions, made_before, make_block
 from trafficgen.workloads.merging import merge_parts
 
-Progress = Callable[[int, int], None]
 _PLAN = "plan.json"
 
 
@@ -75,7 +75,6 @@ def made_workload(
     *,
     request: dict[str, object],
     workers: int,
-    progress: Progress | None = None,
 ) -> Iterator[Workload]:
     """Give a workload whose blocks are in a folder; when the block of the caller ends well, the folder is removed.
 
@@ -88,7 +87,6 @@ def made_workload(
         folder: Folder of this workload alone.
         request: All that the packets depend on, JSON-compatible.
         workers: Processes that make blocks; 1 makes them here.
-        progress: Called with the blocks done so far and in all.
 
     Raises:
         GenerationError: If a session cannot be played, or a worker ended.
@@ -103,8 +101,7 @@ def made_workload(
             rest = [block for block in blocks if block.place not in made]
             for block in _made(sessions, rest, folder, workers=workers):
                 made[block.place] = block
-                if progress is not None:
-                    progress(len(made), len(blocks))
+                tell("making", len(made), len(blocks), unit="blocks")
             yield Workload(folder, tuple(made[block.place] for block in blocks), sessions.notes)
         shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
@@ -157,17 +154,14 @@ def _made(sessions: Sessions, blocks: Sequence[Block], folder: Path, *, workers:
         for block in blocks:
             yield make_block(sessions, block, folder)
         return
-    # Fresh processes, since a fork of one that has threads (as Arrow starts them) may hang.
-    pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"))
     try:
-        yield from _pooled(pool, sessions, blocks, folder, ahead=2 * workers)
+        with worker_pool(min(workers, len(blocks))) as pool:
+            yield from _pooled(pool, sessions, blocks, folder, ahead=2 * workers)
     except BrokenProcessPool:
         raise GenerationError(
             "a worker has ended, perhaps for want of memory: run the same command again, with fewer --workers;"
             " blocks that are done are kept"
         ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _pooled(
@@ -177,7 +171,8 @@ def _pooled(
     running: set[Future[MadeBlock]] = set()
     while waiting or running:
         while waiting and len(running) < ahead:
-            running.add(pool.submit(make_block, sessions, waiting.pop(), folder))
+            with interrupts_held_back():
+                running.add(pool.submit(make_block, sessions, waiting.pop(), folder))
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             yield future.result()

@@ -13,6 +13,7 @@ import trafficgen
 from trafficgen.calibration import Phases, pair_sessions
 from trafficgen.calibration.conditions import find_loss
 from trafficgen.calibration.delivered import SessionDelivery, count_scale_changes, session_delivery
+from trafficgen.calibration.pairing import pair_arrivals
 from trafficgen.calibration.path_records import path_records
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import PacketTable
@@ -25,7 +26,10 @@ PHASES = Phases(0.0, 10.0, None, None, 20.0, 80.0, 40.0)
 
 
 def delivered(view: SessionView, phases: Phases = PHASES) -> tuple[SessionDelivery | None, dict[str, str]]:
-    return session_delivery(view, phases, pairing=None, records=path_records(view, None), loss=find_loss(view))
+    pairing = pair_arrivals(view)
+    return session_delivery(
+        view, phases, pairing=pairing, records=path_records(view, pairing), loss=find_loss(view, pairing=pairing)
+    )
 
 
 def test_arrival_times_tell_rates_and_loss_by_phase(make_table: TableMaker) -> None:

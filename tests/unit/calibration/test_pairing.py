@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.calibration import pair_sessions
+from trafficgen.calibration.conditions import find_loss
 from trafficgen.calibration.packet_matching import match_numbers, match_sizes
+from trafficgen.calibration.pairing import pair_arrivals
 from trafficgen.errors import CalibrationError
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
@@ -55,6 +57,45 @@ def test_translated_addresses_do_not_matter(congested_pair: Callable[..., Any]) 
     translated = replace(pair.receiver, flows=flows.set_column(place, flows.schema.field(place), elsewhere))
     found = pair_sessions(choose_session(pair.sender), translated)
     np.testing.assert_array_equal(found.is_lost, pair.is_lost)
+
+
+def test_arrival_times_tell_loss_and_queueing_of_one_table(congested_pair: Callable[..., Any]) -> None:
+    pair = congested_pair()
+    view = choose_session(pair.sender)
+    both_ends = pair_sessions(view, pair.receiver)
+    arrival_ns = np.full(len(pair.sender), -1)
+    arrival_ns[~pair.is_lost] = np.sort(pair.receiver.time_ns + pair.receiver.origin_ns - pair.sender.origin_ns)
+    column = pa.array(arrival_ns, mask=pair.is_lost)
+    table = replace(pair.sender, packets=pair.sender.packets.append_column("arrival_ns", column))
+    found = pair_arrivals(choose_session(table))
+    assert found is not None
+    assert (found.source, found.are_told_apart) == ("arrival times", True)
+    np.testing.assert_array_equal(found.is_lost, both_ends.is_lost)
+    np.testing.assert_allclose(found.delay_s, both_ends.delay_s)
+    loss = find_loss(view, pairing=found)
+    assert loss is not None
+    assert loss.source == "arrival"
+    assert loss.rate == pytest.approx(pair.is_lost.mean())
+
+
+def test_packets_that_all_arrived_tell_no_loss_unless_a_path_was_simulated(make_table: TableMaker) -> None:
+    time_s = np.arange(50) / 10
+    received = make_table(time_s, arrival_ns=[round(1e9 * at) + 20_000_000 for at in time_s])  # a receiver's log
+    assert pair_arrivals(choose_session(received)) is None
+    simulated = pair_arrivals(choose_session(replace(received, notes={"path": {}})))
+    assert simulated is not None
+    assert simulated.lost == 0
+    assert simulated.least_delay_s == pytest.approx(0.02)
+    at_receiver = make_table(time_s, arrival_ns=[round(1e9 * at) for at in time_s])
+    assert pair_arrivals(choose_session(replace(at_receiver, notes={"path": {}}))) is None
+    assert pair_arrivals(choose_session(make_table(time_s))) is None
+
+
+def test_of_a_simulated_path_that_loses_all_everything_is_lost(make_table: TableMaker) -> None:
+    view = choose_session(replace(make_table(np.arange(50) / 10), notes={"path": {}}))
+    loss = find_loss(view, pairing=pair_arrivals(view))
+    assert loss is not None
+    assert (loss.rate, loss.source) == (1.0, "arrival")
 
 
 def test_packets_without_numbers_are_matched_by_the_order_of_their_sizes(make_table: TableMaker) -> None:

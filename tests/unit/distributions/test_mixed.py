@@ -100,3 +100,32 @@ def test_spread_draws_come_in_random_order() -> None:
     # Lag-1 correlation of ranks of a random order has standard deviation 1 / sqrt(n).
     ranks = np.argsort(np.argsort(draws)).astype(float)
     assert abs(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]) < 4 / np.sqrt(2000)
+
+
+def test_quantiles_stop_at_atoms_and_go_on_behind_them() -> None:
+    # P(X <= x) of an exponential of mean 2 with weight 0.6 and an atom of 0.4 at 5.
+    law = MixedLaw(continuous=Exponential(scale=2.0), values=(5.0,), probabilities=(0.4,))
+    below = 0.6 * (1 - math.exp(-2.5))
+    np.testing.assert_allclose(law.ppf([below + 1e-9, below + 0.2, below + 0.4]), [5, 5, 5])
+    for p in (0.1, 0.5, below + 0.41, 0.99):
+        assert float(law.cdf(law.ppf(p))) == pytest.approx(p)
+    assert float(law.ppf(0.3)) == pytest.approx(-2 * math.log(1 - 0.5))
+
+
+def test_quantiles_of_whole_numbers_are_the_smallest_that_reach_the_probability() -> None:
+    law = MixedLaw(
+        continuous=Truncated(whole=Exponential(scale=3.0), minimum=1.0, maximum=50.0),
+        values=(7.0,),
+        probabilities=(0.25,),
+        integer=True,
+    )
+    for p in np.linspace(0.01, 0.99, 37):
+        value = float(law.ppf(p))
+        assert value == round(value)
+        assert float(law.cdf(value)) >= p - 1e-12
+        assert value == 1 or float(law.cdf(value - 1)) < p
+
+
+def test_quantiles_of_atoms_alone_are_the_atoms() -> None:
+    law = MixedLaw(continuous=None, values=(1500.0, 100.0), probabilities=(0.75, 0.25))
+    np.testing.assert_array_equal(law.ppf([0.1, 0.25, 0.26, 1.0]), [100, 100, 1500, 1500])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.errors import ExportError
@@ -90,6 +90,7 @@ def test_what_takes_too_many_lines_is_refused_with_the_setting_that_helps() -> N
         delivery_of_steps(np.array([0.0]), np.array([1e3]), length_s=1)
 
 
+@settings(deadline=None)
 @given(st.floats(1e5, 1e9))
 def test_a_trace_reads_back_with_its_rate(tmp_path_factory: pytest.TempPathFactory, rate_bps: float) -> None:
     file: Path = tmp_path_factory.mktemp("trace") / "forward.trace"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.unit.export.schedules import steady, table_of
 
 import trafficgen
+from trafficgen.errors import ExportError, SettingError
 
 
 def _exported(table: trafficgen.PacketTable, folder: Path, **settings: str | float) -> tuple[Any, Any]:
@@ -133,3 +136,23 @@ def test_snappi_takes_the_configuration(tmp_path: Path) -> None:
     config = snappi.api(location="https://localhost:1").config()
     config.deserialize((tmp_path / "config.json").read_text())
     assert [flow.duration.fixed_packets.packets for flow in config.flows] == [100] * 12
+
+
+@pytest.mark.parametrize("name", ["source_mac", "destination_mac"])
+@pytest.mark.parametrize("text", ["eth1", "02:00:00:00:00", "01:00:5e:00:00:01"])
+def test_what_is_no_address_of_a_card_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(SettingError, match=f"otg: {name}={text} cannot be set"):
+        trafficgen.export(steady(), to="otg", directory=tmp_path / "out", settings={name: text})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ends_without_ip_addresses_are_refused(tmp_path: Path) -> None:
+    table = steady()
+    for column, text, words in (
+        ("client", "a.example", "'a.example' is no IP address"),
+        ("client", "::1", "two versions"),
+    ):
+        place = table.flows.schema.get_field_index(column)
+        flows = table.flows.set_column(place, table.flows.schema.field(place), pa.array([text]))
+        with pytest.raises(ExportError, match=words):
+            trafficgen.export(replace(table, flows=flows), to="otg", directory=tmp_path / "out")

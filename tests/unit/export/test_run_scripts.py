@@ -7,9 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tests.unit.export.schedules import steady, table_of
+from tests.unit.export.schedules import steady
 from tests.unit.export.test_ditg_model import SIZE, model_of
 
 import trafficgen
@@ -31,10 +30,10 @@ def _stub(folder: Path, name: str, *, status: int) -> dict[str, str]:
 
 def test_mgen_is_run_on_the_scripts_of_this_export_alone(tmp_path: Path) -> None:
     out = tmp_path / "it's a folder"
-    two = table_of(np.arange(30_000) * 1000, np.full(30_000, 100))
-    trafficgen.export(two, to="mgen", directory=out, settings={"mode": "exact"})
-    trafficgen.export(steady(), to="mgen", directory=out)  # the scripts of the first stay: flow0-0.mgn, flow0-1.mgn
-    assert len(list(out.glob("flow*.mgn"))) == 3
+    out.mkdir()
+    (out / "flow0-1.mgn").write_text("0.0 ON 1 UDP DST 127.0.0.1/5000 PERIODIC [1 100]\n")  # someone's own
+    trafficgen.export(steady(), to="mgen", directory=out)
+    assert len(list(out.glob("flow*.mgn"))) == 2
     subprocess.run(["sh", str(out / "run.sh")], env=_stub(tmp_path / "bin", "mgen", status=0), check=True, cwd="/")
     calls = (tmp_path / "bin" / "calls").read_text().splitlines()
     assert [call.partition(" input ")[2] for call in calls] == ["flow0.mgn txlog output flow0.log"]
@@ -56,3 +55,37 @@ def test_itgsend_is_run_on_the_scripts_of_this_export_alone(tmp_path: Path, stat
     assert subprocess.run(["sh", str(out / "run.sh")], env=environment, check=False).returncode == expected
     called = {call.split()[0] for call in (tmp_path / "bin" / "calls").read_text().splitlines()}
     assert called == {name for name in report.files if name.endswith(".script")}
+
+
+@pytest.mark.parametrize("target", ["mgen", "iperf2", "iperf3", "tcpreplay", "mahimahi"])
+def test_scripts_find_their_folder_wherever_cd_searches(tmp_path: Path, target: str) -> None:
+    """With CDPATH, `cd` goes to other folders and prints where it went."""
+    trafficgen.export(steady(), to=target, directory=tmp_path / "out")
+    (tmp_path / "elsewhere" / "out").mkdir(parents=True)
+    scripts = list((tmp_path / "out").glob("*.sh"))
+    assert scripts
+    for script in scripts:
+        lines = script.read_text().splitlines()
+        (found,) = [line for line in lines if "cd " in line and "dirname" in line]
+        own = found if found.startswith("here=") else f"{found}; here=$(pwd)"
+        shell = [*("sh", "-c"), f'{own}; echo "$here"', str(Path("out") / script.name)]
+        environment = {**os.environ, "CDPATH": str(tmp_path / "elsewhere")}
+        said = subprocess.run(shell, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert said == f"{tmp_path / 'out'}\n"
+
+
+def test_the_readme_of_iperf3_captures_what_it_sends_of_the_schedule_alone(tmp_path: Path) -> None:
+    trafficgen.export(steady(), to="iperf3", directory=tmp_path / "out", settings={"servers": 2, "first_port": 6000})
+    readme = (tmp_path / "out" / "README.md").read_text()
+    wanted = "udp and dst portrange 6000-6001 and udp[4:2] > 12"
+    assert f"'{wanted}'" in readme
+    if shutil.which("tcpdump") is not None:
+        subprocess.run(["tcpdump", "-d", "-y", "EN10MB", wanted], check=True, capture_output=True)
+
+
+def test_the_readme_of_a_model_says_how_close_the_run_comes(tmp_path: Path) -> None:
+    trafficgen.export(model_of(gap=GAP, size=SIZE), to="ditg", directory=tmp_path / "out")
+    readme = (tmp_path / "out" / "README.md").read_text()
+    assert (
+        "trafficgen generate MODEL.json -o wanted.parquet\ntrafficgen compare wanted.parquet sent.pcap --all" in readme
+    )

@@ -26,6 +26,7 @@ _REPORT_KEYS = [
     "cannot_express",
     "kind",
     "distances",
+    "removed",
 ]
 #: Targets that are told of the path, or hold any packet.
 _TAKE_ANYTHING = ("pcap", "pcapng", "csv", "parquet", "mahimahi", "tcpreplay")

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import pytest
+from pydantic import ValidationError
+
+from trafficgen.errors import ModelFileError
 from trafficgen.models import io
+from trafficgen.models.frames import GroupOfPictures
 
 
 def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
@@ -17,3 +23,27 @@ def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
     assert lines[1] == ' "name": "a",'
     assert max(len(line) for line in lines if "xxx" not in line) <= 120
     assert sum('"p"' in line for line in lines) < 6
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.yaml"])
+def test_a_file_larger_than_any_model_is_refused_by_its_beginning(tmp_path: Path, name: str) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(10**12)  # as long as a disk, and empty
+    with pytest.raises(ModelFileError, match=r"is larger than 4,000,000 bytes, and no model is; give a file made by"):
+        io.read_model(tmp_path / name)
+
+
+def test_a_list_of_nothing_but_mistakes_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    file.write_text('{"schema_version": "1.0", "streams": [' + "1, " * 20_000 + "1]}")
+    with pytest.raises(ModelFileError, match=r"model\.json: the file as a whole: 20,006 values of it are wrong; see"):
+        io.read_model(file)
+
+
+@pytest.mark.parametrize("field", ["first_key_frame", "reference_period", "reference_position"])
+def test_numbers_of_frames_that_no_session_has_are_refused(field: str) -> None:
+    content = {"distances": ({"frames": 50, "share": 1.0},), "first_key_frame": 0, field: 10**400}
+    with pytest.raises(ValidationError, match="less than or equal to 2147483647"):
+        GroupOfPictures.model_validate(content)
+    with pytest.raises(ValidationError, match="less than or equal to 2147483647"):
+        GroupOfPictures.model_validate({"distances": ({"frames": 10**400, "share": 1.0},), "first_key_frame": 0})

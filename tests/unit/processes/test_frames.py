@@ -49,6 +49,13 @@ def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
     np.testing.assert_allclose(played.frame_clock_s, [1.0, 1.04, 1.08])
 
 
+def test_a_phase_too_short_for_anything_has_its_first_packet() -> None:
+    played = laws().play(start_s=1.0, end_s=1.0 + 1e-300, first_at_start=True, generator_of=generator_of)
+    assert (played.time_s.tolist(), played.ip_bytes.tolist()) == ([1.0], [1400])
+    assert played.frame_clock_s is not None
+    assert played.frame_clock_s.tolist() == [1.0]
+
+
 def test_equal_packets_are_as_few_as_the_largest_allows() -> None:
     played = laws(packetisation="equal").play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
     assert played.ip_bytes.tolist() == [1000, 1000, 1000]

@@ -54,6 +54,10 @@ def test_a_page_refers_to_nothing_but_itself() -> None:
     assert all(address.startswith("#") for address in page.addresses)
 
 
+def test_no_address_of_another_place_stands_anywhere_in_the_file() -> None:
+    assert "://" not in render_html(report())
+
+
 def test_a_hostile_name_stays_text() -> None:
     page = Page()
     page.feed(render_html(report(HOSTILE)))

@@ -51,11 +51,11 @@ def test_the_same_drawing_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
-    (axes,) = figure_of(RATE).axes
+    figure = figure_of(RATE)
+    (axes,) = figure.axes
     assert axes.get_xlabel() == "time, s"
     assert axes.get_ylabel() == "rate, kbit/s"
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figure.legends  # below the axes
     assert {text.get_text() for text in legend.get_texts()} == {"buffering", "95%", "steps", "bars", "points", "link"}
 
 

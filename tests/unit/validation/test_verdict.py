@@ -58,7 +58,7 @@ def _gaps(ks: float) -> dict[str, object]:
         (0.1, (0.5, 0.4, 0.09), Grade.BEATEN, "farther than resampling in gap_s.ks (resampling takes them from the"),
         (0.3, (0.1, 0.2, 0.9), Grade.BEATEN, "farther than constant rate and Poisson in gap_s.ks"),
         (0.1, (_NAN, _NAN, 0.2), Grade.CLOSEST, "closer than every baseline"),
-        (0.1, (_NAN, _NAN, _NAN), Grade.NOT_RANKED, "different in gap_s.ks, where no baseline has a value"),
+        (0.1, (_NAN, _NAN, _NAN), Grade.NOT_RANKED, "gap_s.ks off by 0.1, where no baseline has a value"),
         (_NAN, (0.1, 0.1, 0.1), Grade.NOT_COMPUTED, "too few packets to tell"),
     ],
 )

@@ -54,15 +54,15 @@ def at_once(tables: list[pa.Table]) -> pa.Table:
 
 @settings(deadline=None)  # files are written
 @given(
-    st.integers(1, 12),
-    st.integers(0, 60),
-    st.integers(0, 40),
-    st.integers(0, 30),
-    st.integers(1, 9),
-    st.integers(0, 2**32),
+    count=st.integers(1, 12),
+    rows=st.integers(0, 60),
+    span_ns=st.integers(0, 40),
+    spread_ns=st.integers(0, 30),
+    batch_rows=st.integers(1, 9),
+    seed=st.integers(0, 2**32),
 )
 def test_a_merge_is_the_sort_of_everything_at_once(
-    count: int, rows: int, span_ns: int, spread_ns: int, batch_rows: int, seed: int
+    *, count: int, rows: int, span_ns: int, spread_ns: int, batch_rows: int, seed: int
 ) -> None:
     generator = np.random.default_rng(seed)
     tables = sessions_of(generator, count=count, rows=rows, span_ns=span_ns, spread_ns=spread_ns)

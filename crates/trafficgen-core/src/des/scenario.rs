@@ -45,6 +45,9 @@ pub struct Scenario {
     pub run_on_s: f64,
     /// It ends here at the latest, s from the simulation's zero.
     pub end_s: f64,
+    /// More packets than this are not simulated; None: as many as there is room for.
+    #[serde(default)]
+    pub most_packets: Option<usize>,
     /// What streams of fitted models want to send; they are too long for JSON, and parameters refer to their numbers.
     #[serde(skip)]
     pub schedules: Vec<Arc<Schedule>>,

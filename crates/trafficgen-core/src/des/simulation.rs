@@ -7,7 +7,7 @@ use super::agent::{Agent, End, Sample};
 use super::event_queue::Event;
 use super::io::Io;
 use super::link::{Link, LinkCounters};
-use super::record::Row;
+use super::record::{Record, Row, MOST_PACKETS};
 use super::scenario::{Scenario, ScenarioError};
 use super::session_log::SessionLog;
 use super::time::{ns, seconds, Time, NEVER};
@@ -63,14 +63,14 @@ struct Simulation {
 /// # Errors
 /// If a link, a route or a parameter is not valid.
 pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
-    simulate_while(scenario, &mut || true)
+    simulate_while(scenario, &mut |_| true)
 }
 
-/// Run a scenario; `goes_on` is asked now and then, and ends it early by false.
+/// Run a scenario; `goes_on` is asked now and then, at a time of the simulation, and ends it early by false.
 ///
 /// # Errors
 /// If a link, a route or a parameter is not valid, or more packets are sent than there is room for.
-pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut() -> bool) -> Result<Outcome, ScenarioError> {
+pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.run(goes_on)?;
     let end = simulation.world.now;
@@ -100,6 +100,7 @@ impl Simulation {
         let links =
             links.map(|(number, link)| Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))).collect();
         let mut world = World::new(states, links);
+        world.record = Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
         for (agent, config) in scenario.agents.iter().enumerate() {
             let agent = agent as u32;
             world.events.push(ns(config.start_s), Event::Start { agent });
@@ -110,7 +111,7 @@ impl Simulation {
         Ok(Self { world, agents, run_on: ns(scenario.run_on_s), end: ns(scenario.end_s) })
     }
 
-    fn run(&mut self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), ScenarioError> {
+    fn run(&mut self, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<(), ScenarioError> {
         let mut handled: u64 = 0;
         let mut ends = if self.world.awaited == 0 { self.end } else { NEVER };
         while let Some((at, event)) = self.world.events.pop() {
@@ -120,7 +121,7 @@ impl Simulation {
                 break;
             }
             handled += 1;
-            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on() {
+            if handled % EVENTS_BETWEEN_QUESTIONS == 0 && !goes_on(at) {
                 break;
             }
             self.world.now = at;
@@ -242,17 +243,15 @@ impl Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::des::record::Record;
 
     #[test]
     fn a_simulation_ends_with_an_error_where_the_record_is_full() -> Result<(), ScenarioError> {
         let scenario = Scenario::from_json(
-            r#"{"seed": 0, "links": [], "end_s": 100, "agents": [{"name": "media", "kind": "cbr", "awaited": true,
-                "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+            r#"{"seed": 0, "links": [], "end_s": 100, "most_packets": 500, "agents": [
+                {"name": "media", "kind": "cbr", "awaited": true, "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
         )?;
         let mut simulation = Simulation::new(&scenario)?;
-        simulation.world.record = Record::up_to(500);
-        let ended = simulation.run(&mut || true);
+        let ended = simulation.run(&mut |_| true);
         assert!(matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })), "{ended:?}");
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Counts of each flow, from rows of captured or synthetic tables alike.
 
+use super::rate_bins::RateBins;
 use super::row::PacketRow;
 use super::rtp::RtpStream;
 
@@ -7,6 +8,8 @@ use super::rtp::RtpStream;
 const MAX_STREAMS_PER_FLOW: usize = 32;
 /// Share of a direction's payload packets that its RTP streams must have for the flow to be RTP.
 const MIN_RTP_SHARE: f64 = 0.5;
+/// Flows whose rate over time is kept; when there are more, the lighter half gives way.
+const MAX_FLOWS_WITH_RATES: usize = 1024;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
@@ -24,6 +27,8 @@ pub struct FlowCounts {
     pub rtcp_packets: [u64; 2],
     pub syn_from_initiator: Option<bool>,
     pub syn_ack_from_initiator: Option<bool>,
+    /// Frame bytes over time, from the second packet on; only of the heavier flows where there are many.
+    pub rates: Option<Box<RateBins>>,
     streams: Vec<RtpStream>,
     last_stream: usize,
 }
@@ -41,6 +46,7 @@ impl FlowCounts {
             rtcp_packets: [0; 2],
             syn_from_initiator: None,
             syn_ack_from_initiator: None,
+            rates: None,
             streams: Vec::new(),
             last_stream: 0,
         }
@@ -55,6 +61,9 @@ impl FlowCounts {
         self.frame_bytes[direction] += u64::from(row.frame_bytes);
         self.payload_bytes[direction] += u64::from(row.payload_bytes);
         self.payload_packets[direction] += u64::from(row.payload_bytes > 0);
+        if let Some(rates) = &mut self.rates {
+            rates.add(row.time_ns, direction, u64::from(row.frame_bytes));
+        }
         if row.is(PacketRow::RTP) {
             self.add_rtp(row);
         } else if row.is(PacketRow::RTCP) {
@@ -122,6 +131,8 @@ pub struct FlowMeter {
     /// The flow that a 5-tuple's packets belong to now.
     current: Vec<u32>,
     flows: Vec<FlowCounts>,
+    /// Flows whose rate over time is kept.
+    with_rates: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -135,7 +146,12 @@ impl Default for FlowMeter {
 impl FlowMeter {
     /// `idle_timeout_ns`: silence after which a 5-tuple's packets are a new flow; `None` never splits.
     pub fn new(idle_timeout_ns: Option<i64>) -> Self {
-        Self { idle_timeout_ns: idle_timeout_ns.unwrap_or(i64::MAX), current: Vec::new(), flows: Vec::new() }
+        Self {
+            idle_timeout_ns: idle_timeout_ns.unwrap_or(i64::MAX),
+            current: Vec::new(),
+            flows: Vec::new(),
+            with_rates: Vec::new(),
+        }
     }
 
     /// Counts rows whose `flow` is the 5-tuple's number, and puts the flow's number there instead.
@@ -149,6 +165,10 @@ impl FlowMeter {
             if flow == NONE || row.time_ns.saturating_sub(self.flows[flow as usize].last_ns) > self.idle_timeout_ns {
                 flow = self.begin(row);
             }
+            let counts = &self.flows[flow as usize];
+            if counts.rates.is_none() && counts.packets[0] + counts.packets[1] == 1 {
+                self.begin_rates(flow);
+            }
             self.flows[flow as usize].add(row);
             row.flow = flow;
         }
@@ -160,6 +180,32 @@ impl FlowMeter {
         self.flows.push(FlowCounts::new(row.flow, row.time_ns));
         self.current[row.flow as usize] = flow;
         flow
+    }
+
+    /// Begins the rates of a flow that has one packet so far: many have no other.
+    fn begin_rates(&mut self, flow: u32) {
+        if self.with_rates.len() == MAX_FLOWS_WITH_RATES {
+            self.drop_lighter_rates();
+        }
+        self.with_rates.push(flow);
+        let counts = &mut self.flows[flow as usize];
+        let mut rates = Box::new(RateBins::new(counts.first_ns));
+        for direction in 0..2 {
+            rates.add(counts.first_ns, direction, counts.frame_bytes[direction]);
+        }
+        counts.rates = Some(rates);
+    }
+
+    /// Keeps the rates of the heavier half of the flows that have them: those that matter show early.
+    fn drop_lighter_rates(&mut self) {
+        let flows = &mut self.flows;
+        self.with_rates.sort_by_key(|&flow| {
+            let bytes: u64 = flows[flow as usize].frame_bytes.iter().sum();
+            (std::cmp::Reverse(bytes), flow)
+        });
+        for flow in self.with_rates.drain(MAX_FLOWS_WITH_RATES / 2..) {
+            flows[flow as usize].rates = None;
+        }
     }
 
     /// All flows, in the order in which they began.
@@ -206,6 +252,25 @@ mod tests {
         let mut meter = FlowMeter::new(None);
         meter.update(&mut rows);
         assert_eq!(meter.flows().len(), 1);
+    }
+
+    #[test]
+    fn rates_are_kept_of_the_heavier_flows_and_of_no_more_than_there_is_room_for() {
+        let mut meter = FlowMeter::new(None);
+        let flows = 10 * MAX_FLOWS_WITH_RATES as u32;
+        for flow in 0..flows {
+            let heavy = flow % 1000 == 0;
+            let packets = if heavy { 50 } else { 2 };
+            let mut rows: Vec<PacketRow> = (0..packets).map(|packet| row(i64::from(flow + packet), flow)).collect();
+            meter.update(&mut rows);
+        }
+        let with_rates: Vec<usize> = (0..flows as usize).filter(|&flow| meter.flows()[flow].rates.is_some()).collect();
+        assert!(with_rates.len() <= MAX_FLOWS_WITH_RATES);
+        for heavy in (0..flows as usize).step_by(1000) {
+            assert!(with_rates.contains(&heavy), "flow {heavy}");
+        }
+        let rates = meter.flows()[0].rates.as_ref().map(|rates| rates.up_to(49)[0].iter().sum::<u64>());
+        assert_eq!(rates, Some(5000));
     }
 
     #[test]

@@ -3,13 +3,15 @@
 from trafficgen.capture.traces.base import (
     SIZE_KINDS,
     SIZE_UNITS,
+    TRANSPORTS,
     ReadTrace,
     SizeKind,
     SizeUnit,
     TraceFormat,
     TraceOptions,
+    TransportName,
 )
-from trafficgen.capture.traces.formats import FORMATS, OPTIONS, read_trace, recognised_format
+from trafficgen.capture.traces.formats import FORMATS, OPTIONS, read_trace, recognised_format, refuse_json
 from trafficgen.capture.traces.packet_lists import PARQUET_ENDING, is_parquet_list
 from trafficgen.capture.traces.text import is_text
 
@@ -19,13 +21,16 @@ __all__ = [
     "PARQUET_ENDING",
     "SIZE_KINDS",
     "SIZE_UNITS",
+    "TRANSPORTS",
     "ReadTrace",
     "SizeKind",
     "SizeUnit",
     "TraceFormat",
     "TraceOptions",
+    "TransportName",
     "is_parquet_list",
     "is_text",
     "read_trace",
     "recognised_format",
+    "refuse_json",
 ]

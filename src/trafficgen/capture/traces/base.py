@@ -12,8 +12,10 @@ from trafficgen.tables import PacketTable
 
 SizeKind = Literal["ip", "frame", "payload"]
 SizeUnit = Literal["bytes", "bits"]
+TransportName = Literal["udp", "tcp"]
 SIZE_KINDS: tuple[SizeKind, ...] = get_args(SizeKind)
 SIZE_UNITS: tuple[SizeUnit, ...] = get_args(SizeUnit)
+TRANSPORTS: tuple[TransportName, ...] = get_args(TransportName)
 
 #: Longest packet that is taken for one, bytes: what capture tools take as a whole frame.
 LARGEST_PACKET_BYTES = 262_144
@@ -32,6 +34,7 @@ class TraceOptions:
         size_unit: What the sizes of a frame trace count.
         line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None: all at once.
         rtp: Whether frames travel in RTP packets.
+        protocol: Transport protocol of the packets.
     """
 
     frame_rate_fps: float | None = None
@@ -40,6 +43,7 @@ class TraceOptions:
     size_unit: SizeUnit | None = None
     line_rate_bps: float | None = None
     rtp: bool | None = None
+    protocol: TransportName | None = None
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,28 @@ TIMES: dict[str, int | None] = {
     **dict.fromkeys(("time_ms", "timestamp_ms", "t_ms", "ts_ms", "milliseconds", "epoch_ms"), _MS),
     **dict.fromkeys(("time_us", "timestamp_us", "t_us", "ts_us", "microseconds", "epoch_us"), _US),
     **dict.fromkeys(("time_ns", "timestamp_ns", "t_ns", "ts_ns", "nanoseconds", "epoch_ns"), _NS),
-    **dict.fromkeys(("frame.time_relative", "frame.time_epoch", "rel_time", "relative_time"), _S),
-    **dict.fromkeys(("time", "timestamp", "ts", "t", "epoch", "datetime", "date_time", "packet_time"), None),
+    **dict.fromkeys(("frame.time_relative", "frame.time_epoch", "rel_time", "relative_time", "_ws.col.rel_time"), _S),
+    **dict.fromkeys(
+        ("time", "timestamp", "ts", "t", "epoch", "datetime", "date_time", "packet_time", "_ws.col.time"), None
+    ),
 }
 #: Sizes that say what they are of.
 SIZES: dict[str, SizeKind] = {
     **dict.fromkeys(("ip_bytes", "ip_length", "ip_len", "ip.len", "ip_size", "iplen", "total_length"), "ip"),
     **dict.fromkeys(
-        ("frame_bytes", "frame_length", "frame_len", "frame.len", "frame_size", "wire_bytes", "wire_len", "orig_len"),
+        (
+            *(
+                "frame_bytes",
+                "frame_length",
+                "frame_len",
+                "frame.len",
+                "frame_size",
+                "wire_bytes",
+                "wire_len",
+                "orig_len",
+            ),
+            *("_ws.col.length", "_ws.col.packet_length"),
+        ),
         "frame",
     ),
     **dict.fromkeys(
@@ -50,6 +64,8 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "to_client": ("to_client",),
     "direction": ("direction", "dir", "way"),
     "protocol": ("protocol", "proto", "ip.proto", "ip_proto", "_ws.col.protocol", "transport"),
+    "udp_length": ("udp.length",),
+    "tcp_length": ("tcp.len",),
     "flow": ("flow", "flow_id", "flowid", "stream", "stream_id", "udp.stream", "tcp.stream", "connection", "conn"),
     "source": (
         "source",
@@ -62,22 +78,41 @@ OTHERS: dict[str, tuple[str, ...]] = {
         "src_addr",
         "source_address",
         "saddr",
+        *(f"_ws.col.{name}" for name in ("unres_src", "def_src", "source")),
     ),
     "destination": (
         *("destination", "dst", "dst_ip", "ip.dst", "ip_dst", "dstip", "destination_ip", "dst_addr", "dest"),
         *("destination_address", "daddr", "dest_ip"),
+        *(f"_ws.col.{name}" for name in ("unres_dst", "def_dst", "destination")),
     ),
     "source_v6": ("ipv6.src",),
     "destination_v6": ("ipv6.dst",),
-    "source_port": ("source_port", "src_port", "sport", "srcport", "udp.srcport"),
+    "source_port": ("source_port", "src_port", "sport", "srcport"),
+    "source_port_udp": ("udp.srcport",),
     "source_port_tcp": ("tcp.srcport",),
-    "destination_port": ("destination_port", "dst_port", "dport", "dstport", "dest_port", "udp.dstport"),
+    "destination_port": ("destination_port", "dst_port", "dport", "dstport", "dest_port"),
+    "destination_port_udp": ("udp.dstport",),
     "destination_port_tcp": ("tcp.dstport",),
     "arrival": ("arrival_s", "arrival_ns", "arrival_ms", "arrival_us", "arrival_time", "rx_time", "receive_time"),
     "rtp_ssrc": ("rtp_ssrc", "rtp.ssrc", "ssrc"),
     "rtp_sequence": ("rtp_sequence", "rtp.seq", "rtp_seq"),
     "rtp_timestamp": ("rtp_timestamp", "rtp.timestamp"),
     "rtp_marker": ("rtp_marker", "rtp.marker"),
+}
+#: Names of columns that look like what is needed and are not -> what to give in their place.
+NEAR_MISSES: dict[str, str] = {
+    **dict.fromkeys(
+        ("frame.time", "_ws.col.abs_time", "_ws.col.utc_time"),
+        "let tshark write the time as a number: -e frame.time_epoch",
+    ),
+    **dict.fromkeys(
+        ("frame.time_delta", "frame.time_delta_displayed", "_ws.col.delta_time", "_ws.col.delta_time_dis"),
+        "let tshark write times, not gaps: -e frame.time_epoch",
+    ),
+    **dict.fromkeys(
+        ("frame.time_epoch", "frame.time_relative", "_ws.col.time", "_ws.col.rel_time"),
+        "let tshark write a size too: -e ip.len, -e frame.len or -e udp.length",
+    ),
 }
 _UNITS = {"s": _S, "ms": _MS, "us": _US, "ns": _NS}
 
@@ -91,6 +126,7 @@ class ListColumns:
         time_digits: Power of ten that makes ns of it; None where the values must tell.
         sizes: Size columns by what they are of.
         unclear_size: A size that does not say what it is of.
+        udp_length: Lengths of UDP datagrams with their headers, where nothing better says the sizes of packets.
         others: Columns for the keys of :data:`OTHERS`.
         unused: Columns that mean nothing here.
     """
@@ -99,6 +135,7 @@ class ListColumns:
     time_digits: int | None
     sizes: dict[SizeKind, str]
     unclear_size: str | None
+    udp_length: str | None
     others: dict[str, str]
     unused: tuple[str, ...]
 
@@ -128,7 +165,10 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
     }
     if unclear == "length" and not sizes and {"source", "destination", "protocol"} <= set(by_plain):
         sizes["frame"], unclear = by_plain["length"], None  # Wireshark's export
-    if time is None or not (sizes or unclear):
+    udp_length = None
+    if not ({"ip", "frame"} & set(sizes) or unclear):
+        udp_length = by_plain.get("udp.length")
+    if time is None or not (sizes or unclear or udp_length):
         return None
     used = {by_plain[time], *sizes.values(), *others.values()} | ({by_plain[unclear]} if unclear else set())
     return ListColumns(
@@ -136,6 +176,7 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
         time_digits=TIMES[time],
         sizes=sizes,
         unclear_size=by_plain[unclear] if unclear else None,
+        udp_length=udp_length,
         others=others,
         unused=tuple(name for name in by_plain.values() if name not in used),
     )

@@ -42,18 +42,22 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     """Return the packets of a decoded D-ITG log: of the receiver, of the sender, or of both in one file.
 
     The sender's log repeats the time of sending as that of reception: its packets have no arrival. The log names no
-    protocol; UDP is assumed.
+    protocol; UDP is assumed where none is given.
 
     Raises:
         PacketTableError: If no line is readable.
 
     Source: what ITGDec 2.8.1 writes.
     """
-    notes = Notes(assumptions=[header_note(), "the log names no protocol: UDP"])
+    notes = Notes(assumptions=[header_note()])
+    if options.protocol is None:
+        notes.doubts.append(
+            "the log names no protocol and was taken for one of UDP; of TCP, convert it with --protocol tcp"
+        )
     found, unread = understood(file, _PACKET, what=_WHAT, remedy=_REMEDY)
     sent_ns, sent_known, of_day = clock_ns(found.groups["sent"])
     received_ns, known, _ = clock_ns(found.groups["received"])
-    flow, ends = _flows(found.groups)
+    flow, ends = _flows(found.groups, protocol=options.protocol or "udp")
     usable = sent_known & known & (found.integers("size") <= LARGEST_PACKET_BYTES)
     usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
@@ -91,14 +95,16 @@ def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: Int
     return delayed if two_lines or not delayed.any() else np.ones_like(delayed)
 
 
-def _flows(groups: dict[str, pa.Array]) -> tuple[IntArray, tuple[Ends, ...]]:
+def _flows(groups: dict[str, pa.Array], *, protocol: str) -> tuple[IntArray, tuple[Ends, ...]]:
     """Return the flow of each line, shape (n,), and the ends of each, by addresses and ports."""
     names = ("source", "source_port", "destination", "port")
     encoded = pc.binary_join_element_wise(*(groups[name] for name in names), " ").dictionary_encode()
     ends = []
     for text in encoded.dictionary.to_pylist():
         source, source_port, destination, port = text.split(" ")
-        ends.append(Ends(server=source, server_port=int(source_port), client=destination, client_port=int(port)))
+        ends.append(
+            Ends(protocol, server=source, server_port=int(source_port), client=destination, client_port=int(port))
+        )
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
 
 
@@ -107,4 +113,5 @@ DITG = TraceFormat(
     description="Log of D-ITG as text (`ITGDec LOG -l TEXT`), of the receiver, the sender or both in one file.",
     looks_like=any_line(_SEEN),
     read=read_ditg,
+    takes=("protocol",),
 )

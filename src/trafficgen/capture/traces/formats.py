@@ -8,6 +8,7 @@ from pathlib import Path
 from trafficgen.capture.traces.base import ReadTrace, TraceFormat, TraceOptions
 from trafficgen.capture.traces.ditg import DITG
 from trafficgen.capture.traces.frame_traces import ASU, FRAME_SIZES, SYNCODECS
+from trafficgen.capture.traces.json_files import json_error
 from trafficgen.capture.traces.mgen import MGEN
 from trafficgen.capture.traces.packet_lists import PACKET_LIST, PARQUET_ENDING, read_parquet_list
 from trafficgen.capture.traces.simulator_traces import NETPERFMETER, NS3, VR_APP
@@ -26,6 +27,7 @@ OPTIONS = {
     "size_unit": "--size-unit",
     "line_rate_bps": "--line-rate",
     "rtp": "--rtp",
+    "protocol": "--protocol",
 }
 
 
@@ -54,6 +56,8 @@ def read_trace(name: str, *, format_name: str | None = None, options: TraceOptio
         file = read_text(name)
         found = FORMATS[format_name] if format_name else _format_of(file)
         if found is None:
+            if (error := json_error(file)) is not None:
+                raise error
             number = file.first_content()[0]
             problem = f"is in no known format of traces (line {number})" if number else "is empty"
             remedy = f"name its format with --from: {', '.join(FORMATS)}"
@@ -72,6 +76,18 @@ def recognised_format(name: str) -> str | None:
     beginning = text_beginning(name)
     found = None if beginning is None else _format_of(beginning)
     return None if found is None else found.name
+
+
+def refuse_json(name: str) -> None:
+    """Refuse a regular file that is JSON by its beginning, and say what it is instead of packets.
+
+    Raises:
+        PacketTableError: If it is.
+    """
+    beginning = text_beginning(name) if name != STANDARD_INPUT and Path(name).is_file() else None
+    error = None if beginning is None else json_error(beginning)
+    if error is not None:
+        raise error
 
 
 def _format_of(file: TextFile) -> TraceFormat | None:

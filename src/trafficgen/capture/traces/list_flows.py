@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.capture.protocols import protocol_name
-from trafficgen.capture.traces.base import Notes
+from trafficgen.capture.traces.base import Notes, TransportName
 from trafficgen.capture.traces.packetising import numbered
 from trafficgen.capture.traces.tables import Ends, ip_version, made_ends
 from trafficgen.errors import PacketTableError
@@ -47,23 +47,32 @@ class ListFlows:
     to_client: BoolArray
 
 
-def list_flows(name: str, texts: Texts, size_bytes: IntArray, notes: Notes) -> ListFlows:
+def list_flows(
+    name: str, texts: Texts, size_bytes: IntArray, notes: Notes, *, protocol: TransportName | None = None
+) -> ListFlows:
     """Return the flows of a list.
 
     With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who sends more bytes.
     Without, a flow column and a direction column say it; a list with neither is one flow to the client.
 
+    Args:
+        name: Name of the list's file.
+        texts: Columns by their role.
+        size_bytes: Sizes, to weigh directions with, bytes, shape (n,).
+        notes: Takes what is assumed.
+        protocol: Transport protocol of all packets; None leaves it to the list.
+
     Raises:
         PacketTableError: If a direction is not understood.
     """
     count = len(size_bytes)
-    protocol = _protocols(texts, count, notes)
+    protocols = _protocols(texts, count, notes) if protocol is None else pa.array([protocol] * count)
     direction = _direction(name, texts)
     if direction is not None and "to_client" not in texts:
         notes.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
     if "source" in texts and "destination" in texts:
-        return _of_addresses(texts, protocol, direction, size_bytes, notes)
-    key = pc.binary_join_element_wise(texts["flow"], protocol, "\t") if "flow" in texts else protocol
+        return _of_addresses(texts, protocols, direction, size_bytes, notes)
+    key = pc.binary_join_element_wise(texts["flow"], protocols, "\t") if "flow" in texts else protocols
     codes, keys = _encoded(key)
     ends = []
     for number, text in enumerate(keys):
@@ -123,7 +132,7 @@ def has_ends(texts: Texts, count: int) -> BoolArray:
 def _ports(texts: Texts, role: str, count: int) -> IntArray:
     """Return the ports of an end, shape (n,): 0 where there is none, above the highest where a text is no port."""
     result = np.zeros(count, dtype=np.int64)
-    for name in (f"{role}_tcp", role):
+    for name in (f"{role}_tcp", f"{role}_udp", role):
         if name not in texts:
             continue
         given = np.asarray(pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
@@ -134,16 +143,39 @@ def _ports(texts: Texts, role: str, count: int) -> IntArray:
 
 
 def _protocols(texts: Texts, count: int, notes: Notes) -> pa.Array:
-    if "protocol" not in texts:
-        if "source_port_tcp" in texts and "source_port" not in texts:
-            return pa.array(["tcp"] * count)
-        if "source_port_tcp" in texts:
-            return pc.if_else(pc.not_equal(texts["source_port_tcp"], ""), "tcp", "udp")
-        notes.assumptions.append("the list has no protocol: UDP")
-        return pa.array(["udp"] * count)
-    encoded = texts["protocol"].dictionary_encode()
+    of_columns = _transports(texts)
+    unknown = None if of_columns is None else pc.equal(of_columns, "")
+    if "protocol" in texts:
+        named = _named(texts["protocol"], unknown, notes)
+    else:
+        named = pa.array(["udp"] * count)
+        if of_columns is None:
+            notes.assumptions.append("the list has no protocol: UDP")
+    return named if of_columns is None else pc.if_else(unknown, named, of_columns)
+
+
+def _transports(texts: Texts) -> pa.Array | None:
+    """Return the transport whose own columns (``tcp.srcport``, ``udp.length``) a row fills, empty where it fills none.
+
+    They say more than the name of what travels in it; None where there are no such columns.
+    """
+    found = None
+    for protocol, roles in (("udp", ("source_port_udp", "udp_length")), ("tcp", ("source_port_tcp", "tcp_length"))):
+        for role in roles:
+            if role in texts:
+                others = pa.array([""] * len(texts[role])) if found is None else found
+                found = pc.if_else(pc.equal(texts[role], ""), others, protocol)
+    return found
+
+
+def _named(column: pa.Array, where: pa.Array | None, notes: Notes) -> pa.Array:
+    """Return the transports that a column of protocols names; guesses are told where ``where``, by default all."""
+    encoded = column.dictionary_encode()
     guessed: list[str] = []
     names = [_protocol(text, guessed) for text in encoded.dictionary.to_pylist()]
+    if where is not None:
+        needed = set(pc.unique(column.filter(where)).to_pylist())
+        guessed = [text for text in guessed if text in needed]
     if guessed:
         shown = ", ".join(sorted(guessed)[:5]) + (", ..." if len(guessed) > 5 else "")
         notes.assumptions.append(f"protocols that travel in UDP as far as is known here: {shown}")

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from trafficgen.capture.traces.base import LARGEST_PACKET_BYTES, Notes, SizeKind, TraceOptions
 from trafficgen.capture.traces.column_names import ListColumns
 from trafficgen.capture.traces.list_flows import Texts
+from trafficgen.capture.traces.tables import UDP_HEADER_BYTES
 from trafficgen.capture.traces.text import matches, scaled_decimals
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
 
@@ -20,6 +21,8 @@ _SECONDS_DIGITS = 9
 _EPOCHS = ((1e17, 0), (1e14, 3), (1e11, 6))
 #: A list of seconds that goes on for longer is more likely one of another unit: eleven days.
 _LONG_S = 1e6
+#: Name of the column that is made of the lengths of UDP datagrams and payloads.
+_ANY_PAYLOAD = "udp.length less the header"
 _ZONE = r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 _DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,9}})?{_ZONE}?$"
 #: Years that nanoseconds since 1970 reach in 64 bits, with a margin.
@@ -114,9 +117,27 @@ class Sizes:
         return ip_bytes, payload_bytes, np.where(has_frame, frame, ip_bytes + ETHERNET_HEADER_BYTES)
 
 
+def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
+    """Return the columns with the payload of UDP datagrams where only their length with the header is known.
+
+    It goes where the list has no payload of its own, such as the ``tcp.len`` of other rows.
+    """
+    if wanted.udp_length is None:
+        return texts
+    length, known = scaled_decimals(texts[wanted.udp_length], 0)
+    payload = pa.array(np.where(known, length - UDP_HEADER_BYTES, -1)).cast(pa.string())
+    payload = pc.if_else(pc.equal(texts[wanted.udp_length], ""), "", payload)
+    own = wanted.sizes.get("payload")
+    if own is not None:
+        payload = pc.if_else(pc.equal(texts[own], ""), payload, texts[own])
+    return {**texts, _ANY_PAYLOAD: payload}
+
+
 def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> dict[SizeKind, str]:
     """Return the columns of sizes by what they are of; an unclear one is of IP packets unless the options say."""
     columns: dict[SizeKind, str] = dict(wanted.sizes)
+    if wanted.udp_length is not None:
+        columns["payload"] = _ANY_PAYLOAD
     if options.sizes is not None:
         name = columns.get(options.sizes) or wanted.unclear_size or next(iter(columns.values()))
         return {options.sizes: name}

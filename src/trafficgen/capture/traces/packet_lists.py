@@ -18,13 +18,14 @@ from trafficgen.capture.traces.base import (
     ReadTrace,
     TraceFormat,
     TraceOptions,
+    TransportName,
     counted,
     nothing_readable,
 )
-from trafficgen.capture.traces.column_names import ListColumns, list_columns
+from trafficgen.capture.traces.column_names import NEAR_MISSES, ListColumns, list_columns, plain_name
 from trafficgen.capture.traces.list_extras import arrivals, rtp_columns
 from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
-from trafficgen.capture.traces.list_values import Sizes, list_sizes, list_times, size_columns
+from trafficgen.capture.traces.list_values import Sizes, list_sizes, list_times, size_columns, with_udp_payload
 from trafficgen.capture.traces.reading import Unread, read_result
 from trafficgen.capture.traces.tables import Columns
 from trafficgen.capture.traces.text import IGNORED, TextFile, matches
@@ -64,8 +65,7 @@ def read_list(file: TextFile, options: TraceOptions) -> ReadTrace:
     delimiter, names = _header(lines[start])
     wanted = list_columns(names)
     if wanted is None:
-        problem = f"line {start + 1}: no columns of a time and a size among {', '.join(names)[:60]}"
-        raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY)
+        raise no_list(file.name, names, place=f"line {start + 1}: ")
     table, numbers, unread = _rows(file, lines[start + 1 :], names, delimiter, first=start + 2)
     return _read(file, table, wanted, options, numbers=numbers, unread=unread)
 
@@ -127,8 +127,7 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
             names = parquet.schema_arrow.names
             wanted = list_columns(names)
             if wanted is None:
-                problem = f"no columns of a time and a size among {', '.join(names)[:60]}"
-                raise PacketTableError(file=name, problem=problem, remedy=_REMEDY)
+                raise no_list(name, names)
             table = parquet.read(columns=[column for column in names if column not in wanted.unused])
             texts = {column: _as_text(table.column(column)) for column in table.column_names}
     except (OSError, KeyError, pa.ArrowException) as error:
@@ -138,6 +137,13 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
     unread = Unread(np.zeros(table.num_rows + 1, dtype=np.bool_))
     file = TextFile(name, "")
     return _read(file, pa.table(texts), wanted, options, numbers=numbers, unread=unread, noun="row")
+
+
+def no_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
+    """Return the error of a list without a column of a time or one of a size, with what the list has instead."""
+    hint = next((text for known, text in NEAR_MISSES.items() if known in map(plain_name, names)), None)
+    problem = f"{place}no columns of a time and a size among {', '.join(names)[:60]}"
+    return PacketTableError(file=name, problem=problem, remedy=_REMEDY if hint is None else hint)
 
 
 def is_parquet_list(name: str) -> bool:
@@ -175,6 +181,7 @@ def _read(
     texts = {name: pa.concat_arrays(v.chunks) if isinstance(v, pa.ChunkedArray) else v for name, v in texts.items()}
     if not table.num_rows:
         raise PacketTableError(file=file.name, problem="has no rows under its header", remedy=_REMEDY)
+    texts = with_udp_payload(texts, wanted)
     time_ns, usable = list_times(texts, wanted, notes)
     named = size_columns(wanted, options, notes)
     sizes, sized = list_sizes(texts, named)
@@ -201,6 +208,7 @@ def _read(
         {role: values.filter(rows) for role, values in texts.items()},
         notes,
         arrival_name=wanted.others.get("arrival"),
+        protocol=options.protocol,
     )
     if steps := int((np.diff(columns.time_ns) < 0).sum()):
         notes.doubts.append(f"the time goes back {counted(steps, 'time')}; packets were sorted")
@@ -234,9 +242,10 @@ def _columns(
     notes: Notes,
     *,
     arrival_name: str | None,
+    protocol: TransportName | None,
 ) -> Columns:
     """Return the packets."""
-    flows = list_flows(file.name, others, sizes.any_bytes(), notes)
+    flows = list_flows(file.name, others, sizes.any_bytes(), notes, protocol=protocol)
     header = np.array([ends.header_bytes for ends in flows.ends], dtype=np.int64)[flows.flow]
     ip_bytes, payload_bytes, frame_bytes = sizes.lengths(header, notes)
     if small := int((ip_bytes < header).sum()):
@@ -262,5 +271,5 @@ PACKET_LIST = TraceFormat(
     "addresses, ports; also what Wireshark and tshark export. Parquet with such columns as well.",
     looks_like=looks_like_list,
     read=read_list,
-    takes=("sizes",),
+    takes=("sizes", "protocol"),
 )

@@ -186,7 +186,8 @@ def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]
         pc.and_(pc.is_valid(found), pc.greater(pc.binary_length(pc.binary_join_element_wise(whole, part, "")), 0))
     )
     exact = known & _mask(pc.equal(pc.fill_null(pc.struct_field(found, "exponent"), ""), ""))
-    approximate = _floats(values, known) * 10.0**digits
+    with np.errstate(over="ignore"):  # what overflows is out of range
+        approximate = _floats(values, known) * 10.0**digits
     known &= np.abs(approximate) < _LARGEST_EXACT
     exact &= known
     result = np.zeros(len(values), dtype=np.int64)

@@ -96,7 +96,8 @@
       }
     }
     const span = Math.log10(high / low);
-    return span > 1.7 ? Math.ceil(span / 6) : undefined;
+    if (span > 1.7) return Math.ceil(span / 6);
+    return span > 0.7 ? "D2" : undefined; // 1, 2 and 5 of each: all nine lie on each other where the screen is narrow
   }
 
   function axis(drawing, letter, width) {
@@ -104,14 +105,16 @@
     const end = (value) => (value === null ? null : description.log ? Math.log10(value) : value);
     const narrow = width < 560;
     const categories = description.categories.map((name) => (narrow ? broken(name, 16) : plain(name)));
+    // Long names side by side are turned so that they end below their place, the last one included.
+    const turned = letter === "x" && description.categories.some((name) => name.length > 5) && categories.join("").length * 8 > width;
     const title = categories.length && letter === "y" ? "" : narrow ? broken(description.text, 38) : plain(description.text);
     return {
       title: { text: title, standoff: 6 }, type: description.log ? "log" : "linear", automargin: true,
       range: description.low === null && description.high === null ? undefined : [end(description.low), end(description.high)],
       autorangeoptions: { minallowed: end(description.low) ?? undefined, maxallowed: end(description.high) ?? undefined },
       gridcolor: variable("--grid"), linecolor: variable("--line"), zeroline: false, showline: true, ticks: "outside",
-      tickcolor: variable("--line"), exponentformat: "power", nticks: 8, minor: { ticks: "" },
-      ...(categories.length ? { tickmode: "array", tickvals: categories.map((_, i) => i), ticktext: categories, tickfont: { size: narrow ? 10 : 12 }, showgrid: false } : {}),
+      tickcolor: variable("--line"), exponentformat: description.log ? "power" : "none", separatethousands: true, nticks: 8, minor: { ticks: "" },
+      ...(categories.length ? { tickmode: "array", tickvals: categories.map((_, i) => i), ticktext: categories, tickfont: { size: narrow ? 10 : 12 }, showgrid: false, ticklabeloverflow: "allow", ...(turned ? { tickangle: -40 } : {}) } : {}),
       ...(description.log ? { dtick: decades(drawing, letter) } : {}),
     };
   }

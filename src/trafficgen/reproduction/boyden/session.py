@@ -57,25 +57,29 @@ class Session:
             return math.nan
         return kbps_from_bytes(float(self._bytes(start_s, end_s - start_s, 1, flow)[0]), end_s - start_s)
 
-    def rates_kbps(self, *, start_s: float = 0.0, end_s: float | None = None, width_s: float = BIN_S) -> FloatArray:
-        """Return rates of the media in bins of ``width_s``, shape (n,); the last, partial bin is left out."""
+    def rates_kbps(
+        self, *, start_s: float = 0.0, end_s: float | None = None, width_s: float = BIN_S, flow: str = "media"
+    ) -> FloatArray:
+        """Return rates of an agent's flows in bins of ``width_s``, shape (n,); the last, partial bin is left out."""
         stop_s = self.end_s if end_s is None else end_s
         bins = max(int((stop_s - start_s) / width_s + 1e-9), 0)
-        size_bytes = self._bytes(start_s, width_s, bins, "media")
+        size_bytes = self._bytes(start_s, width_s, bins, flow)
         return np.asarray(kbps_from_bytes(1.0, width_s) * size_bytes, dtype=np.float64)
 
     def lost_packets(self, start_s: float = 0.0, end_s: float | None = None) -> int:
         """Return media packets that the path dropped, first sendings and resendings, by the time of the drop."""
         stop_s = self.end_s if end_s is None else end_s
-        _, packets = self._outcome.binned(
-            self._flows["media"],
-            by="dropped",
-            origin_ns=ns_from_s(start_s),
-            interval_ns=ns_from_s(stop_s - start_s),
-            bins=1,
-            media_only=True,
-        )
-        return int(packets[0])
+        return int(self._dropped(start_s, stop_s - start_s, 1)[0])
+
+    def losses(self, *, width_s: float = BIN_S) -> FloatArray:
+        """Return the media packets that the path dropped in bins from the first request to the end, shape (n,)."""
+        return self._dropped(0.0, width_s, math.ceil(self.end_s / width_s))
+
+    def frame_rates(self) -> tuple[FloatArray, FloatArray]:
+        """Return when the player's statistics of its frame rate were taken, s, and what they say, 1/s, shapes (n,)."""
+        times_s, rates = self._sampled(1)
+        known = np.isfinite(rates)
+        return times_s[known], rates[known]
 
     def frames_per_s(self, start_s: float, end_s: float) -> float:
         """Return the mean of the player's frame rates, a sample each 0.5 s."""
@@ -86,13 +90,28 @@ class Session:
         return kbps_from_bps(self._mean_sample(0, start_s, end_s))
 
     def _mean_sample(self, column: int, start_s: float, end_s: float) -> float:
-        first_ns = self._outcome.first_media_ns
-        if first_ns is None:
-            return math.nan
-        times_s = s_from_ns(first_ns) + BIN_S * np.arange(len(self._samples))
-        values = self._samples[(times_s >= start_s) & (times_s < end_s), column]
+        times_s, values = self._sampled(column)
+        values = values[(times_s >= start_s) & (times_s < end_s)]
         values = values[np.isfinite(values)]
         return float(values.mean()) if values.size else math.nan
+
+    def _sampled(self, column: int) -> tuple[FloatArray, FloatArray]:
+        first_ns = self._outcome.first_media_ns
+        if first_ns is None:
+            return np.zeros(0), np.zeros(0)
+        times_s = s_from_ns(first_ns) + BIN_S * np.arange(len(self._samples), dtype=np.float64)
+        return times_s, self._samples[:, column]
+
+    def _dropped(self, start_s: float, width_s: float, bins: int) -> FloatArray:
+        _, packets = self._outcome.binned(
+            self._flows["media"],
+            by="dropped",
+            origin_ns=ns_from_s(start_s),
+            interval_ns=ns_from_s(width_s),
+            bins=bins,
+            media_only=True,
+        )
+        return packets.astype(np.float64)
 
     def _bytes(self, start_s: float, width_s: float, bins: int, flow: str) -> FloatArray:
         size_bytes, _ = self._outcome.binned(

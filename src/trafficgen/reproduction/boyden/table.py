@@ -35,7 +35,9 @@ _ROWS = (
     _Row(1500, 5.51, 817, 1362, 1558),
     _Row(SURESTREAM, 6.51, 851, 1336, 1556),
 )
-_LOW_RATE, _HIGH_RATE = (56, 128, 256, 384), (512, 768, 1000, 1500)
+#: Clips in the order of Table I, which is that of the pieces.
+CLIPS = tuple(one.clip for one in _ROWS)
+LOW_RATE, HIGH_RATE = (56, 128, 256, 384), (512, 768, 1000, 1500)
 _START_S = 30.0
 _GAP_384 = "twice the playback rate of 336 kbps is more than 660: Table I itself has 636 / 336 = 1.9"
 
@@ -55,14 +57,14 @@ def _table_rows() -> list[Finding]:
 
 def _start_rows() -> list[Finding]:
     rows = []
-    for clip in _LOW_RATE:
+    for clip in LOW_RATE:
         what = f"{clip} kbps clip: largest rate in 1 s of the first 30 s"
         gap = _GAP_384 if clip == 384 else None
         rows += [
             row("BMW-B1", f"ratio/{clip}", f"{what} / playback rate", "", "2 to 4 times", accept=(2.0, 4.6), gap=gap),
             row("BMW-B1", f"largest_kbps/{clip}", what, "kbps", "at most about 600", accept=(None, 660.0)),
         ]
-    for clip in _HIGH_RATE:
+    for clip in HIGH_RATE:
         what = f"{clip} kbps clip: largest rate in 1 s of the first 30 s / playback rate"
         rows.append(row("BMW-B1", f"ratio/{clip}", what, "", "indistinguishable", accept=(None, 1.5)))
     share = "playback rate / audience rate, mean of the four slowest clips"
@@ -108,7 +110,7 @@ class TableExperiment:
             for one, measures in zip(_ROWS, parts, strict=True)
             for key, value in measures.items()
         }
-        shares = [values[f"playback_kbps/{clip}"] / clip for clip in _LOW_RATE]
+        shares = [values[f"playback_kbps/{clip}"] / clip for clip in LOW_RATE]
         return {**values, "audience_share": float(np.mean(shares))}
 
 

@@ -29,9 +29,9 @@ from trafficgen.reproduction.chung.setups import PING, Bottleneck, scenario, tok
 from trafficgen.simulation import run_scenario
 from trafficgen.units import bps_from_kbps
 
-_TRANSPORTS: tuple[Transport, Transport] = ("udp", "tcp")
+TRANSPORTS: tuple[Transport, Transport] = ("udp", "tcp")
 #: Runs of the playlist at each rate (CCZ-S1).
-_PLAYLIST_RUNS = 2
+PLAYLIST_RUNS = 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HeadToHead:
 
     clips: tuple[int, ...] = ()
     name: str = "chung/head-to-head"
-    parts: int = len(RATES_KBPS) * _PLAYLIST_RUNS
+    parts: int = len(RATES_KBPS) * PLAYLIST_RUNS
     findings: tuple[Finding, ...] = field(
         default=(
             *traffic.FINDINGS,
@@ -60,7 +60,7 @@ class HeadToHead:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once at one rate."""
-        rate_kbps = RATES_KBPS[part // _PLAYLIST_RUNS]
+        rate_kbps = RATES_KBPS[part // PLAYLIST_RUNS]
         played = list(_play_pairs(_chosen(self.clips), rate_kbps, token_bucket(rate_kbps), seed=seed))
         return {
             "rate_kbps": rate_kbps,
@@ -100,7 +100,7 @@ class Alone:
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once over one transport."""
         link = token_bucket(scaling.LIMIT_KBPS, queue_bytes=5_000).link()
-        return {"playouts": list(_play_alone(_chosen(self.clips), _TRANSPORTS[part], link, seed=seed))}
+        return {"playouts": list(_play_alone(_chosen(self.clips), TRANSPORTS[part], link, seed=seed))}
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of the findings of media scaling."""
@@ -174,7 +174,7 @@ class Clearing:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the clips over one transport."""
-        return {"playouts": list(_play_alone(self._clips(), _TRANSPORTS[part], self._link(), seed=seed))}
+        return {"playouts": list(_play_alone(self._clips(), TRANSPORTS[part], self._link(), seed=seed))}
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the shares of streams that went down and up again."""
@@ -196,12 +196,17 @@ def _chosen(numbers: Sequence[int]) -> list[PlaylistClip]:
     return [clip for clip in playlist_clips() if not numbers or clip.number in numbers]
 
 
+def play_together(clip: PlaylistClip, bottleneck: Bottleneck, *, seed: int) -> Outcome:
+    """Play a clip over both transports side by side; the seed is that of the playlist's run."""
+    return Outcome(run_scenario(scenario(clip, TRANSPORTS, bottleneck.link(), seed=seed)))
+
+
 def _play_pairs(
     clips: Sequence[PlaylistClip], rate_kbps: int, bottleneck: Bottleneck, *, seed: int
 ) -> Iterator[tuple[Pair, Pool]]:
     for clip in clips:
-        outcome = Outcome(run_scenario(scenario(clip, _TRANSPORTS, bottleneck.link(), seed=seed)))
-        (udp, of_udp), (tcp, of_tcp) = (outcome.playout(clip, transport) for transport in _TRANSPORTS)
+        outcome = play_together(clip, bottleneck, seed=seed)
+        (udp, of_udp), (tcp, of_tcp) = (outcome.playout(clip, transport) for transport in TRANSPORTS)
         yield Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)), Pool(of_udp, of_tcp)
 
 

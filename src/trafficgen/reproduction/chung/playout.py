@@ -176,6 +176,18 @@ class Outcome:
         )
         return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
 
+    def rates_kbps(self, transport: Transport, *, bin_s: float) -> FloatArray:
+        """Return the rate of a player's media in bins from the start of the run to its end, shape (n,)."""
+        received, _ = self._outcome.binned(
+            self._media_flows(transport),
+            by="arrived",
+            origin_ns=0,
+            interval_ns=ns_from_s(bin_s),
+            bins=int(s_from_ns(self._outcome.end_ns) / bin_s),
+            media_only=True,
+        )
+        return np.asarray(kbps_from_bytes(1.0, bin_s) * received, dtype=np.float64)
+
     def pings(self, agent: str) -> Pings:
         """Return round-trip time and loss of the pings that were sent until the last media packet came."""
         number = self._number.get(agent)

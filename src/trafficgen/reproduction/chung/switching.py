@@ -57,8 +57,13 @@ CLEARING: tuple[Finding, ...] = (
 def head_to_head(pairs: PairsByRate) -> dict[str, float]:
     """Return the values of :data:`HEAD_TO_HEAD` for one run of the experiment."""
     constrained = [pair for rate in CONSTRAINED_KBPS for pair in pairs[rate]]
-    both = sum(all(each.ups_s.size and each.downs_s.size for each in pair.streams) for pair in constrained)
+    both = sum(all(map(changes_both_ways, pair.streams)) for pair in constrained)
     return {"m6_both": float(both), "m6_follows": _follows_beyond_chance(constrained)}
+
+
+def changes_both_ways(playout: Playout) -> bool:
+    """Return whether a stream goes to a lower and to a higher level."""
+    return bool(playout.ups_s.size and playout.downs_s.size)
 
 
 def clearing(udp: Sequence[Playout], tcp: Sequence[Playout], *, from_s: float, until_s: float) -> dict[str, float]:

@@ -17,12 +17,12 @@ from trafficgen.reproduction.nichols.testbed import LATENCY_S, QUEUE_PACKETS, Se
 _SINGLE = Setting(capacity_kbps=725, clip={"encoding_rate_kbps": 548})
 _MULTIPLE = Setting(capacity_kbps=725, clip={"ladder_kbps": [548, 340, 282, 148, 109, 58, 43, 28]})
 _HIGHEST_LEVEL = 7
-_LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
+LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 _NEVER, _ALWAYS = (0.0, 0.01, 0.02), (0.05, 0.07, 0.1, 0.15, 0.2)
 #: Loss that starts or stops 15 s into the stream (NIC-L3).
 _CHANGE_S, _CHANGED_LOSS = 15.0, 0.1
 _RUNS = 8
-_LATENCIES_S = (0.15, 0.45, 0.75, 1.05, 1.35)
+LATENCIES_S = (0.15, 0.45, 0.75, 1.05, 1.35)
 
 
 def _mean(sessions: Sequence[Session], name: str) -> float:
@@ -47,9 +47,9 @@ class InducedLoss:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate every loss rate with one level and with several, and loss that changes."""
-        single = [play(replace(_SINGLE, loss=loss), seed=seed, run=number) for number, loss in enumerate(_LOSSES)]
+        single = [play(replace(_SINGLE, loss=loss), seed=seed, run=number) for number, loss in enumerate(LOSSES)]
         multiple = [
-            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number) for number, loss in enumerate(_LOSSES)
+            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number) for number, loss in enumerate(LOSSES)
         ]
         late = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200)
         early = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201)
@@ -67,9 +67,9 @@ class InducedLoss:
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Shares and means over the runs."""
         mean = {key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0) for key in parts[0]}
-        never = [_LOSSES.index(loss) for loss in _NEVER]
-        always = [_LOSSES.index(loss) for loss in _ALWAYS]
-        at = _LOSSES.index
+        never = [LOSSES.index(loss) for loss in _NEVER]
+        always = [LOSSES.index(loss) for loss in _ALWAYS]
+        at = LOSSES.index
         return {
             "never": float(mean["thinned"][never].mean()),
             "always": float(mean["thinned"][always].mean()),
@@ -120,10 +120,8 @@ class InducedLatency:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate every latency with a queue that grows with it, and with one that holds what is delayed."""
-        base = play(_SINGLE, seed=seed)
-        grown = [play(_with_latency(latency), seed=seed, run=1 + number) for number, latency in enumerate(_LATENCIES_S)]
-        far = replace(_SINGLE, latency_s=_LATENCIES_S[-1], hold_in_flight=True)
-        fixed = play(far, seed=seed, run=100)
+        base, grown = play_grown(seed)
+        fixed = play_fixed(LATENCIES_S[-1], seed=seed)
         ratios = [one.post_rate_kbps / base.post_rate_kbps for one in grown]
         return {
             "answered": np.mean([one.answered for one in grown]),
@@ -137,6 +135,18 @@ class InducedLatency:
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Means over the runs."""
         return {key: float(np.mean([part[key] for part in parts])) for key in parts[0]}
+
+
+def play_grown(seed: int) -> tuple[Session, list[Session]]:
+    """Simulate 45 ms, and every latency with a queue that grows with it."""
+    sessions = [play(_with_latency(latency), seed=seed, run=1 + number) for number, latency in enumerate(LATENCIES_S)]
+    return play(_SINGLE, seed=seed), sessions
+
+
+def play_fixed(latency_s: float, *, seed: int) -> Session:
+    """Simulate a latency with the queue of 80 packets, which what is delayed fills too."""
+    setting = replace(_SINGLE, latency_s=latency_s, hold_in_flight=True)
+    return play(setting, seed=seed, run=100 + LATENCIES_S[::-1].index(latency_s))
 
 
 def _with_latency(latency_s: float) -> Setting:

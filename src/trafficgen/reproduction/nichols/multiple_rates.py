@@ -14,11 +14,24 @@ from trafficgen.reproduction.nichols.rows import row
 from trafficgen.reproduction.nichols.session import Session
 from trafficgen.reproduction.nichols.testbed import CAPACITIES_KBPS, RATES_KBPS, RUNS, Setting, play
 
-_DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
-_UPWARDS = tuple(RATES_KBPS[:count] for count in range(1, 11))
-_TRIPLES = ((548, 764, 1128), (340, 548, 764), (282, 340, 548), (148, 282, 340))
+DOWNWARDS = tuple(RATES_KBPS[-count:] for count in range(1, 11))
+UPWARDS = tuple(RATES_KBPS[:count] for count in range(1, 11))
+TRIPLES = ((548, 764, 1128), (340, 548, 764), (282, 340, 548), (148, 282, 340))
 #: One level above 725 kbps and one below: the lower is taken always.
-_PAIRS = ((340, 1128), (548, 1128), (340, 764), (282, 764))
+PAIRS = ((340, 1128), (548, 1128), (340, 764), (282, 764))
+#: Capacity and levels of each clip, kbps, in the order of their numbers.
+_POINTS = (
+    *((capacity, ladder) for capacity in CAPACITIES_KBPS for ladder in dict.fromkeys((*DOWNWARDS, *UPWARDS))),
+    *((725, ladder) for ladder in (*TRIPLES, *PAIRS)),
+)
+#: The lists share some points: what counts is the later place.
+NUMBERS = {point: number for number, point in enumerate(_POINTS)}
+
+
+def play_ladder(capacity_kbps: int, ladder_kbps: tuple[int, ...], *, seed: int) -> Session:
+    """Simulate one run of a point of :data:`NUMBERS`."""
+    setting = Setting(capacity_kbps=capacity_kbps, clip={"ladder_kbps": list(ladder_kbps)})
+    return play(setting, seed=seed, run=NUMBERS[capacity_kbps, ladder_kbps])
 
 
 def _largest_that_fits(ladder: Sequence[int], capacity: int) -> int:
@@ -47,14 +60,7 @@ class MultipleRates:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate each clip at each of its capacities."""
-        points = [
-            (capacity, ladder) for capacity in CAPACITIES_KBPS for ladder in dict.fromkeys((*_DOWNWARDS, *_UPWARDS))
-        ]
-        points += [(725, ladder) for ladder in (*_TRIPLES, *_PAIRS)]
-        sessions = {}
-        for number, (capacity, ladder) in enumerate(points):
-            setting = Setting(capacity_kbps=capacity, clip={"ladder_kbps": list(ladder)})
-            sessions[capacity, ladder] = play(setting, seed=seed, run=number)
+        sessions = {point: play_ladder(*point, seed=seed) for point in NUMBERS}
         return {**_choices(sessions), **_probe(sessions), **_audio(sessions), **_after(sessions), **_reports(seed)}
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -70,13 +76,13 @@ def _choices(sessions: _Sessions) -> dict[str, float]:
         _present_rate(session, ladder, 0) == _largest_that_fits(ladder, capacity)
         for (capacity, ladder), session in sessions.items()
     ]
-    lower = [_present_rate(sessions[725, pair], pair, 0) == min(pair) for pair in _PAIRS]
+    lower = [_present_rate(sessions[725, pair], pair, 0) == min(pair) for pair in PAIRS]
     return {"right_choice": float(np.mean(right)), "lower_choice": float(np.mean(lower))}
 
 
 def _probe(sessions: _Sessions) -> dict[str, float]:
     errors = [abs(session.estimate_kbps / capacity - 1) for (capacity, _), session in sessions.items()]
-    some = sessions[725, _TRIPLES[0]]
+    some = sessions[725, TRIPLES[0]]
     return {
         "probe_error": float(np.mean(errors)),
         "probe_packets": float(some.probe_s.size),
@@ -100,7 +106,7 @@ def _after(sessions: _Sessions) -> dict[str, float]:
     ends = [
         _present_rate(sessions[capacity, ladder], ladder, -1) == _largest_that_fits(ladder, unthinned[capacity])
         for capacity in CAPACITIES_KBPS
-        for ladder in _UPWARDS
+        for ladder in UPWARDS
     ]
     return {"last_unthinned": float(np.mean(ends))}
 

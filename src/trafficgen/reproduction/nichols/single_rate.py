@@ -23,6 +23,9 @@ _FRIENDLY_BYTES = 1500
 #: Windows in which the offered load is looked at, and how far "at first" goes, s.
 _WINDOW_S, _AT_FIRST_S = 5.0, 20.0
 
+#: Capacity and clip rate of each point, kbps, in the order of their numbers.
+GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
+
 _Grid: TypeAlias = dict[tuple[int, int], list[Session]]
 
 
@@ -44,11 +47,7 @@ class SingleRate:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate the grid once."""
-        grid: _Grid = {}
-        for number, (capacity, rate) in enumerate(itertools.product(CAPACITIES_KBPS, RATES_KBPS)):
-            setting = Setting(capacity_kbps=capacity, clip={"encoding_rate_kbps": rate})
-            grid[capacity, rate] = [play(setting, seed=seed, run=number)]
-        return _measures(grid)
+        return _measures({point: [play_point(*point, seed=seed)] for point in GRID})
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Means over the runs of a point first, as the thesis plots them, then what the findings ask for."""
@@ -57,6 +56,12 @@ class SingleRate:
             values = [part[name] for part in parts]
             mean[name] = {point: _mean([value[point] for value in values]) for point in values[0]}
         return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
+
+
+def play_point(capacity_kbps: int, rate_kbps: int, *, seed: int) -> Session:
+    """Simulate one run of a point of :data:`GRID`."""
+    setting = Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps})
+    return play(setting, seed=seed, run=GRID.index((capacity_kbps, rate_kbps)))
 
 
 def _mean(values: Sequence[float]) -> float:

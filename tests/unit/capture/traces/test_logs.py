@@ -32,7 +32,8 @@ DITG = (
 
 def _read(folder: Path, text: str) -> ReadTrace:
     (folder / "log").write_text(text)
-    return read_trace(str(folder / "log"))
+    options = TraceOptions(protocol="udp" if text.startswith("Flow>") else None)
+    return read_trace(str(folder / "log"), options=options)
 
 
 def test_an_mgen_sender_log_gives_times_and_sizes_and_no_arrivals(tmp_path: Path) -> None:
@@ -164,6 +165,15 @@ def test_a_ditg_receiver_log_has_arrivals_and_a_sender_log_has_none(tmp_path: Pa
 def test_a_ditg_packet_that_arrives_within_a_microsecond_is_not_lost(tmp_path: Path) -> None:
     at_once = DITG.replace("rxTime>17:19:0.369623", "rxTime>17:19:0.369577")
     assert _read(tmp_path, at_once).table.values("arrival_ns").tolist() == [0, 25_605_000]
+
+
+def test_a_ditg_log_names_no_protocol_which_is_told_or_given(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(DITG)
+    with pytest.warns(CaptureWarning, match="taken for one of UDP; of TCP, convert it with --protocol tcp"):
+        guessed = read_trace(str(tmp_path / "log")).table
+    given = read_trace(str(tmp_path / "log"), options=TraceOptions(protocol="tcp")).table
+    assert [table.flows.column("protocol").to_pylist() for table in (guessed, given)] == [["udp"], ["tcp"]]
+    assert (given.ip_bytes - guessed.ip_bytes).tolist() == [12, 12]
 
 
 def test_clocks_that_differ_are_told(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import trafficgen
 from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
@@ -177,6 +178,58 @@ def test_a_tshark_list_of_both_ip_versions_and_transports_is_read(tmp_path: Path
     assert table.payload_bytes.tolist() == [1460, 1452, 12]
 
 
+def test_columns_of_wireshark_by_their_field_names_are_read(tmp_path: Path) -> None:
+    header = "_ws.col.Time\t_ws.col.Source\t_ws.col.Destination\t_ws.col.Protocol\t_ws.col.Length\t_ws.col.Info\n"
+    table = _read(
+        tmp_path, header + "0.5\t10.0.0.1\t10.0.0.2\tRTP\t1214\tPT=96\n0.7\t10.0.0.1\t10.0.0.2\tRTP\t214\t\n"
+    ).table
+    assert (table.time_ns.tolist(), table.frame_bytes.tolist()) == ([500_000_000, 700_000_000], [1214, 214])
+    assert table.flows.column("server").to_pylist() == ["10.0.0.1"]
+    newer = "_ws.col.rel_time,_ws.col.def_src,_ws.col.def_dst,_ws.col.protocol,_ws.col.packet_length\n"
+    table = _read(tmp_path, newer + "0.5,10.0.0.1,10.0.0.2,UDP,1214\n").table
+    assert (table.frame_bytes.tolist(), table.flows.column("client").to_pylist()) == ([1214], ["10.0.0.2"])
+
+
+def test_transports_are_those_whose_columns_of_tshark_are_filled(tmp_path: Path) -> None:
+    header = "frame.time_epoch,ip.src,ip.dst,udp.srcport,udp.dstport,tcp.srcport,tcp.dstport,ip.len,_ws.col.Protocol\n"
+    rows = "1,10.0.0.1,10.0.0.2,,,5004,6000,1500,SomeProtocol\n2,10.0.0.1,10.0.0.2,443,6000,,,1228,TLSv1.2\n"
+    trace = _read(tmp_path, header + rows + "3,10.0.0.1,10.0.0.2,,,,,84,ICMP\n")
+    assert trace.table.flows.column("protocol").to_pylist() == ["tcp", "udp", "icmp"]
+    assert trace.table.payload_bytes.tolist() == [1460, 1200, 56]
+    assert not any("as far as is known" in text for text in trace.assumptions)
+
+
+def test_lengths_of_udp_datagrams_and_tcp_payloads_are_sizes(tmp_path: Path) -> None:
+    header = "frame.time_epoch,ip.src,ip.dst,udp.length,tcp.len\n"
+    table = _read(
+        tmp_path, header + "1,10.0.0.1,10.0.0.2,1008,\n2,10.0.0.1,10.0.0.2,,1460\n3,10.0.0.2,10.0.0.1,,0\n"
+    ).table
+    assert table.payload_bytes.tolist() == [1000, 1460, 0]
+    assert table.ip_bytes.tolist() == [1028, 1500, 40]
+    assert table.flows.column("protocol").to_pylist() == ["udp", "tcp"]
+
+
+@pytest.mark.parametrize(
+    ("header", "remedy"),
+    [
+        ("frame.time,ip.src,ip.dst,frame.len", "-e frame.time_epoch"),
+        ("frame.number,frame.time_delta,frame.len", "write times, not gaps: -e frame.time_epoch"),
+        ("frame.time_epoch,ip.src,ip.dst,_ws.col.Info", "write a size too: -e ip.len, -e frame.len or -e udp.length"),
+    ],
+)
+def test_lists_of_tshark_that_lack_something_name_the_field(tmp_path: Path, header: str, remedy: str) -> None:
+    (tmp_path / "list.csv").write_text(f"{header}\n1,2,3,4\n")
+    with pytest.raises(PacketTableError, match=remedy):
+        read_trace(str(tmp_path / "list.csv"), format_name="packet-list")
+    with pytest.raises(PacketTableError, match=remedy):
+        trafficgen.inspect(tmp_path / "list.csv")
+
+
+def test_the_protocol_of_a_list_that_names_none_can_be_given(tmp_path: Path) -> None:
+    table = _read(tmp_path, "time_s,ip_bytes\n0,1500\n", protocol="tcp").table
+    assert (table.flows.column("protocol").to_pylist(), table.payload_bytes.tolist()) == (["tcp"], [1460])
+
+
 def test_rtp_columns_of_tshark_are_kept(tmp_path: Path) -> None:
     text = (
         "time_s,ip_bytes,rtp.ssrc,rtp.seq,rtp.timestamp,rtp.marker\n"
@@ -234,6 +287,12 @@ def test_files_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\0\1\2" * 100)
     with pytest.raises(PacketTableError, match="is no text"):
         read_trace(str(tmp_path / "binary"))
+
+
+def test_a_time_beyond_all_numbers_is_damage_of_its_row(tmp_path: Path) -> None:
+    with pytest.warns(CaptureWarning, match="1 line was not understood") as told:
+        assert len(_read(tmp_path, "time_s,ip_bytes\n1e308,100\n2,100\n").table) == 1
+    assert len(told) == 1
 
 
 def test_times_centuries_apart_are_refused(tmp_path: Path) -> None:

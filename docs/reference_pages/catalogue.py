@@ -1,0 +1,173 @@
+"""The pages of the published models, from their entries and the findings that are measured on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import trafficgen
+from reference_pages.markdown import Rows, bullets, page, table
+from trafficgen.models import Parameter
+from trafficgen.models.published import UNITS
+from trafficgen.reproduction.registry import experiments
+
+_LONGEST_VALUE = 120
+_PATH = "rate=1500kbps,delay=45ms,queue=50p"
+#: Settings of the example on an entry's page, in which a paper varied something worth seeing.
+_EXAMPLE_SETTINGS = {
+    "cbr": "--set rate_kbps=340",
+    "chunked": "--set duration_s=60",
+    "realplayer8_chung2002": "--set clip=12",
+    "realplayer8_tcp_chung2002": "--set clip=12",
+    "twostream_latecki2003": "--set traffic_transport=udp",
+    "wmedia9_nichols2004": "--set encoding_rate_kbps=548",
+}
+
+
+def entries() -> list[trafficgen.PublishedModel]:
+    """Return the entries of the catalogue, by name."""
+    return [one.model for one in trafficgen.models_list()]
+
+
+def index_page() -> str:
+    """Return the page that lists the published models."""
+    rows: Rows = [
+        (
+            f"[`{one.name}`](catalogue/{one.name}.md)",
+            str(one.transport or ""),
+            one.model.provenance.review,
+            " ".join(one.model.description.split()),
+        )
+        for one in trafficgen.models_list()
+    ]
+    return page("Catalogue", _INTRODUCTION, table(("model", "transport", "review", "what it is"), rows), _BASES)
+
+
+_INTRODUCTION = """Sources that papers measured, by the names that commands take, each with its page: citations,
+limits, every number and where it comes from, findings that are measured on it.
+[How to use them](../how-to/use-published-models.md)."""
+
+_BASES = """## How far a number can be trusted
+
+What a paper varied is an *option* (`--set NAME=VALUE`); parameters can be set in the same way.
+The *basis* of a value says where it comes from:
+
+- `figure`: a paper's own;
+- `derived`: follows from figures by the arithmetic that is given;
+- `definition`: of a standard or of the method;
+- `open`: left open by the papers and chosen once, for the reason that is given.
+
+Where values of one table differ in this, the basis of some stands in lines of their own below it.
+Sources are ids of findings, such as `BMW-T1.1`, or places.
+Entries that are `provisional` have not been derived a second time."""
+
+
+def entry_page(name: str) -> str:
+    """Return the page of one published model."""
+    model = next(one for one in entries() if one.name == name)
+    return page(name, *_entry_sections(model))
+
+
+def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
+    yield " ".join(model.description.split())
+    yield f"Review: {model.provenance.review}. What that and the *basis* of a value say: [catalogue](../catalogue.md)."
+    yield "## Citations"
+    yield bullets(f"{source.text}. For: {', '.join(source.supports)}." for source in model.provenance.citations)
+    yield "## Limits"
+    yield bullets(model.provenance.limitations or ("None are stated.",))
+    yield "## Example"
+    settings = _EXAMPLE_SETTINGS.get(model.name, "")
+    command = f"trafficgen simulate {model.name} {settings}".rstrip()
+    yield f"```console\n$ {command} --path {_PATH} --compete tcp@-10s --seed 1\n```"
+    if model.options:
+        yield "## Options"
+        rows: Rows = [
+            (f"`{name}`", _value(option.default), option.unit, option.description, option.allowed, option.source)
+            for name, option in model.options.items()
+        ]
+        yield table(("option", "default", "unit", "meaning", "values", "source"), rows)
+    yield "## Parameters"
+    parameters = dict(model.mechanism.parameters)
+    yield f"Mechanism `{model.mechanism.kind}`" + (":" if parameters else ", with no parameters but the options.")
+    if model.competing_tcp is not None:
+        parameters["competing_tcp"] = model.competing_tcp
+    yield from _parameter_sections(parameters)
+    yield from _open_values(parameters)
+    yield "## Findings"
+    yield from _finding_sections(model.name)
+
+
+def _parameter_sections(parameters: Mapping[str, Parameter]) -> Iterator[str]:
+    if parameters:
+        rows = [row for name, one in parameters.items() for row in _parameter_rows(name, one)]
+        yield table(("parameter", "value", "unit", "basis", "source", "reason"), rows)
+    for name, one in parameters.items():
+        if _is_long(one.value):
+            yield f"### {name}"
+            yield _whole_value(one.value)
+
+
+def _parameter_rows(name: str, parameter: Parameter) -> Iterator[tuple[str, ...]]:
+    value = f"[below](#{name})" if _is_long(parameter.value) else _value(parameter.value)
+    yield f"`{name}`", value, _unit(name, parameter), parameter.basis, parameter.source or "", parameter.reason or ""
+    for key, part in parameter.parts.items():
+        yield f"`{name}`, `{key}`", "", "", part.basis, part.source or "", part.reason or ""
+
+
+def _unit(name: str, parameter: Parameter) -> str:
+    """Return the unit that is given, or the last word of the name where that is one."""
+    word = name.rpartition("_")[2]
+    return parameter.unit or (word if word in UNITS else "")
+
+
+def _open_values(parameters: Mapping[str, Parameter]) -> Iterator[str]:
+    chosen = [name for name, one in parameters.items() if "open" in one.bases]
+    if chosen:
+        yield "## What is open"
+        yield f"Of {len(parameters)} parameters {len(chosen)} hold values that no paper gives:"
+        yield ", ".join(f"`{name}`" for name in chosen) + "."
+
+
+def _finding_sections(name: str) -> Iterator[str]:
+    findings = [one for experiment in experiments() for one in experiment.findings if one.entry == name]
+    if not findings:
+        yield "None is measured on it: it stands for no single paper's application."
+        return
+    ids = dict.fromkeys(one.id for one in findings)
+    yield (
+        f"`trafficgen reproduce` measures {len(findings)} quantities of {len(ids)} findings on it. What came out: "
+        "[How sure are we](../../explanation/how-sure-are-we.md)."
+    )
+    yield table(
+        ("finding", "quantities", "of them predicted"),
+        [
+            (
+                f"`{key}`",
+                str(sum(one.id == key for one in findings)),
+                str(sum(one.id == key and one.role == "predicted" for one in findings)),
+            )
+            for key in ids
+        ],
+    )
+
+
+def _is_long(value: object) -> bool:
+    return len(json.dumps(value, ensure_ascii=False)) > _LONGEST_VALUE
+
+
+def _value(value: object) -> str:
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _whole_value(value: object) -> str:
+    """Return a long value whole: a list of like objects as a table, anything else as JSON."""
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        records = cast("list[dict[str, object]]", value)
+        keys = list(dict.fromkeys(key for row in records for key in row))
+        rows: Rows = [
+            (str(number), *(_value(row[key]) if key in row else "" for key in keys))
+            for number, row in enumerate(records)
+        ]
+        return table(("row", *keys), rows)
+    return f"```json\n{json.dumps(value, ensure_ascii=False, indent=1)}\n```"

@@ -1,0 +1,246 @@
+"""The page "How sure are we", from the results that `make verification-results` keeps in ``docs/verification``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reference_pages.markdown import Rows, bullets, table
+from trafficgen.units import ms_from_s
+
+RESULTS = Path(__file__).resolve().parent / "verification"
+_PAPERS = {
+    "CCZ": "RealPlayer 8: Chung, Claypool, Zhu (2002, 2003)",
+    "BMW": "RealVideo 10: Boyden, Mahanti, Williamson (2005)",
+    "NIC": "Windows Media 9: Nichols (2004)",
+    "LJM": "two streams: Latecki, Jin, Mulik (2003)",
+}
+_CHECKED = ("check", "expected", "found", "unit", "accepted", "result")
+
+_INTRODUCTION = """# How sure are we
+
+<!-- Made by `make docs` from docs/verification; do not edit. -->
+
+What trafficgen says can be wrong in four places: a model can misstate its capture, an interval can be too narrow, a
+simulated source or path can behave otherwise than the real one, and an export can lose what was to be sent. This page
+holds each against something outside of the program, and shows what missed. Its figures are the records of runs: each
+section names the command that makes them anew. The records are renewed by hand, not at every run of the tests; the same
+checks are among the tests (`make test`, `make verify`, `make ns3`, `make kernel`), which fail when a figure leaves its
+range."""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [_INTRODUCTION]
+    for part, sections in _SECTIONS.items():
+        path = RESULTS / f"{part}.json"
+        if path.exists():
+            results = json.loads(path.read_text(encoding="utf-8"))
+            parts += [*sections(results), _made_by(results)]
+    return "\n\n".join([*parts, _OPEN]) + "\n"
+
+
+_OPEN = """## What nobody has checked
+
+- The papers' own captures, which are not public: their tables and words are all that findings can be held against.
+- OMNeT++, TRex's server, mahimahi and MGEN's CLONE could not be run; what is written for them follows their manuals
+  and sources.
+- Intervals of quantities that the lists above do not name: they come by the same methods, and nobody has counted how
+  often they hold the truth.
+- Players and services of today in closed loop: `chunked` is a player of the literature, not a measured one."""
+
+
+def _made_by(results: Mapping[str, Any]) -> str:
+    seed = f", seed {results['seed']}, {results['runs']} runs" if "seed" in results else ""
+    return f"Made by `{results['command']}` with trafficgen {results['version']} ({results['with']}){seed}."
+
+
+# Published beside simulated
+
+
+def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
+    rows, summary = results["findings"], results["summary"]
+    yield "## Papers run again"
+    yield (
+        "Each published quantity has a range that is accepted, fixed with the finding. *Predicted* ones come out of "
+        "the simulation; *inputs* stand in the catalogue entry and say only that the simulation keeps to them. "
+        f"Of {summary['predicted']} predicted quantities {summary['predicted_ok']} are within their ranges, of "
+        f"{summary['inputs']} inputs {summary['inputs_ok']}; of {summary['findings']} findings "
+        f"{summary['findings_ok']} are met in all their quantities. Values that a paper leaves open were chosen with "
+        "the findings in view ([which](../reference/catalogue.md)), so a quantity that is met shows that one set of "
+        "values can have them all, and not that it is the only one."
+    )
+    groups = _by_paper(rows)
+    yield table(
+        ("paper", "predicted", "within range", "inputs", "within range"),
+        [
+            (_PAPERS.get(paper, paper), *_counts(own, "predicted"), *_counts(own, "input"))
+            for paper, own in groups.items()
+        ],
+    )
+    yield "### What is missed"
+    missed: Rows = [
+        (
+            f"`{row['id']}`",
+            row["quantity"],
+            _published(row["published"]),
+            _range(row["accept"]),
+            f"{_number(row['simulated'])} [{_number(row['low'])}, {_number(row['high'])}]",
+            row["unit"],
+            row.get("gap", "not known"),
+        )
+        for row in rows
+        if not row["ok"]
+    ]
+    yield "The mean over runs with its 95% interval, and why, where that is known:"
+    yield table(("finding", "quantity", "published", "accepted", "simulated", "unit", "why"), missed)
+    yield "### What is met"
+    yield "Quantities with a number in the paper, and the mean of the runs:"
+    yield table(
+        ("finding", "quantity", "published", "accepted", "simulated", "unit", "role"),
+        [
+            (
+                f"`{row['id']}`",
+                row["quantity"],
+                _published(row["published"]),
+                _range(row["accept"]),
+                _number(row["simulated"]),
+                row["unit"],
+                row["role"],
+            )
+            for row in rows
+            if row["ok"] and isinstance(row["published"], int | float)
+        ],
+    )
+    worded = sum(row["ok"] and not isinstance(row["published"], int | float) for row in rows)
+    yield f"{worded} more are met that the papers tell in words or ranges; `trafficgen reproduce` prints them."
+
+
+def _by_paper(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["id"].partition("-")[0], []).append(row)
+    return groups
+
+
+def _counts(rows: list[dict[str, Any]], role: str) -> tuple[str, str]:
+    own = [row for row in rows if row["role"] == role]
+    return str(len(own)), str(sum(row["ok"] for row in own))
+
+
+def _range(accept: list[float | None]) -> str:
+    low, high = accept
+    if low is not None and high is not None:
+        return f"{_number(low)} to {_number(high)}"
+    return f"at least {_number(low)}" if low is not None else f"at most {_number(high)}"
+
+
+# Checks of the tests
+
+
+def _theory(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## The simulated network against theory"
+    yield (
+        "Queues have closed forms (Kleinrock 1975; Gross and Harris for M/D/1/K). Bulk TCP at random loss has laws of "
+        "its rate (Mathis and others 1997; Padhye and others 1998; RFC 9438), which are approximations themselves."
+    )
+    yield checks_table(results)
+
+
+def _ns3(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## The simulated network against ns-3"
+    yield (
+        "The same dumbbell, bulk TCP beside constant-rate UDP, in ns-3 3.44 (*expected*) and here (*found*): means of "
+        "eight runs of 60 s, payload. How the set-ups were chosen, and what is known of the one that disagrees, stands "
+        "under [simulation](simulation.md#what-the-comparison-with-ns-3-says-and-what-not)."
+    )
+    yield checks_table(results)
+
+
+def _kernel(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## The simulated network against the Linux kernel"
+    here_and_now = any("here and now" in check["what"] for check in results["checks"])
+    yield (
+        "Bulk TCP of Linux beside constant-rate UDP over a token bucket. *Expected* are means of runs that were "
+        "recorded once (three each)"
+        + (", or, here and now, of five runs on the machine that made this table." if here_and_now else ".")
+    )
+    yield checks_table(results)
+
+
+def _intervals(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Intervals and verdicts of a fit"
+    yield (
+        "Known generators make many sessions, the functions that `fit` is made of take each, and the share of 95% "
+        "intervals that hold the truth is counted; likewise how often the true family is chosen, and how often "
+        "buffering is seen where there is none. *Accepted* is what chance alone leaves, or by what the method is known "
+        "to fall short."
+    )
+    yield checks_table(results)
+
+
+def checks_table(results: Mapping[str, Any]) -> str:
+    """Return the figures that checks noted, and the files they are in."""
+    rows: Rows = [
+        (
+            check["what"],
+            _number(check["expected"]),
+            _number(check["measured"]),
+            check["unit"],
+            check["accepted"],
+            check["result"],
+        )
+        for check in results["checks"]
+    ]
+    files = dict.fromkeys(check["test"].partition("::")[0] for check in results["checks"])
+    return f"{table(_CHECKED, rows)}\n\nThe checks: {', '.join(f'`{file}`' for file in files)}."
+
+
+# Exports
+
+
+def _exports(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "## What exports keep"
+    yield (
+        "How far the times in the files are from the table's, and how many sizes differ, as the report of each export "
+        "counts them, with the defaults of each target. How exactly the tools then *send* it was measured on an idle "
+        "machine: [exports](exports.md#how-exactly-they-send-it)."
+    )
+    for name in dict.fromkeys(row["table"] for row in results["exports"]):
+        own = [row for row in results["exports"] if row["table"] == name]
+        yield f"{name[:1].upper()}{name[1:]}:"
+        yield table(
+            ("target", "packets", "sizes changed", "largest timing error, ms", "mean, ms"),
+            [_export_row(row) for row in own if "refused" not in row],
+        )
+        refused = [f"`{row['target']}` refuses it: {row['refused']}." for row in own if "refused" in row]
+        if refused:
+            yield bullets(refused)
+    yield "A target without packets holds a path or a law."
+
+
+def _export_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    error = row["timing_error_s"]
+    largest, mean = (f"{ms_from_s(error[key]):.4f}" for key in ("max", "mean"))
+    counts = ("" if row[key] is None else str(row[key]) for key in ("packets", "packets_changed"))
+    return (f"`{row['target']}`", *counts, largest, mean)
+
+
+def _published(value: object) -> str:
+    return _number(value) if isinstance(value, int | float) else str(value)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+_SECTIONS = {
+    "reproduce": _reproduce,
+    "intervals": _intervals,
+    "theory": _theory,
+    "ns3": _ns3,
+    "kernel": _kernel,
+    "exports": _exports,
+}

@@ -1,0 +1,195 @@
+"""Collect what the page "How sure are we" shows: `make verification-results`, or `PARTS="theory exports"` of it.
+
+Each part is one file in ``docs/verification``. The checks are the project's own tests: those that compare figures note
+them (fixture ``record_check``), and the notes are read from pytest's report. What this machine cannot run is said, and
+its file stays as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import trafficgen
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "verification"
+_NS3_PYTHON = ROOT / ".venv-ns3" / "bin" / "python"
+_DIGITS = 6
+_VERIFICATION = "tests/verification"
+#: Tests whose notes a part holds, and the arguments that choose them.
+CHECKS: dict[str, tuple[str, ...]] = {
+    "theory": (f"{_VERIFICATION}/test_queues.py", f"{_VERIFICATION}/test_tcp_throughput.py"),
+    # One after the other: runs in the kernel take real time, runs of ns-3 are shared by two tests.
+    "kernel": (f"{_VERIFICATION}/test_against_the_kernel.py", "-m", "kernel or not slow", "-n", "0"),
+    "ns3": (f"{_VERIFICATION}/test_against_ns3.py", "-m", "ns3", "-n", "0"),
+    "intervals": (
+        f"{_VERIFICATION}/test_family_recovery.py",
+        f"{_VERIFICATION}/test_pooling.py",
+        f"{_VERIFICATION}/test_loss_laws.py",
+        f"{_VERIFICATION}/test_tails.py",
+        f"{_VERIFICATION}/test_hurst.py",
+        f"{_VERIFICATION}/test_phases.py",
+        f"{_VERIFICATION}/test_rate_states.py",
+        *("-m", "slow or not slow"),
+        *("--deselect", f"{_VERIFICATION}/test_tails.py::test_five_million_values_take_less_than_a_minute"),
+    ),
+}
+#: What is exported: a source over UDP, and a capture of HTTP over TCP.
+_EXPORTED = {
+    "wmedia9_nichols2004": "12 s of `wmedia9_nichols2004` (RTP over UDP)",
+    "examples/captures/http_burst_then_paced.pcap.gz": "`http_burst_then_paced.pcap.gz` (HTTP over TCP)",
+}
+
+
+@dataclass
+class CannotBeRunError(Exception):
+    """A part that this machine cannot run."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def recorded_checks(part: str) -> list[dict[str, object]]:
+    """Run the tests of a part and return what they noted, with the test and whether it passed.
+
+    Raises:
+        CannotBeRunError: If no test noted anything.
+    """
+    environment = dict(os.environ)
+    if _NS3_PYTHON.exists():
+        environment.setdefault("TRAFFICGEN_NS3_PYTHON", str(_NS3_PYTHON))
+    with tempfile.TemporaryDirectory(prefix="trafficgen-verification-") as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "--quiet", "-n", "auto", f"--junitxml={report}", *CHECKS[part]]
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True)
+        cases = list(ET.parse(report).iter("testcase"))
+    checks = [check for case in cases for check in _notes_of(case)]
+    if not checks:
+        raise CannotBeRunError(f"no test could be run: {done.stdout.strip().splitlines()[-1]}")
+    return checks
+
+
+def _notes_of(case: ET.Element) -> list[dict[str, object]]:
+    notes = [one.get("value") or "" for one in case.iter("property") if one.get("name") == "check"]
+    test = f"{(case.get('classname') or '').replace('.', '/')}.py::{(case.get('name') or '').partition('[')[0]}"
+    return [{"test": test, "result": _result_of(case), **json.loads(note)} for note in notes]
+
+
+def _result_of(case: ET.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    return "passed" if case.find("skipped") is None else "known to fail"
+
+
+def reproduced() -> dict[str, object]:
+    """Return what `trafficgen reproduce --json` prints."""
+    return trafficgen.reproduce().to_json()
+
+
+def exported() -> dict[str, object]:
+    """Return what the reports of all exports say of two tables; what is refused, with the reason."""
+    from trafficgen.export import TARGETS  # noqa: PLC0415 (slow to import, and the tests import this module)
+
+    rows: list[dict[str, object]] = []
+    for name, described in _EXPORTED.items():
+        table = _table_of(name)
+        for target in TARGETS:
+            row: dict[str, object] = {"table": described, "target": target}
+            with tempfile.TemporaryDirectory(prefix="trafficgen-verification-") as folder:
+                try:
+                    report = trafficgen.export(table, to=target, directory=Path(folder) / "out").to_dict()
+                except trafficgen.ExportError as error:
+                    rows.append({**row, "refused": str(error)})
+                    continue
+            kept = ("packets", "packets_changed", "bytes_before", "bytes_after", "timing_error_s", "distances")
+            rows.append({**row, **{key: report[key] for key in kept if key in report}})
+    return {"exports": rows}
+
+
+def _table_of(name: str) -> trafficgen.PacketTable:
+    if "/" not in name:
+        return trafficgen.generate(name, duration_s=12, seed=1)
+    with warnings.catch_warnings(action="ignore", category=trafficgen.CaptureWarning):  # packets were cut when recorded
+        return trafficgen.read_packets(ROOT / name)
+
+
+def _part(part: str) -> dict[str, object]:
+    return {"checks": recorded_checks(part)}
+
+
+#: Part -> what makes it.
+PARTS: dict[str, Callable[[], dict[str, object]]] = {
+    "reproduce": reproduced,
+    "exports": exported,
+    **{part: (lambda part=part: _part(part)) for part in CHECKS},  # type: ignore[misc]
+}
+
+
+def results_of(part: str) -> dict[str, object]:
+    """Return the results of a part, with what made them."""
+    made_with = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))
+    head = {"command": f"make verification-results PARTS={part}", "version": trafficgen.__version__, "with": made_with}
+    return {**head, **PARTS[part]()}
+
+
+def in_json(value: object) -> object:
+    """Return a value with numbers of six digits, and null for those that are none."""
+    if isinstance(value, dict):
+        return {key: in_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_json(one) for one in value]
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+    return value
+
+
+def written(results: dict[str, object]) -> str:
+    """Return results as JSON with one row a line, so that a change of one shows as one line."""
+    parts = []
+    for key, value in results.items():
+        text = json.dumps(in_json(value), ensure_ascii=False)
+        if isinstance(value, list):
+            rows = ",\n  ".join(json.dumps(in_json(row), ensure_ascii=False) for row in value)
+            text = f"[\n  {rows}\n ]"
+        parts.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main() -> int:
+    """Read the arguments, run, write; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all")
+    chosen = parser.parse_args().parts or list(PARTS)
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    missing = 0
+    for part in chosen:
+        try:
+            text = written(results_of(part))
+        except CannotBeRunError as error:
+            print(f"left as it is: {part}: {error}", file=sys.stderr)
+            missing = 1
+            continue
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{part}.json").write_text(text, encoding="utf-8")
+        print(f"made docs/verification/{part}.json")
+    return missing
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Sparklines: curves over time in one line of characters each, with unit, span and scale beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trafficgen.cli._output import number
+from trafficgen.cli._terminal import columns, is_styled, say_line, shows_blocks
+from trafficgen.units import FloatArray
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+#: For encodings without block elements, from low to high.
+ASCII_BLOCKS = "_.-:=+*#"
+
+_WIDTH = 60
+_WIDEST = 120
+_FEWEST = 12
+#: Narrower terminals have the scale under the curve.
+_NARROW = 60
+_CYAN, _DIM = 36, 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve.
+
+    Attributes:
+        name: What it is of.
+        values: Its values, one a character, NaN where there is none; shape (n,).
+        unit: Their unit.
+        top: Value of a full block; None for the largest value.
+    """
+
+    name: str
+    values: FloatArray
+    unit: str
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Marks:
+    """A line of letters under curves.
+
+    Attributes:
+        name: What they tell.
+        letters: One a character of the curves.
+        meaning: What each letter stands for.
+    """
+
+    name: str
+    letters: str
+    meaning: str
+
+
+def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
+    """Return a character for each value: the lowest for 0 and below, the highest for ``top``, a space for NaN.
+
+    A value above 0 is never shown as 0, so that a trickle and silence look different.
+
+    Args:
+        values: Values, shape (n,).
+        top: Value of the highest character, and of all above it; None for the largest value.
+        blocks: Characters from low to high.
+    """
+    known = [value for value in values.tolist() if math.isfinite(value)]
+    top = max(known, default=0.0) if top is None else top
+    highest = len(blocks) - 1
+    shown = []
+    for value in values.tolist():
+        if math.isnan(value):
+            shown.append(" ")
+        elif value <= 0 or top <= 0:
+            shown.append(blocks[0])
+        else:
+            shown.append(blocks[min(highest, math.ceil(min(value / top, 1.0) * highest))])
+    return "".join(shown)
+
+
+def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
+    """Return how many characters curves with these names have: as many as a terminal has room for, else always 60.
+
+    Args:
+        names: Names of the curves.
+        scale_width: Characters that are kept for what stands behind them.
+    """
+    if not is_styled():
+        return _WIDTH
+    name_width = max(map(len, names), default=0) + 2
+    room = columns() - name_width - (0 if columns() < _NARROW else scale_width)
+    return max(_FEWEST, min(_WIDEST, room))
+
+
+def letters_of(intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float) -> str:
+    """Return a letter for each part of a span: that of the last interval that holds its middle, a dot without one.
+
+    An interval that is too short to hold any gets the part that it lies in.
+
+    Args:
+        intervals: Start and end of each, s, and its letter.
+        bins: Number of parts.
+        start_s: Where the span starts, s.
+        end_s: Where it ends, s.
+    """
+    letters = ["."] * bins
+    part_s = (end_s - start_s) / bins
+    for interval_start_s, interval_end_s, letter in intervals:
+        from_s, to_s = max(interval_start_s, start_s), min(interval_end_s, end_s)
+        if from_s < to_s:
+            first = min(bins - 1, math.ceil((from_s - start_s) / part_s - 0.5))
+            last = max(first + 1, math.ceil((to_s - start_s) / part_s - 0.5))
+            letters[first:last] = letter * (min(last, bins) - first)
+    return "".join(letters)
+
+
+def print_curves(title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float) -> None:
+    """Print curves that share a span of time, each from 0 to its highest value or to one that they share.
+
+    Args:
+        title: What they are of.
+        curves: Curves, and lines of marks under them, all of the same length.
+        start_s: Where the span starts, s.
+        end_s: Where it ends, s.
+    """
+    bins, width = max(len(_cells(curve)) for curve in curves), max(len(curve.name) for curve in curves)
+    tops = {f"{number(curve.top)} {curve.unit}" for curve in curves if isinstance(curve, Curve) and curve.top}
+    scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
+    step_s = number((end_s - start_s) / bins, digits=3)
+    say_line(f"{title}, {number(start_s)} to {number(end_s)} s, {step_s} s a character, {scale}:")
+    for curve in curves:
+        cells, label, meaning = _cells(curve), f"{curve.name:{width}}  ", _meaning(curve)
+        if is_styled() and len(label) + len(cells) + 2 + len(meaning) > columns():
+            print(label + _coloured(cells, curve))
+            say_line(" " * len(label) + meaning, indent=len(label))
+        else:
+            print(label + _coloured(cells, curve) + f"  {meaning}")
+
+
+def _cells(curve: Curve | Marks) -> str:
+    if isinstance(curve, Marks):
+        return curve.letters
+    return sparkline(curve.values, top=curve.top, blocks=BLOCKS if shows_blocks() else ASCII_BLOCKS)
+
+
+def _meaning(curve: Curve | Marks) -> str:
+    if isinstance(curve, Marks):
+        return curve.meaning
+    known = [value for value in curve.values.tolist() if math.isfinite(value)]
+    return f"{number(min(known))} .. {number(max(known))} {curve.unit}" if known else f"no value in {curve.unit}"
+
+
+def _coloured(cells: str, curve: Curve | Marks) -> str:
+    if not is_styled():
+        return cells
+    return f"\x1b[{_DIM if isinstance(curve, Marks) else _CYAN}m{cells}\x1b[0m"

@@ -1,0 +1,35 @@
+"""Help of the commands: their examples stay on one line each, so that they can be copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer.core
+
+_EXAMPLE = "Example: "
+#: Before a paragraph, tells the formatter of the help to leave its lines as they are.
+_AS_IT_IS = "\b\n"
+
+
+def examples_of(text: str) -> list[str]:
+    """Return the command lines of a help text: its paragraphs that begin with ``Example:``."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+    return [paragraph.removeprefix(_EXAMPLE) for paragraph in paragraphs if paragraph.startswith(_EXAMPLE)]
+
+
+class CommandWithExamples(typer.core.TyperCommand):
+    """A command whose help shows each example as it is typed, however long the line."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the help text, examples unwrapped."""
+        plain = self.help
+        self.help = "\n\n".join(_unwrapped(paragraph) for paragraph in (plain or "").split("\n\n"))
+        try:
+            super().format_help_text(ctx, formatter)
+        finally:
+            self.help = plain
+
+
+def _unwrapped(paragraph: str) -> str:
+    line = " ".join(paragraph.split())
+    return _AS_IT_IS + line if line.startswith(_EXAMPLE) else paragraph

@@ -1,0 +1,171 @@
+"""What the page can play: the models of the catalogue, and the model or capture that it was opened with."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trafficgen.api.catalogue_models import models_list
+from trafficgen.api.fitting import fit_opened
+from trafficgen.api.reading import file_text, is_stream, open_session
+from trafficgen.catalogue import entry_names, load_model
+from trafficgen.explore.controls import CONTROLS
+from trafficgen.explore.option_fields import option_fields
+from trafficgen.flows import SessionView, rate_series
+from trafficgen.models import Model, PublishedModel
+from trafficgen.units import kbps_from_bps, ms_from_s
+
+_MODEL_ENDINGS = (".json", ".yaml", ".yml")
+#: Bins of the measured rate, s: as the series of a simulation have them.
+_BIN_S = 0.5
+#: Where the narrow link of a capture is not known: so many times the fastest phase, which it carried.
+_ROOM_RATIO = 1.5
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A model that can be chosen on the page.
+
+    Attributes:
+        name: Name in links.
+        model: The model.
+        argument: What stands for it on the command line.
+        preparation: Commands that make the file which ``argument`` names; empty where there is nothing to make.
+        values: Values of controls that suit it.
+        measured: Rate of the capture that it was fitted to, in the form of a simulation's series; None without one.
+        warnings: What is doubtful about it.
+    """
+
+    name: str
+    model: Model | PublishedModel
+    argument: str
+    preparation: tuple[str, ...] = ()
+    values: Mapping[str, float] = field(default_factory=dict)
+    measured: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the offer as the page reads it."""
+        return {
+            "name": self.name,
+            "values": dict(self.values),
+            "measured": None if self.measured is None else dict(self.measured),
+            "warnings": list(self.warnings),
+            **(_published(self.model) if isinstance(self.model, PublishedModel) else _fitted(self.model)),
+        }
+
+
+def catalogue_offers() -> list[Offer]:
+    """Return the models of the catalogue, by name."""
+    return [Offer(name=one.name, model=one.model, argument=one.name) for one in models_list()]
+
+
+def opened_offer(
+    what: Model | PublishedModel | str | Path,
+    *,
+    flow: int | None = None,
+    session: int | None = None,
+    seed: int = 0,
+) -> Offer:
+    """Return what the page is opened with: a model as it is, a capture as the model fitted to it.
+
+    Args:
+        what: A model, a catalogue name, a model file, or a capture.
+        flow: Flow of a capture that is fitted alone.
+        session: Session of a capture; None for the heaviest.
+        seed: Seed of the fit.
+
+    Raises:
+        InputFileError: If the file cannot be read.
+        SelectionError: If the capture has no such flow or session.
+        CalibrationError: If the capture does not have what a fit needs.
+    """
+    if isinstance(what, Model | PublishedModel):
+        return Offer(name=what.name, model=what, argument=f"{what.name}.json", values=_values_for(what))
+    name = str(what)
+    if _names_a_model(what):
+        model = load_model(what)
+        return Offer(name=file_text(name), model=model, argument=name, values=_values_for(model))
+    opened = open_session([name], flow=flow, session=session)
+    fitted = fit_opened(opened, name, seed=seed, resegment=True)
+    model_file = "model.json"
+    chosen = [f"--{key} {number}" for key, number in (("flow", flow), ("session", session)) if number is not None]
+    seeded = [f"--seed {seed}"] if seed else []
+    command = " ".join(["trafficgen fit", shlex.quote(name), "-o", model_file, *chosen, *seeded])
+    return Offer(
+        name=file_text(name),
+        model=fitted.model,
+        argument=model_file,
+        preparation=() if is_stream(name) else (command,),
+        values=_values_for(fitted.model),
+        measured=_measured(opened.view),
+        warnings=fitted.warnings,
+    )
+
+
+def _names_a_model(what: str | Path) -> bool:
+    name = str(what)
+    if name in entry_names() or Path(name).suffix.lower() in _MODEL_ENDINGS:
+        return True
+    # What names no file is looked for in the catalogue, whose refusal lists the names that there are.
+    return isinstance(what, str) and "/" not in name and "." not in name and name != "-" and not Path(name).exists()
+
+
+def _measured(view: SessionView) -> dict[str, Any]:
+    """Return the rate of a session's media packets from the first of them on."""
+    rates = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=_BIN_S)
+    return {"interval_s": rates.bin_s, "start_s": 0.0, "media_kbps": rates.rate_kbps.tolist()}
+
+
+def _values_for(model: Model | PublishedModel) -> dict[str, float]:
+    """Return a path like that of the capture, as far as the fit knows it; a published source says none."""
+    if not isinstance(model, Model):
+        return {}
+    conditions = getattr(model.provenance, "conditions", None)
+    fastest_bps = sum(max((phase.rate_bps for phase in stream.phases), default=0.0) for stream in model.streams)
+    values: dict[str, float] = {}
+    if fastest_bps > 0:
+        values["rate_kbps"] = kbps_from_bps(fastest_bps) * _ROOM_RATIO
+    if conditions is not None and conditions.link_rate_bps is not None:
+        values["rate_kbps"] = kbps_from_bps(conditions.link_rate_bps.value)
+    if conditions is not None and conditions.rtt_s is not None:
+        values["delay_ms"] = ms_from_s(conditions.rtt_s.value) / 2
+    values["duration_s"] = model.playout.duration_s.value + model.startup.silence_s.value
+    return {name: _three_digits(CONTROLS[name].clipped(value)) for name, value in values.items()}
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _published(model: PublishedModel) -> dict[str, Any]:
+    return {
+        "kind": "published",
+        "description": " ".join(model.description.split()),
+        "review": model.provenance.review,
+        "citations": [source.text for source in model.provenance.citations],
+        "limits": list(model.provenance.limitations),
+        "options": [one.to_json() for one in option_fields(model)],
+    }
+
+
+def _fitted(model: Model) -> dict[str, Any]:
+    return {
+        "kind": "fitted",
+        "description": f"Fitted to a capture. {_answer(model)}",
+        "review": None,
+        "citations": [],
+        "limits": [f"{what}: {why}" for what, why in model.absent.items()],
+        "options": [],
+    }
+
+
+def _answer(model: Model) -> str:
+    if model.response is not None and model.response.kind != "unknown":
+        return f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
+    if any(stream.transport.protocol == "tcp" for stream in model.streams):
+        return "TCP answers congestion for it; the capture does not tell whether the source does so too."
+    return "The capture does not tell how it answers congestion."

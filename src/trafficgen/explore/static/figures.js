@@ -1,0 +1,57 @@
+// What a run came to, in a table and a list.
+
+import { element, number, percent } from "./formats.js";
+
+const COLUMNS = [
+  ["flow", (flow) => flow.name],
+  ["received, kbps", (flow) => number(flow.mean_kbps)],
+  ["offered, kbps", (flow) => number(flow.offered_kbps)],
+  ["lost", (flow) => percent(flow.loss)],
+  ["mean delay, s", (flow) => number(flow.delay_s.mean, 3)],
+  ["p95 delay, s", (flow) => number(flow.delay_s.p95, 3)],
+  ["sent again", (flow) => number(flow.retransmissions)],
+];
+
+/** Fill the table of flows. */
+export function showFlows(table, run) {
+  const head = element("thead", {}, element("tr", {}, ...COLUMNS.map(([name]) => element("th", { scope: "col" }, name))));
+  const rows = run.flows.map((flow) => element("tr", {}, ...COLUMNS.map(([, of], place) => (
+    place === 0 ? element("th", { scope: "row" }, of(flow)) : element("td", {}, of(flow))))));
+  table.replaceChildren(head, element("tbody", {}, ...rows));
+}
+
+function phase(one) {
+  if (!one) return null;
+  return `${number(one.duration_s, 3)} s at ${number(one.rate_kbps)} kbps, ${number(one.offered_kbps)} kbps offered, ${percent(one.loss)} lost`;
+}
+
+function moments(list, text) {
+  const shown = list.slice(0, 8).map(text);
+  if (list.length > shown.length) shown.push(`and ${list.length - shown.length} more`);
+  return shown.length ? shown.join("; ") : "none";
+}
+
+/** Fill the list of what happened to the session. */
+export function showSession(list, run) {
+  const { session } = run;
+  const facts = [
+    ["Silence", `${number(session.silence_s, 3)} s before the first media packet`],
+    ["Buffering", phase(session.buffering)],
+    ["Playout", phase(session.playout)],
+    ["Level changes", moments(session.level_changes, (change) => `${number(change.from_kbps)} to ${number(change.to_kbps)} kbps at ${number(change.time_s, 3)} s`)],
+    ["Stalls", moments(session.stalls, (stall) => `${number(stall.duration_s, 3)} s at ${number(stall.start_s, 3)} s`)],
+    ["Playback starts", typeof session.times.playback_start_s === "number" ? `${number(session.times.playback_start_s, 3)} s` : null],
+  ].filter(([, text]) => text !== null);
+  list.replaceChildren(...facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
+}
+
+/** Return the series of a run as CSV, a line for each half second. */
+export function seriesAsCsv(run) {
+  const { interval_s: interval, start_s: start, ...columns } = run.series;
+  const names = Object.keys(columns);
+  const lines = [["time_s", ...names].join(",")];
+  for (let place = 0; place < columns.media_kbps.length; place += 1) {
+    lines.push([start + place * interval, ...names.map((name) => columns[name][place] ?? "")].join(","));
+  }
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,219 @@
+"""What the path of a capture did, and how the source answered: loss, delay, response, TCP-friendliness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from trafficgen.calibration.friendliness import INTERVAL_S
+from trafficgen.calibration.loss_measures import LossSource
+from trafficgen.calibration.path_series import PathSeries, path_series
+from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps
+from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
+from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
+from trafficgen.reports.fits.rate import phase_spans
+from trafficgen.reports.fits.subject import FitSubject
+from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
+from trafficgen.words import number
+
+#: What loss was counted from, in words.
+LOSS_SOURCES: Mapping[LossSource, str] = {
+    "rtp": "gaps in RTP's sequence numbers",
+    "tcp": "segments that TCP sent again",
+    "rtcp": "RTCP reports",
+    "pair": "packets that the receiver's capture lacks",
+    "arrival": "arrivals that the table knows",
+}
+#: Intervals of the drawings over time.
+_MOST_INTERVALS, _FINEST_S = 300, 1.0
+#: Fewer runs of losses show no law.
+_FEWEST_RUNS = 3
+_TIME = Axis(label="time after the first media packet", unit="s")
+
+
+def path_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+    """Yield what the capture tells of its path, and how the rate follows it."""
+    records = subject.session.path.records
+    if records is not None and records.sent_ns.size:
+        span_s = s_from_ns(int(np.ptp(records.sent_ns)))
+        width_s = wide_bins(span_s, most=_MOST_INTERVALS, finest_s=_FINEST_S)
+        series = path_series(records, interval_s=width_s)
+        yield _loss_over_time(subject, series)
+        yield _delay_over_time(subject, series)
+    yield _loss_runs(subject)
+    yield _response(subject)
+    yield _friendliness(subject)
+
+
+def _starts_s(series: PathSeries, subject: FitSubject) -> FloatArray:
+    """Return when the intervals begin, s from the first media packet; the first one is left out of a series."""
+    records = subject.session.path.records
+    assert records is not None
+    zero_s = s_from_ns(int(records.sent_ns.min()) - subject.views.captured.first_media_ns)
+    return zero_s + series.interval_s * np.arange(1, series.packets.size + 1, dtype=np.float64)
+
+
+def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
+    loss = subject.session.path.loss
+    if loss is None or not series.loss.any():
+        return None
+    return Drawing(
+        name="loss",
+        title="Loss over time",
+        x=_TIME,
+        y=Axis(label="lost / sent packets", low=0),
+        layers=(
+            *phase_spans(subject),
+            Rule(name="mean", at=loss.rate),
+            Curve(name="loss", x=_starts_s(series, subject), y=series.loss, role="measured", shape="steps"),
+        ),
+        caption=f"Intervals of {series.interval_s:g} s, by {LOSS_SOURCES[loss.source]}. In all {loss.rate:.3%}, 95%"
+        f" interval {loss.low:.3%} to {loss.high:.3%}.",
+    )
+
+
+def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
+    queueing = subject.provenance.conditions.queueing_delay_s
+    if queueing is None or np.count_nonzero(np.isfinite(series.delay_s)) < 2:
+        return None
+    return Drawing(
+        name="queueing-delay",
+        title="Queueing delay over time",
+        x=_TIME,
+        y=Axis(label="one-way delay above the least", unit="s", low=0),
+        layers=(
+            *phase_spans(subject),
+            Curve(name="delay", x=_starts_s(series, subject), y=series.delay_s, role="measured"),
+        ),
+        caption=f"Means of {series.interval_s:g} s by {queueing.method}. Median {number(queueing.median)} s, largest"
+        f" {number(queueing.largest)} s.",
+    )
+
+
+def _loss_runs(subject: FitSubject) -> Drawing | None:
+    loss = subject.session.path.loss
+    if loss is None or loss.model is None or loss.lost_runs.size < _FEWEST_RUNS:
+        return None
+    runs = loss.lost_runs
+    length = np.arange(1, int(runs.max()) + 1)
+    counts = np.bincount(runs, minlength=length.size + 1)[1:]
+    share = np.cumsum(counts[::-1])[::-1] / runs.size
+    if length.size > _MOST_INTERVALS:
+        kept = np.unique(np.geomspace(1, length.size, _MOST_INTERVALS).astype(np.int64)) - 1
+        length, share = length[kept], share[kept]
+    least = 0.3 / runs.size
+    layers = list(_run_laws(loss.model, loss.rate, np.arange(1, int(length[-1]) + 2), least=least))
+    measured = Curve(name="measured", x=length, y=share, role="measured", shape="points")
+    other = "independent losses" if loss.model.kind == "gilbert" else "Gilbert's chain"
+    return Drawing(
+        name="loss-runs",
+        title="Runs of lost packets",
+        x=Axis(label="packets lost in a row", low=0.5),
+        y=Axis(label="share of the runs at least so long", log=True, low=least, high=1.2),
+        layers=(*layers, measured),
+        caption=f"{runs.size:,} runs. The chain of Gilbert has one more parameter than independent losses; BIC puts"
+        f" {other} behind by {number(loss.model.delta_bic)}.",
+    )
+
+
+def _run_laws(model: LossModel, rate: float, length: np.ndarray, *, least: float) -> Iterator[Layer]:
+    """Yield the laws of the runs: geometric in both, by the chain's way back or by the loss rate."""
+    back = model.bad_to_good
+    curves = {"Gilbert's chain": (1 - back.value) ** (length - 1.0), "independent losses": rate ** (length - 1.0)}
+    if back.low is not None and back.high is not None:
+        low, high = (1 - back.high) ** (length - 1.0), (1 - back.low) ** (length - 1.0)
+        shown = high >= least
+        yield Band(
+            name="95% interval of the chain",
+            x=length[shown],
+            low=np.maximum(low, least)[shown],
+            high=high[shown],
+            role="law",
+        )
+    chosen = "Gilbert's chain" if model.kind == "gilbert" else "independent losses"
+    for name, y in curves.items():
+        shown = np.concatenate(([True], y[:-1] >= least)) & (y > 0)  # the first point below shows where it goes
+        role: Role = "law" if name == "Gilbert's chain" else "extra"
+        yield Curve(name=name, x=length[shown], y=y[shown], role=role, dashed=name != chosen)
+
+
+def _response(subject: FitSubject) -> Drawing | None:
+    response = subject.session.response.response
+    if not response.curve:
+        return None
+    rates = [point.relative_rate for point in response.curve]
+    x = np.arange(len(rates), dtype=np.float64)
+    value = [rate.value for rate in rates]
+    return Drawing(
+        name="response",
+        title="Rate by the state of the path",
+        x=Axis(label=_signal(response), categories=tuple(_range(point) for point in response.curve)),
+        y=Axis(label="relative rate", low=0),
+        layers=(
+            Rule(name="median rate", at=1.0),
+            Curve(
+                name="mean with 95% interval",
+                x=x,
+                y=value,
+                low=[rate.value if rate.low is None else max(0.0, rate.low) for rate in rates],
+                high=[rate.value if rate.high is None else rate.high for rate in rates],
+                role="measured",
+                shape="points",
+                notes=tuple(f"{point.intervals:,} intervals" for point in response.curve),
+            ),
+        ),
+        caption=f"What the source sends in the {number(response.interval_s)} s after each state, over its median rate."
+        f" Class: {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
+    )
+
+
+def _signal(response: CongestionResponse) -> str:
+    """Return what the curve of a response goes by, from the words of its states."""
+    by_delay = any("delay" in point.state for point in response.curve)
+    return "queueing delay before, s" if by_delay else "loss before, lost / sent packets"
+
+
+def _range(point: ResponsePoint) -> str:
+    return point.state if point.state == "no loss" else f"{point.low:g} - {point.high:g}"
+
+
+def _friendliness(subject: FitSubject) -> Drawing | None:
+    found, path = subject.session.response.response.friendliness, subject.session.path
+    if found is None or path.records is None or path.rtt_s is None:
+        return None
+    series = path_series(path.records, interval_s=INTERVAL_S)
+    lossy = series.loss > 0
+    rtt_s = path.rtt_s + np.nan_to_num(series.delay_s)[lossy]
+    x = _starts_s(series, subject) + INTERVAL_S / 2
+    one_kbps = kbps_from_bps(1.0)
+    return Drawing(
+        name="tcp-friendliness",
+        title="Rate beside that of TCP on the same path",
+        x=_TIME,
+        y=Axis(label="rate", unit="kbit/s", log=True),
+        layers=(
+            Curve(name="measured", x=x, y=_positive(series.goodput_bps * one_kbps), role="measured"),
+            Curve(
+                name="TCP-friendly bound",
+                x=x[lossy],
+                y=tcp_friendly_bps(rtt_s, series.loss[lossy]) * one_kbps,
+                role="extra",
+                shape="points",
+                dashed=True,
+            ),
+            Curve(
+                name="TCP by Padhye's model",
+                x=x[lossy],
+                y=padhye_bps(rtt_s, series.loss[lossy]) * one_kbps,
+                role="law",
+                shape="points",
+            ),
+        ),
+        caption=f"Intervals of {INTERVAL_S:g} s; TCP's rate is known where packets were lost ({found.intervals}"
+        f" intervals). The source is above the bound in {found.above_bound.value:.0%} of them.",
+    )
+
+
+def _positive(values: FloatArray) -> FloatArray:
+    return np.where(values > 0, values, np.nan)

@@ -1,0 +1,92 @@
+"""The report of a fit, section by section; a drawing is there where the capture says something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from trafficgen.calibration import Calibration
+from trafficgen.models import FittedProvenance
+from trafficgen.reports.fits.frames import frame_drawings
+from trafficgen.reports.fits.levels import level_blocks, player_drawings
+from trafficgen.reports.fits.packets import burst_drawings, packet_drawings
+from trafficgen.reports.fits.path import path_drawings
+from trafficgen.reports.fits.rate import rate_drawings, time_scale_drawings
+from trafficgen.reports.fits.subject import FitSubject
+from trafficgen.reports.fits.tables import (
+    choices_table,
+    conditions_blocks,
+    estimates_table,
+    laws_tables,
+    measures_table,
+)
+from trafficgen.reports.fits.words import detail_lines, summary_lines
+from trafficgen.reports.page import Block, Report, Section, Text
+from trafficgen.reports.words import without_folder
+
+
+def fit_report(calibration: Calibration, *, flow: Mapping[str, object], warnings: tuple[str, ...]) -> Report:
+    """Return the report of a fit.
+
+    Args:
+        calibration: The fit.
+        flow: The heaviest media flow, as `inspect` describes it.
+        warnings: What is doubtful about the capture and the fit, one sentence each.
+    """
+    subject = FitSubject(calibration, flow, warnings)
+    sections = [
+        _section("In words", _words(subject)),
+        _section("Rate", [*rate_drawings(subject), *level_blocks(subject), *player_drawings(subject)]),
+        _section("Packets", packet_drawings(subject)),
+        _section("Bursts", burst_drawings(subject)),
+        _section("Frames", frame_drawings(subject)),
+        _section("Time scales", time_scale_drawings(subject)),
+        _section("Path and response", [*path_drawings(subject), measures_table(subject), *conditions_blocks(subject)]),
+        _section("Estimates", [estimates_table(subject), *laws_tables(subject), choices_table(subject)]),
+    ]
+    return Report(
+        title="Fit of a session",
+        subtitle=_subtitle(subject.provenance),
+        sections=tuple(section for section in sections if section is not None),
+        made_by=_made_by(subject.provenance),
+    )
+
+
+def _subtitle(provenance: FittedProvenance) -> str:
+    text = f"Session {provenance.session} of {', '.join(provenance.files) or 'standard input'}"
+    if provenance.receiver_files:
+        text += f", at the receiver {', '.join(provenance.receiver_files)}"
+    return text if provenance.player_log is None else f"{text}, player's log {provenance.player_log}"
+
+
+def _made_by(provenance: FittedProvenance) -> str:
+    words = [f"{provenance.software}: trafficgen fit", *(provenance.files or ("-",))]
+    words += [f"--receiver {name}" for name in provenance.receiver_files]
+    words += [] if provenance.player_log is None else [f"--player-log {provenance.player_log}"]
+    return " ".join([*words, f"--seed {provenance.seed}"])
+
+
+def _section(title: str, blocks: Iterable[Block | None]) -> Section | None:
+    """Return a section of the blocks that there are; None where there is none."""
+    present = tuple(block for block in blocks if block is not None)
+    return Section(title=title, blocks=present) if present else None
+
+
+def _words(subject: FitSubject) -> Iterator[Block]:
+    yield Text(lines=(" ".join(summary_lines(subject)),), kind="lead")
+    yield Text(lines=tuple(detail_lines(subject)), kind="list")
+    doubts = [without_folder(text) for text in subject.warnings]
+    if isinstance(subject.played, str):
+        doubts.append(f"the model cannot be played, so drawings show the capture alone: {subject.played}")
+    if doubts:
+        yield Text(lines=("To be careful about:",))
+        yield Text(lines=tuple(doubts), kind="warnings")
+    flow = subject.flow
+    unnamed = any(stream.name.startswith("unknown") for stream in subject.model.streams)
+    yield Text(
+        lines=(
+            f"Heaviest flow: number {flow['flow']}, {flow['protocol']} from {flow['server']} port {flow['server_port']}"
+            f" to {flow['client']} port {flow['client_port']}. Times count from the first media packet; rates are of IP"
+            " bytes towards the client. Blue is measured, green is a fitted law, orange is what the model plays."
+            + (" A stream is called unknown where the capture does not say what it carries." if unnamed else ""),
+        )
+    )

@@ -1,0 +1,56 @@
+"""Words and numbers for people, on one line: what reports, views and messages share."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from trafficgen.units import NS_PER_S
+
+_NOT_PRINTABLE = "�"
+#: Numbers from here to there are written out, to the whole.
+_PLAIN_FROM, _PLAIN_BELOW = 1e4, 1e9
+
+
+def number(value: object, *, digits: int = 4) -> str:
+    """Return a number with a few significant digits and commas between thousands; ``-`` where there is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,d}"
+    return f"{value:,.0f}" if _PLAIN_FROM <= abs(value) < _PLAIN_BELOW else f"{value:.{digits}g}"
+
+
+def interval(low: object, high: object) -> str:
+    """Return both ends of an interval; an empty text where it has none."""
+    return "" if low is None and high is None else f"[{number(low)}, {number(high)}]"
+
+
+def counted(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return a count with its noun: ``1 flow``, ``2,000 flows``; ``nouns`` is a plural that is not made by an s."""
+    return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def one_line(text: object, *, longest: int = 100) -> str:
+    """Return a text that prints as one line of ``longest`` characters at most.
+
+    Names of files and texts of captures come from strangers: what would move the cursor, turn the direction of writing
+    or break an encoding is shown as a question mark in a diamond.
+    """
+    line = " ".join(str(text).split())
+    line = "".join(character if character.isprintable() else _NOT_PRINTABLE for character in line)
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def endpoint(address: object, port: object) -> str:
+    """Return an address with its port, IPv6 in brackets (RFC 3986)."""
+    host = f"[{address}]" if ":" in str(address) else str(address)
+    return f"{host}:{port}" if port else host
+
+
+def day_and_time(time_ns: int) -> str:
+    """Return a time since 1970 as day and time of day, UTC; a text in words where no calendar has it."""
+    try:
+        return f"{datetime.fromtimestamp(time_ns // NS_PER_S, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"{time_ns:,d} ns since 1970"

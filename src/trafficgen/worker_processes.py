@@ -1,0 +1,43 @@
+"""Processes that share work: fresh ones, which end when the work is given up."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+
+
+@contextmanager
+def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Give processes to work in; what they still do when the block is left by an error or an interrupt is ended.
+
+    They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand the work over in
+    :func:`interrupts_held_back`.
+    """
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    except BaseException:
+        # Nobody wants the rest: what runs is ended, or the program would wait for it. Futures are not cancelled, since
+        # the pool, which finds its processes gone, complains of those that are.
+        for process in set(active_children()) - others:
+            process.kill()
+        pool.shutdown(wait=False)
+        raise
+    pool.shutdown(cancel_futures=True)  # waits, so that nothing of it is left when a command ends without ceremony
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Have an interrupt wait for the end of the block; processes started in it never see one.
+
+    It is for this process to be interrupted and to end them; from their first moment on they would print tracebacks.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,150 @@
+"""Objects in a notebook: a line that says what they hold, and a view that is small and safe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tests.conftest import build_table
+
+import trafficgen
+from trafficgen.flows import inspect_table
+from trafficgen.models import Estimate
+
+#: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing from right to left.
+HOSTILE = "<img src=x onerror=alert(1)> $x$ \"'& \x1b[31m\u202e"
+#: Handles, not results: a page that is served, and how far work is.
+WITHOUT_VIEW = {"LocalPage", "Step"}
+CLASSES = [
+    name
+    for name in trafficgen.__all__
+    if name not in WITHOUT_VIEW
+    and isinstance(thing := getattr(trafficgen, name), type)
+    and not issubclass(thing, Exception)
+]
+LARGEST_VIEW_BYTES = 50_000
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return an object of each public class, made from files with hostile names."""
+    folder = tmp_path_factory.mktemp("files")
+    captures = [folder / f"{number} {HOSTILE}.parquet" for number in (1, 2)]
+    for rate, capture in zip((300, 500), captures, strict=True):
+        trafficgen.generate("cbr", capture, duration_s=20, settings={"rate_kbps": rate})
+    fitted = trafficgen.fit(captures[0])
+    table = trafficgen.generate(fitted.model)
+    reproduction = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
+    return {
+        "CatalogueModel": trafficgen.models_list()[0],
+        "Comparison": trafficgen.compare(*captures),
+        "Conversion": trafficgen.convert(captures[0]),
+        "Finding": reproduction.rows[0].finding,
+        "FindingResult": reproduction.rows[0],
+        "Fit": fitted,
+        "Inspection": trafficgen.inspect(captures[0]),
+        "Model": fitted.model,
+        "PacketTable": table,
+        "Path": trafficgen.Path.from_settings({"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}),
+        "PopulationFit": trafficgen.fit_population([*captures, HOSTILE], workers=1),
+        "ProjectionReport": trafficgen.export(table, to="mgen", directory=folder / "for-mgen"),
+        "PublishedModel": trafficgen.load_model("chunked"),
+        "Reproduction": reproduction,
+        "SameSourceFit": trafficgen.fit_same_source(captures),
+        "SimulationResult": trafficgen.simulate("cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20),
+    }
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_object_says_on_one_line_what_it_holds(name: str, objects: dict[str, Any]) -> None:
+    line = repr(objects[name])
+    assert line.isprintable()
+    assert len(line) < 400
+    assert line == f"<{name}{line[len(name) + 1 :]}"
+    assert str(objects[name]) == line
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_view_of_an_object_is_small_and_lets_nothing_through(name: str, objects: dict[str, Any]) -> None:
+    view = objects[name]._repr_html_()
+    assert len(view.encode()) < LARGEST_VIEW_BYTES
+    root = ElementTree.fromstring(view)
+    shown = {element.tag for element in root.iter()}
+    assert shown <= {"div", "strong", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "svg", "title"} | {
+        "path",
+        "text",
+    }
+    assert not any(key in element.attrib for element in root.iter() for key in ("href", "src", "id", "onerror"))
+    assert "mathjax_ignore" in root.attrib["class"]
+    assert root.findtext("strong")
+
+
+@pytest.mark.parametrize("name", ["Comparison", "Conversion", "Fit", "Model", "PacketTable", "SimulationResult"])
+def test_view_of_what_has_a_course_in_time_draws_it_with_units(name: str, objects: dict[str, Any]) -> None:
+    (svg,) = ElementTree.fromstring(objects[name]._repr_html_()).iter("svg")
+    title = svg.findtext("title")
+    assert title is not None
+    assert "kbps, over time, s" in title
+    assert svg.attrib["aria-label"] == title
+
+
+@pytest.mark.parametrize("name", ["Conversion", "Fit", "Inspection", "Model", "PopulationFit", "Comparison"])
+def test_hostile_names_are_shown_and_not_obeyed(name: str, objects: dict[str, Any]) -> None:
+    assert "&lt;img src=x onerror=alert(1)&gt; $x$" in objects[name]._repr_html_()
+
+
+def test_path_of_one_link_says_how_it_is_made() -> None:
+    path = trafficgen.Path.parse("rate=725kbps,delay=45ms,queue=80p")
+    assert eval(repr(path), {"Path": trafficgen.Path}) == path
+
+
+def test_view_of_a_million_packets_and_flows_is_small() -> None:
+    count = 1_000_000
+    flows = [{"flow": number, "server": f"<b>{number}</b>"} for number in range(2_000)]
+    table = build_table(
+        np.linspace(0, 600, count), flow=np.arange(count) % 2_000, to_client=np.arange(count) % 3 > 0, flows=flows
+    )
+    view = table._repr_html_()
+    assert len(view) < LARGEST_VIEW_BYTES
+    assert "… and 1,988 more flows" in view
+    inspection, _ = inspect_table(table, files=("many.parquet",))
+    assert len(inspection._repr_html_()) < LARGEST_VIEW_BYTES
+    assert "… and 1,988 more flows" in inspection._repr_html_()
+
+
+def test_view_of_an_empty_table_has_no_curve() -> None:
+    table = build_table([])
+    assert repr(table) == "<PacketTable: 0 packets, 1 flow, 0 s, 0 IP bytes>"
+    assert "<svg" not in table._repr_html_()
+
+
+def test_views_do_not_change_what_a_model_is(objects: dict[str, Any]) -> None:
+    model = objects["Model"]
+    again = trafficgen.Model.model_validate_json(model.model_dump_json())
+    assert again == model
+    assert "repr" not in model.model_dump_json()
+
+
+def test_schema_of_the_model_file_has_no_python_in_it() -> None:
+    assert ">>>" not in str(trafficgen.model_json_schema())
+
+
+def test_estimate_shows_value_and_interval() -> None:
+    assert repr(Estimate(value=12345.6, low=1.0, high=20000.0, method="")) == "<Estimate 12,346, 95% [1, 20,000]>"
+    assert repr(Estimate(value=0.5, method="")) == "<Estimate 0.5>"
+
+
+def test_packets_become_a_data_frame() -> None:
+    frame = build_table([0.0, 0.5], ip_bytes=1200).to_pandas()
+    assert list(frame["time_ns"]) == [0, 500_000_000]
+    assert list(frame["ip_bytes"]) == [1200, 1200]
+
+
+def test_series_of_a_simulation_have_their_times(objects: dict[str, Any], tmp_path: Path) -> None:
+    result = objects["SimulationResult"]
+    assert result.series_time_s.shape == result.series["media_kbps"].shape
+    np.testing.assert_allclose(np.diff(result.series_time_s), result.series["interval_s"])
+    assert result.series_time_s[0] == result.series["start_s"]

@@ -1,0 +1,109 @@
+"""The report of a simulated session shows the series and figures of its result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trafficgen
+from trafficgen.api.reporting import report_of
+from trafficgen.drawings import Curve, Drawing, Span
+from trafficgen.reports import Report, Table, Text
+
+PATH = "rate=250kbps,delay=45ms,queue=80p"
+
+
+@pytest.fixture(scope="module")
+def result() -> trafficgen.SimulationResult:
+    return trafficgen.simulate(
+        "wmedia9_nichols2004", path=PATH, settings={"encoding_rate_kbps": 548}, compete=["tcp@-10s"], seed=2
+    )
+
+
+@pytest.fixture(scope="module")
+def report(result: trafficgen.SimulationResult) -> Report:
+    return report_of(result)
+
+
+def drawing_of(report: Report, name: str) -> Drawing:
+    return next(one for one in report.drawings if one.name == name)
+
+
+def tables_of(report: Report) -> dict[str, Table]:
+    blocks = [block for part in report.sections for block in part.blocks]
+    return {block.title: block for block in blocks if isinstance(block, Table)}
+
+
+def test_all_flows_level_buffer_frames_and_loss_are_drawn(report: Report) -> None:
+    names = {one.name for one in report.drawings}
+    assert names == {"rates", "offered", "streams", "level", "buffer", "frames", "loss"}
+    shown = {layer.name for layer in drawing_of(report, "rates").layers}
+    assert shown == {"buffering", "tcp-1", "media"}
+
+
+def test_curves_are_the_series_of_the_result(result: trafficgen.SimulationResult, report: Report) -> None:
+    series = result.series
+    for drawing, name, key in (("rates", "media", "media_kbps"), ("offered", "offered", "media_offered_kbps")):
+        curve = next(one for one in drawing_of(report, drawing).layers if one.name == name)
+        assert isinstance(curve, Curve)
+        np.testing.assert_array_equal(np.asarray(curve.y), series[key])
+        assert np.asarray(curve.x)[0] == series["start_s"]
+        assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
+
+
+def test_the_phase_of_buffering_is_shaded(result: trafficgen.SimulationResult, report: Report) -> None:
+    span = next(one for one in drawing_of(report, "rates").layers if isinstance(one, Span))
+    phase = result.events.buffering()
+    assert phase is not None
+    assert (span.start, span.end) == phase
+
+
+def test_halts_of_the_playback_are_shaded() -> None:
+    stalled = trafficgen.simulate("cbr", path="rate=300kbps,delay=20ms", duration_s=5, seed=0)
+    assert not any(isinstance(one, Span) and one.name == "playback halts" for one in _layers(report_of(stalled)))
+    starved = trafficgen.simulate(
+        "chunked",
+        path="rate=250kbps,delay=40ms,queue=30p",
+        compete=["tcp:reno@0s"],
+        settings={"duration_s": 60},
+        seed=1,
+    )
+    halts = [one for one in _layers(report_of(starved)) if isinstance(one, Span) and one.name == "playback halts"]
+    assert {(one.start, one.end) for one in halts} == {
+        (stall.start_s, stall.start_s + stall.duration_s) for stall in starved.events.stalls
+    }
+    assert starved.events.stalls
+
+
+def _layers(report: Report) -> list[object]:
+    return list(drawing_of(report, "rates").layers)
+
+
+def test_words_and_tables_tell_the_figures(result: trafficgen.SimulationResult, report: Report) -> None:
+    lead = report.sections[0].blocks[0]
+    assert isinstance(lead, Text)
+    assert result.buffering is not None
+    assert f"{result.buffering.offered_kbps:.4g} offered" in lead.lines[0]
+    flows = tables_of(report)["Flows, from the first to the last media packet"]
+    assert [cells[0] for cells in flows.rows] == ["media", "audio", "video", "tcp-1"]
+    assert flows.rows[0][1] == f"{result.flows[0].measure.rate_kbps:.4g}"
+    conditions = {cells[0]: cells[1] for cells in tables_of(report)["How it was made"].rows}
+    assert conditions["settings: encoding rate kbps"] == "548"
+    assert conditions["path: links: rate bps"] == "250000"
+
+
+def test_a_trace_is_named_without_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "cellular.csv").write_text("time_s,rate_kbps\n0,400\n5,200\n")
+    (tmp_path / "lab.yaml").write_text("trace: cellular.csv\ndelay: 10ms\n")
+    found = trafficgen.simulate("cbr", path=tmp_path / "lab.yaml", duration_s=3)
+    text = json.dumps([list(table.rows) for table in tables_of(report_of(found)).values()])
+    assert "cellular.csv" in text
+    assert str(tmp_path) not in text
+
+
+def test_the_report_names_the_command_that_makes_it_again(report: Report) -> None:
+    command = "trafficgen simulate wmedia9_nichols2004 --path rate=250000bps,delay=0.045s,queue=80p"
+    assert report.made_by.endswith(f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2")

@@ -1,0 +1,58 @@
+"""Numbers and counts as people read them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from trafficgen.words import counted, day_and_time, endpoint, interval, number, one_line
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (1234567, "1,234,567"),
+        (0.000123456, "0.0001235"),
+        (1234.6, "1235"),
+        (12345.6, "12,346"),
+        (1e15, "1e+15"),
+        (2.5, "2.5"),
+    ],
+)
+def test_numbers_have_few_digits_and_no_exponent_where_people_have_names(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, True, "text"])
+def test_what_is_no_number_is_a_dash(value: object) -> None:
+    assert number(value) == "-"
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    assert [counted(1, "flow"), counted(0, "flow"), counted(2000, "quantity", "quantities")] == [
+        "1 flow",
+        "0 flows",
+        "2,000 quantities",
+    ]
+
+
+def test_line_is_one_line_that_cannot_move_the_cursor() -> None:
+    assert one_line("a\r\nb\tc \x1b[2J\u202e") == "a b c �[2J�"
+
+
+def test_interval_of_an_estimate_without_one_is_empty() -> None:
+    assert interval(None, None) == ""
+    assert interval(1.0, 2.0) == "[1, 2]"
+
+
+def test_ipv6_addresses_stand_in_brackets() -> None:
+    assert endpoint("2001:db8::1", 80) == "[2001:db8::1]:80"
+    assert endpoint("192.0.2.1", 0) == "192.0.2.1"
+
+
+def test_times_that_no_calendar_has_are_shown_all_the_same() -> None:
+    assert day_and_time(0) == "1970-01-01 00:00:00 UTC"
+    assert day_and_time(2**63 - 1) == "2262-04-11 23:47:16 UTC"
+    assert day_and_time(-(2**70)).endswith(" ns since 1970")
