@@ -110,8 +110,8 @@ Things to know:
   right ones: export with `--set server_mac=...`, `--set client_mac=...`, and `--set server=...`, `--set client=...`
   for the IP addresses.
 - Older than 4.5.3, tcpreplay waits from packet to packet, so that lateness adds up: 0.06 to 0.4 ms a packet were seen
-  with 4.4.3 on a busy machine. `--timer=nano` behind the interface fell behind least. `python3 {_OWN_SENDER} eth1`
-  sends the same frames on Linux, counts from the first, and says how late packets were.
+  with 4.4.3 on a busy machine. `--timer=nano` behind the interface fell behind less there, and more on an idle one.
+  `python3 {_OWN_SENDER} eth1` sends the same frames on Linux, counts from the first, and says how late packets were.
 - `--preload-pcap` reads the file before the first frame leaves; without it a slow disk shows in the times.
 - The interface must send packets of this size (`ip link show`); nothing else should run on the processor that sends.
 - Repeat with `./{_SCRIPT} eth1 --loop=3`; `--multiplier=2` plays twice as fast.
