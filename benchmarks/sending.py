@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,16 +30,19 @@ def run(*, packets: int, runs: int, folder: Path | None) -> None:
     """Print a line for each tool and run; ``packets`` has no effect."""
     del packets
     print(f"\n{_SECONDS} s of {_SOURCE}, sent over the loopback; times against the schedule, in ms")
-    print(f"  {'':22}{'wanted':>8}{'sent':>8}{'median error':>14}{'median gap error':>18}{'behind at the end':>19}")
+    print(
+        f"  {'':24}{'wanted':>8}{'sent':>8}{'median error':>14}{'from the first':>16}{'median gap error':>18}"
+        f"{'behind at the end':>19}"
+    )
     with work_folder(_ROOM_BYTES, folder) as work:
         table = trafficgen.generate(_SOURCE, duration_s=_SECONDS, seed=1)
         for name, (tools, send) in _TOOLS.items():
             missing = [tool for tool in (*tools, "tcpdump") if shutil.which(tool) is None]
             if missing:
-                print(f"  {name:22}not installed: {', '.join(missing)}")
+                print(f"  {name:24}not installed: {', '.join(missing)}")
                 continue
             for number in range(runs):
-                _print_sent(name, send(table, work / f"{name.replace(' ', '-')}-{number}"))
+                _print_sent(name, send(table, work / f"{name.replace(' ', '-').replace(',', '')}-{number}"))
 
 
 def _print_sent(name: str, sent: Sent) -> None:
@@ -46,8 +50,8 @@ def _print_sent(name: str, sent: Sent) -> None:
     late_ms = s_from_ns(sent.found.time_ns[:n] - sent.wanted.time_ns[:n]) * 1e3
     gap_ms = np.abs(np.diff(late_ms))
     print(
-        f"  {name:22}{len(sent.wanted):8}{len(sent.found):8}{np.median(sent.timing_errors_s()) * 1e3:14.3f}"
-        f"{np.median(gap_ms):18.3f}{late_ms[-1] - late_ms[0]:19.3f}"
+        f"  {name:24}{len(sent.wanted):8}{len(sent.found):8}{np.median(sent.timing_errors_s()) * 1e3:14.3f}"
+        f"{np.median(np.abs(late_ms - late_ms[0])):16.3f}{np.median(gap_ms):18.3f}{late_ms[-1] - late_ms[0]:19.3f}"
     )
 
 
@@ -79,8 +83,8 @@ def _frames(table: PacketTable, folder: Path, command: list[str]) -> Sent:
     return Sent(packets_in(folder / "packets.pcap"), packets_in(folder / "sent.pcap"))
 
 
-def _tcpreplay(table: PacketTable, folder: Path) -> Sent:
-    return _frames(table, folder, ["sh", "replay.sh", "lo"])
+def _tcpreplay(table: PacketTable, folder: Path, options: tuple[str, ...] = ()) -> Sent:
+    return _frames(table, folder, ["sh", "replay.sh", "lo", *options])
 
 
 def _own_replay(table: PacketTable, folder: Path) -> Sent:
@@ -90,6 +94,8 @@ def _own_replay(table: PacketTable, folder: Path) -> Sent:
 _TOOLS: dict[str, tuple[tuple[str, ...], Callable[[PacketTable, Path], Sent]]] = {
     "mgen": (("mgen",), _mgen),
     "D-ITG": (("ITGSend", "ITGRecv"), _ditg),
-    "tcpreplay": (("tcpreplay",), _tcpreplay),
+    "tcpreplay, handed to": (("tcpreplay",), _tcpreplay),
+    "tcpreplay --timer=gtod": (("tcpreplay",), partial(_tcpreplay, options=("--timer=gtod",))),
+    "tcpreplay --timer=nano": (("tcpreplay",), partial(_tcpreplay, options=("--timer=nano",))),
     "tcpreplay's replay.py": ((), _own_replay),
 }

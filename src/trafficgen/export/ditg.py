@@ -231,7 +231,8 @@ ITGSend {script} -l send.log -x recv.log
 - Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
   Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest. The log names no protocol: of
   TCP, make a table first (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.
-{several}- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
+{several}- After a silence of seconds the next packet may be late by a thousandth of it, which Linux allows such waits.
+- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
   (`-poll`, on by default) keeps them small while no other process takes the processor. Where others do, export with
   `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root: it then wakes up late by much the same
   time for each packet, which is taken off the gaps. Measure the drift, divide it by the packets, and change

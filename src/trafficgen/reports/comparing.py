@@ -162,11 +162,15 @@ def _distances_drawing(comparison: Comparison) -> Drawing:
 
 
 def _sides_sections(comparison: Comparison, sides: ComparedSides) -> Iterator[Section]:
-    others = _baseline_measurements(comparison, sides)
+    baselines = _baseline_views(comparison, sides)
+    others = {
+        name: measure(view, burst_threshold_s=comparison.burst_threshold_s, seed=comparison.seed)
+        for name, view in baselines.items()
+    }
     time = [
         *_rate_drawings(comparison, sides),
         _autocorrelation_drawing(comparison, sides, others),
-        _variance_time_drawing(comparison, sides),
+        _variance_time_drawing(comparison, sides, baselines),
     ]
     yield Section(title="Rate", blocks=_present(*time, *_rate_distributions(comparison, sides, others)))
     yield Section(title="Packets", blocks=_present(*_packet_drawings(comparison, sides, others)))
@@ -179,16 +183,9 @@ def _present(*blocks: Drawing | None) -> tuple[Block, ...]:
     return tuple(block for block in blocks if block is not None)
 
 
-def _baseline_measurements(comparison: Comparison, sides: ComparedSides) -> dict[str, Measurement]:
-    """Return what the first run of each baseline looks like."""
-    return {
-        name: measure(
-            baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0),
-            burst_threshold_s=comparison.burst_threshold_s,
-            seed=comparison.seed,
-        )
-        for name in BASELINES
-    }
+def _baseline_views(comparison: Comparison, sides: ComparedSides) -> dict[str, SessionView]:
+    """Return the first run of each baseline."""
+    return {name: baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0) for name in BASELINES}
 
 
 def _samples(comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement], key: str) -> list[Sample]:
@@ -256,16 +253,15 @@ def _autocorrelation_drawing(
     )
 
 
-def _variance_time_drawing(comparison: Comparison, sides: ComparedSides) -> Drawing | None:
+def _variance_time_drawing(
+    comparison: Comparison, sides: ComparedSides, baselines: dict[str, SessionView]
+) -> Drawing | None:
     bins_s = variance_time_bins_s(reference_s=sides.reference.span_s, candidate_s=sides.candidate.span_s)
     if not bins_s:
         return None
     reference, candidate = comparison.names
     views: list[tuple[str, Role, SessionView]] = [
-        *(
-            (name, _BASELINE_ROLES[name], baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0))
-            for name in BASELINES
-        ),
+        *((name, _BASELINE_ROLES[name], view) for name, view in baselines.items()),
         (reference, "measured", sides.reference_view),
         (candidate, "synthetic", sides.candidate_view),
     ]
