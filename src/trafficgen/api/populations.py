@@ -11,7 +11,8 @@ from pathlib import Path
 
 from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session
+from trafficgen.api.opening import OpenedSession, open_session
+from trafficgen.api.reading import Paths, as_paths, file_text, is_stream
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
 from trafficgen.errors import CalibrationError, TrafficgenError

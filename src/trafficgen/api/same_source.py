@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.reading import Paths, as_paths, file_text, open_session
+from trafficgen.api.opening import open_session
+from trafficgen.api.reading import Paths, as_paths, file_text
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.models import FittedProvenance, Model, PooledResponse

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
 
 _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 _TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
-_SCHEMA = pa.schema(
+#: Columns of packets that were captured.
+CAPTURE_SCHEMA = pa.schema(
     [*REQUIRED_FIELDS, *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS)]
 )
 #: Columns of the core that have another name; no packet is both RTP and TCP, so some serve two.
@@ -83,17 +84,24 @@ def read_capture(
 
 
 def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
-    batches = []
-    while (columns := reader.take_columns(scan.numbers, scan.start_time_ns)) is not None:
-        batches.append(_record_batch(columns))
-    return pa.Table.from_batches(batches, schema=_SCHEMA)
+    return pa.Table.from_batches(list(taken_batches(reader, scan)), schema=CAPTURE_SCHEMA)
+
+
+def taken_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
+    """Yield the packets that a reader has kept so far, named as a scan of the same files says.
+
+    Raises:
+        ValueError: If there are flows that the scan has not seen.
+    """
+    while (columns := reader.take_columns(scan.plan, scan.start_time_ns)) is not None:
+        yield _record_batch(columns)
 
 
 def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
     """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants them."""
     count = len(columns["time_ns"])
     arrays = []
-    for field in _SCHEMA:
+    for field in CAPTURE_SCHEMA:
         validity = None
         if field.name in _RTP_FIELDS:
             validity = pa.py_buffer(columns["rtp_known_bits"])
@@ -101,4 +109,4 @@ def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch
             validity = pa.py_buffer(columns["tcp_known_bits"])
         values = pa.py_buffer(columns[_SOURCES.get(field.name, field.name)])
         arrays.append(pa.Array.from_buffers(field.type, count, [validity, values]))
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=CAPTURE_SCHEMA)

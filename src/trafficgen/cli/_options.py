@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text
 
 Captures = Annotated[
     list[str],
@@ -39,6 +39,10 @@ Decapsulate = Annotated[
 IdleTimeout = Annotated[
     float | None,
     typer.Option("--idle-timeout", metavar="S", help="Silence after which packets are a new flow, s; default: never."),
+]
+Memory = Annotated[
+    str,
+    typer.Option("--memory", metavar="SIZE", help="Memory that the command may take, such as 500MB or 4GB."),
 ]
 PlayerLogFile = Annotated[
     Path | None,
@@ -86,6 +90,18 @@ def positive(value: float | None, *, option: str, endless: bool = False) -> floa
     if value is not None and not (0 < value < math.inf or (endless and value == math.inf)):
         raise typer.BadParameter(f"{value} is not a number above 0", param_hint=option)
     return value
+
+
+def memory_bytes_of(text: str) -> int:
+    """Return the bytes that ``--memory`` allows.
+
+    Raises:
+        typer.BadParameter: If it is no size above 0.
+    """
+    size_bytes = bytes_from_text(text)
+    if size_bytes is None or not 1 <= size_bytes < math.inf:
+        raise typer.BadParameter(f"{text!r} is no size such as 500MB or 4GB", param_hint="--memory")
+    return int(size_bytes)
 
 
 def checked_view(at: str) -> str:

@@ -17,6 +17,7 @@ from trafficgen.cli._options import (
     Decapsulate,
     FlowChoice,
     IdleTimeout,
+    Memory,
     PlayerLogFile,
     PlayerLogOffset,
     Quiet,
@@ -24,6 +25,7 @@ from trafficgen.cli._options import (
     SessionChoice,
     Upload,
     Verbose,
+    memory_bytes_of,
     messages_of,
     positive,
 )
@@ -66,6 +68,7 @@ def fit(
     population: ManyCaptures = False,
     same_source: SameSource = False,
     workers: FitWorkers = None,
+    memory: Memory = "1GB",
     player_log: PlayerLogFile = None,
     player_log_offset: PlayerLogOffset = None,
     report: ReportFile = None,
@@ -113,6 +116,7 @@ def fit(
             receiver=receiver,
             player_log=player_log,
             player_log_offset_s=player_log_offset,
+            memory_bytes=memory_bytes_of(memory),
             **options,
         )
     messages.warn(fitted.warnings)

@@ -17,6 +17,7 @@ from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspect
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
@@ -239,6 +240,37 @@ def inspect_table(
     return inspection, table
 
 
+def inspect_stream(stream: PacketStream, *, files: tuple[str, ...]) -> Inspection:
+    """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table` finds in all of it."""
+    meter, original = FlowMeter(idle_timeout_ns=None), dict[int, None]()
+    packets = frame_bytes = 0
+    first_ns, last_ns = 0, 0
+    for piece in stream.in_pieces(_ROWS_PER_STEP):
+        ids, first_row = np.unique(piece.flow, return_index=True)
+        original |= dict.fromkeys(ids[np.argsort(first_row)].tolist())
+        _run(meter, piece)
+        first_ns = first_ns if packets else int(piece.time_ns[0])
+        last_ns = int(piece.time_ns[-1])
+        packets += len(piece)
+        frame_bytes += int(piece.frame_bytes.sum())
+    counts, order = meter.flows(), list(original)
+    flows = _measured_flows(stream.head.flows, counts, order, order, renumber=False)
+    return Inspection(
+        files=files,
+        packets=packets,
+        ip_packets=packets,
+        frame_bytes=frame_bytes,
+        start_time_ns=stream.head.origin_ns + first_ns,
+        origin_ns=stream.head.origin_ns,
+        duration_s=s_from_ns(last_ns - first_ns),
+        flows=flows,
+        rtp_streams=_rtp_streams(counts, order, flows),
+        signalling=stream.head.signalling,
+        warnings=(),
+        rates=_rates(counts, order, zero_ns=first_ns),
+    )
+
+
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
     """Feed a table to the meter piece by piece; return the meter's number of each packet's flow, shape (n,)."""
     known = table.known("rtp_ssrc")
@@ -268,7 +300,21 @@ def _with_measured_flows(
     first_packet = np.unique(numbers, return_index=True)[1]
     original = [int(table.flow[index]) for index in first_packet]
     order = list(range(len(original))) if renumber else original
-    rows_of = {row["flow"]: row for row in table.flows.to_pylist()}
+    flows = _measured_flows(table.flows, counts, original, order, renumber=renumber)
+    packets = table.packets
+    if renumber:
+        column = packets.schema.get_field_index("flow")
+        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
+    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
+    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
+    return measured_table, order
+
+
+def _measured_flows(
+    flows: pa.Table, counts: FlowCountsDict, original: list[int], order: list[int], *, renumber: bool
+) -> pa.Table:
+    """Return a flow table with times and counts as measured; ``original`` are numbers in it, ``order`` the new ones."""
+    rows_of = {row["flow"]: row for row in flows.to_pylist()}
     pairs = {
         "packets": counts["packets"],
         "frame_bytes": counts["frame_bytes"],
@@ -285,14 +331,7 @@ def _with_measured_flows(
         rows.append(row)
     seen = set(original)
     rows.extend(row for number, row in rows_of.items() if number not in seen and not renumber)
-    flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
-    packets = table.packets
-    if renumber:
-        column = packets.schema.get_field_index("flow")
-        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
-    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
-    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
-    return measured_table, order
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=flows.schema)
 
 
 def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[int, FlowRates]:

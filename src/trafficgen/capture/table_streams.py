@@ -1,0 +1,189 @@
+"""Packet tables in Parquet and CSV files, piece by piece: for files of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.capture.streams import in_order
+from trafficgen.capture.table_files import (
+    csv_described_table,
+    csv_options,
+    described_table,
+    fitted_packets,
+    unreadable,
+)
+from trafficgen.errors import PacketTableError
+from trafficgen.progress import tell
+from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables.stream import PacketStream
+
+_PIECE_ROWS = 1 << 18
+_CSV_BLOCK_BYTES = 1 << 24
+_SAMPLE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A packet table in a file, read from its beginning as often as is wanted.
+
+    Attributes:
+        path: The file, Parquet or CSV by its ending.
+        head: Its flow table, origin, signalling and notes, without packets.
+        columns: Its columns that a packet table has.
+    """
+
+    path: Path
+    head: PacketTable
+    columns: tuple[str, ...]
+
+    def stream(self, flows: Collection[int] | None = None) -> PacketStream:
+        """Return its packets, or those of some flows, in order of time.
+
+        The pieces raise ``PacketTableError`` where the file holds impossible values, and ``CaptureError`` where packets
+        are too far out of order.
+        """
+        wanted = None if flows is None else pa.array(list(flows), pa.uint32())
+
+        def pieces() -> Iterator[pa.Table]:
+            for packets in self._checked_pieces():
+                chosen = packets if wanted is None else packets.filter(pc.is_in(packets.column("flow"), wanted))
+                if chosen.num_rows:
+                    yield chosen
+
+        ordered = in_order(pieces(), name=str(self.path))
+        return PacketStream(head=self.head, pieces=ordered, columns=frozenset(self.columns))
+
+    def _checked_pieces(self) -> Iterator[pa.Table]:
+        at, total = 0, self._rows()
+        for raw in raw_pieces(self.path):
+            packets = fitted_packets(raw, str(self.path), keep_empty=True)
+            highest = pc.max(packets.column("flow")).as_py()
+            if highest is not None and highest >= self.head.flows.num_rows:
+                problem = (
+                    f"a packet from {at} on is of flow {highest}, the flow table has {self.head.flows.num_rows} rows"
+                )
+                remedy = "give every flow a row in the flow table"
+                raise PacketTableError(file=str(self.path), problem=problem, remedy=remedy)
+            at += packets.num_rows
+            tell("reading", at, total, unit="packets")
+            yield packets
+
+    def _rows(self) -> int | None:
+        return parquet_rows(self.path) if _is_parquet(self.path) else None
+
+
+def open_table_file(path: str | Path) -> TableFile:
+    """Return a packet table that is to be read piece by piece.
+
+    Raises:
+        PacketTableError: If the file cannot be read, lacks columns, or its flow table does not fit.
+    """
+    path = Path(path)
+    empty = PACKET_SCHEMA.empty_table()
+    if _is_parquet(path):
+        schema = _parquet_schema(path)
+        head, names = described_table(empty, schema.metadata, str(path)), schema.names
+    else:
+        head, names = csv_described_table(empty, path), next(raw_pieces(path)).column_names
+    if head is None:
+        head = PacketTable(packets=empty, flows=_inferred_flows(path))
+    ids = np.asarray(head.flows.column("flow").to_numpy())
+    if not np.array_equal(ids, np.arange(len(ids))):
+        remedy = "number the rows of the flow table from 0"
+        raise PacketTableError(file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
+    return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in names))
+
+
+def packets_in(path: str | Path) -> int:
+    """Return how many packets a packet table has; of a CSV an estimate by the length of its first lines.
+
+    Raises:
+        PacketTableError: If the file cannot be read.
+    """
+    path = Path(path)
+    if _is_parquet(path):
+        return parquet_rows(path)
+    try:
+        with path.open("rb") as stream:
+            sample = stream.read(_SAMPLE_BYTES)
+        lines = sample.count(b"\n")
+        return 0 if not lines else round(path.stat().st_size * lines / len(sample))
+    except OSError as error:
+        raise unreadable(error, str(path)) from error
+
+
+def parquet_rows(path: Path) -> int:
+    """Return how many rows a Parquet file has.
+
+    Raises:
+        PacketTableError: If the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            return int(file.metadata.num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, str(path)) from error
+
+
+def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iterator[pa.Table]:
+    """Yield the columns of a file that have these names, as they are in it.
+
+    Raises:
+        PacketTableError: If the file cannot be read.
+    """
+    try:
+        if _is_parquet(path):
+            with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+                columns = [name for name in file.schema_arrow.names if name in names]
+                for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns):
+                    yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+            return
+        read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES), csv_options(PACKET_SCHEMA)
+        with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
+            for batch in reader:
+                piece = pa.Table.from_batches([batch])
+                yield piece.select([name for name in piece.column_names if name in names])
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, str(path)) from error
+
+
+def _inferred_flows(path: Path) -> pa.Table:
+    """Return a flow table for packets that came without one, by a first reading of their flow ids."""
+    highest = -1
+    for piece in raw_pieces(path, ("flow",)):
+        if "flow" in piece.column_names and piece.num_rows:
+            highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
+    ids = [] if highest < 0 else [highest]
+    columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
+    try:
+        return inferred_flows(
+            pa.table({**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS))
+        )
+    except (ValueError, OverflowError) as error:
+        raise PacketTableError(file=str(path), problem=str(error), remedy="number the flows from 0") from error
+
+
+def _parquet_schema(path: Path) -> pa.Schema:
+    try:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            return file.schema_arrow
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, str(path)) from error
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def with_flows(stream: PacketStream, flows: pa.Table) -> PacketStream:
+    """Return a stream with another flow table."""
+    return replace(stream, head=replace(stream.head, flows=flows))
