@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,9 +21,9 @@ DEFAULT_MEMORY_BYTES = 1_000_000_000
 #: What the interpreter and its libraries take, bytes, before there is a packet.
 _PROGRAM_BYTES = 240_000_000
 #: What a packet takes at most while a command works on it, bytes, by measurement.
-FIT_PACKET_BYTES = 330
-COMPARE_PACKET_BYTES = 330
-TABLE_PACKET_BYTES = 150
+FIT_PACKET_BYTES = 360
+COMPARE_PACKET_BYTES = 360
+TABLE_PACKET_BYTES = 220
 #: IP packets of segmentation offload are cut to about this before a fit.
 _USUAL_PACKET_BYTES = 1500
 #: A fit of fewer packets would not pay, whatever the memory.
@@ -50,18 +51,26 @@ class Budget:
         """Return what is left when so many packets are in memory."""
         return replace(self, memory_bytes=self.memory_bytes - packets * self.packet_bytes)
 
+    def share(self, inputs: int) -> Budget:
+        """Return the memory of one of several inputs whose packets are in memory together."""
+        packets_bytes = max(0, self.memory_bytes - _PROGRAM_BYTES) // inputs
+        return replace(self, memory_bytes=_PROGRAM_BYTES + packets_bytes)
+
     def needed_bytes(self, packets: int) -> int:
         """Return the memory that so many packets need."""
         return _PROGRAM_BYTES + packets * self.packet_bytes
 
-    def refusal(self, name: str, packets: int, *, remedy: str, of_table: bool = False) -> InputFileError:
-        """Return the error that says that an input has too many packets, and what to do."""
+    def refusal(
+        self, name: str, packets: int, *, remedy: str, of_table: bool = False, at_least: bool = False
+    ) -> InputFileError:
+        """Return the error that says that an input has too many packets, or ``at_least`` so many, and what to do."""
         need, allowed = size_text(self.needed_bytes(packets)), size_text(self.memory_bytes)
         error = PacketTableError if of_table else CaptureError
+        more = "more --memory" if at_least else f"--memory {need.replace(' ', '')}"
         return error(
             file=name,
-            problem=f"{packets:,} packets need some {need} of memory, {allowed} is allowed",
-            remedy=f"give --memory {need.replace(' ', '')} where the machine has it, {remedy}",
+            problem=f"{'more than ' * at_least}{packets:,} packets need some {need} of memory, {allowed} is allowed",
+            remedy=f"give {more} where the machine has it, {remedy}",
         )
 
 
@@ -76,6 +85,37 @@ def weight_of(flows: pa.Table, wanted: Collection[int]) -> int:
     rows = _of_flows(flows, wanted)
     frame_bytes = sum(pc.sum(rows.column(f"frame_bytes_to_{end}")).as_py() or 0 for end in ("client", "server"))
     return int(max(packets_of(flows, wanted), frame_bytes // _USUAL_PACKET_BYTES))
+
+
+def sessions_that_fit(flows: pa.Table, sessions: Sequence[int], budget: Budget, seed: int) -> list[int]:
+    """Return sessions that fit into the memory together: all, or a uniform sample of them, at least one.
+
+    They are drawn one after another until the next has no room: to pass it over and go on would prefer short ones.
+
+    Args:
+        flows: The flow table.
+        sessions: The sessions to draw from.
+        budget: The memory.
+        seed: Seed of the draws.
+
+    Returns:
+        The sessions, in the order in which they were given.
+    """
+    packets, frame_bytes = (
+        flows.column(f"{what}_to_client").to_numpy().astype(np.int64)
+        + flows.column(f"{what}_to_server").to_numpy().astype(np.int64)
+        for what in ("packets", "frame_bytes")
+    )
+    weights = np.bincount(flows.column("session").to_numpy(), np.maximum(packets, frame_bytes // _USUAL_PACKET_BYTES))
+    left = budget.most_packets
+    drawn: set[int] = set()
+    order = random_stream(seed, session=0, purpose="fit/sessions").permutation(len(sessions))
+    for session in (sessions[place] for place in order.tolist()):
+        left -= int(weights[session])
+        if left < 0 and drawn:
+            break
+        drawn.add(session)
+    return [session for session in sessions if session in drawn]
 
 
 def condensed_session(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.api.budgets import Budget, condensed_session, weight_of
 from trafficgen.api.reading import (
-    TABLE_READERS,
     Paths,
     as_paths,
     inspection_of,
-    is_stream,
+    long_table,
     named_once,
     read_table_file,
     renamed,
@@ -23,8 +22,6 @@ from trafficgen.api.reading import (
 from trafficgen.capture import (
     Progress,
     TableFile,
-    holds_packet_table,
-    open_table_file,
     packets_in,
     read_capture,
     scan_capture,
@@ -68,6 +65,7 @@ def open_session(
     flow: int | None = None,
     session: int | None = None,
     every: bool = False,
+    together: Collection[int] | None = None,
     upload: bool | None = False,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
@@ -84,6 +82,7 @@ def open_session(
         flow: Number of a flow that is to be taken alone.
         session: Number of a session; without a choice, the one that carries most bytes to a client.
         every: Take all sessions as one.
+        together: Sessions that are taken as one, of a capture; of a packet table all are.
         upload: Turn all flows round: what goes to a server is taken for what goes to a client. None turns them where
             more payload goes to the servers than to the clients, of what is chosen.
         decapsulate: As for :func:`inspect`.
@@ -98,11 +97,11 @@ def open_session(
     """
     names = as_paths(paths)
     named_once(names)
-    choice = _Choice(flow, session, every, upload)
+    choice = _Choice(flow, session, every or together is not None, upload, together)
     how = _How(decapsulate, idle_timeout_s, budget, condense_seed, progress)
     try:
-        if budget is not None and (long := _long_table(names, budget)) is not None:
-            return _opened_long_table(long, choice, how)
+        if budget is not None and (long := long_table(names, budget)) is not None:
+            return _openedlong_table(long, choice, how)
         table = read_table_file(names)
         return _opened_captures(names, choice, how) if table is None else _opened_table(table, names, choice, how)
     except SelectionError as error:
@@ -117,6 +116,7 @@ class _Choice:
     session: int | None
     every: bool
     upload: bool | None
+    together: Collection[int] | None
 
     def is_upload(self, flows: pa.Table) -> bool:
         return _is_upload(flows, flow=self.flow, session=self.session) if self.upload is None else self.upload
@@ -182,7 +182,7 @@ def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSess
     return OpenedSession(inspection, choice.settled(inspection.flows).view(table))
 
 
-def _opened_long_table(table: TableFile, choice: _Choice, how: _How) -> OpenedSession:
+def _openedlong_table(table: TableFile, choice: _Choice, how: _How) -> OpenedSession:
     """Return a session of a packet table of which not all fits into the memory."""
     assert how.budget is not None
     name = str(table.path)
@@ -237,15 +237,6 @@ def _opened_part(
     return OpenedSession(inspection, view, condensed)
 
 
-def _long_table(names: list[str], budget: Budget) -> TableFile | None:
-    """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds the memory."""
-    if len(names) != 1 or TABLE_READERS.get(Path(names[0]).suffix.lower()) is None or is_stream(names[0]):
-        return None
-    if not holds_packet_table(names[0]) or packets_in(names[0]) <= budget.most_packets:
-        return None
-    return open_table_file(names[0])
-
-
 def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:
     """Return whether more payload goes to the servers than to the clients, of a flow, a session or all flows."""
     for name, wanted in (("flow", flow), ("session", session)):
@@ -260,6 +251,9 @@ def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> boo
 def _wanted_flows(inspection: Inspection, choice: _Choice) -> list[int]:
     """Return the flows whose packets are needed; an unknown choice is left for ``choose_session`` to refuse."""
     columns = inspection.flows.select(["flow", "session"]).to_pydict()
+    if choice.together is not None:
+        chosen = set(choice.together)
+        return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its in chosen]
     if choice.every:
         return list(columns["flow"])
     if choice.flow is not None:

@@ -13,10 +13,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, TABLE_PACKET_BYTES, Budget
 from trafficgen.capture import (
     CaptureScan,
+    PacketsBeyondLimitError,
     Progress,
+    TableFile,
     holds_packet_table,
+    open_table_file,
+    packets_in,
     read_capture,
     read_csv_table,
     read_parquet_table,
@@ -27,12 +32,14 @@ from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
 from trafficgen.flows import (
     Inspection,
     group_sessions,
+    inspect_stream,
     inspect_table,
 )
 from trafficgen.tables import PacketTable
 
 TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
 STANDARD_INPUT = "-"
+_OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 Paths = str | Path | Sequence[str | Path]
 
@@ -49,17 +56,20 @@ def inspect(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Inspection:
     """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions, oddities.
 
-    Captures are read in bounded memory: it grows with the number of flows, not of packets.
+    Captures, and packet tables that do not fit into the memory, are read piece by piece: what is kept grows with the
+    number of flows, not of packets.
 
     Args:
         paths: One or several capture files, one packet table, or one trace of another tool that is recognised by its
             content (see :func:`~trafficgen.convert`); ``-`` is standard input, for a capture.
         decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        memory_bytes: Memory that it may take, bytes; None takes what it needs.
         progress: Called with bytes read so far and in all.
 
     Raises:
@@ -76,6 +86,8 @@ def inspect(
     """
     names = as_paths(paths)
     named_once(names)
+    if memory_bytes is not None and (long := long_table(names, Budget(memory_bytes, TABLE_PACKET_BYTES))) is not None:
+        return inspect_stream(long.stream(), files=tuple(names), idle_timeout_s=idle_timeout_s)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[0]
@@ -88,11 +100,13 @@ def read_packets(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    memory_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> PacketTable:
     """Return all packets of captures (read as one) or of a packet table, in memory: about 50 bytes a packet.
 
-    Arguments and errors are those of :func:`inspect`.
+    Arguments and errors are those of :func:`inspect`, but that packets which do not fit into ``memory_bytes`` are
+    refused; None takes what they need.
 
     Warns:
         CaptureWarning: For each oddity of the input.
@@ -107,12 +121,51 @@ def read_packets(
     """
     names = as_paths(paths)
     named_once(names)
+    budget = None if memory_bytes is None else Budget(memory_bytes, TABLE_PACKET_BYTES)
+    if budget is not None and (long := long_table(names, budget)) is not None:
+        raise budget.refusal(names[0], packets_in(long.path), remedy=_OTHER_REMEDY, of_table=True)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[1]
-    read = read_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
+    try:
+        return captured_packets(
+            names,
+            decapsulate=decapsulate,
+            idle_timeout_s=idle_timeout_s,
+            most_packets=None if budget is None else budget.most_packets,
+            progress=progress,
+        )
+    except PacketsBeyondLimitError as error:
+        assert budget is not None
+        raise budget.refusal(", ".join(names), error.packets, remedy=_OTHER_REMEDY, at_least=True) from None
+
+
+def captured_packets(
+    names: list[str],
+    *,
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    most_packets: int | None = None,
+    progress: Progress | None = None,
+) -> PacketTable:
+    """Return all packets of captures; arguments are those of :func:`trafficgen.capture.read_capture`.
+
+    Raises:
+        CaptureError: If a file cannot be read at all.
+        PacketsBeyondLimitError: If there are more than ``most_packets``.
+
+    Warns:
+        CaptureWarning: For each oddity of the captures.
+    """
+    read = read_capture(
+        names,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        most_packets=most_packets,
+        progress=progress,
+    )
     for text in read.scan.warnings:
-        warnings.warn(text, CaptureWarning, stacklevel=2)
+        warnings.warn(text, CaptureWarning, stacklevel=3)
     return replace(read.table, flows=_grouped(read.scan))
 
 
@@ -148,6 +201,15 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     if own is None:
         refuse_json(name)
     return own
+
+
+def long_table(names: list[str], budget: Budget) -> TableFile | None:
+    """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds the memory."""
+    if len(names) != 1 or TABLE_READERS.get(Path(names[0]).suffix.lower()) is None or is_stream(names[0]):
+        return None
+    if not holds_packet_table(names[0]) or packets_in(names[0]) <= budget.most_packets:
+        return None
+    return open_table_file(names[0])
 
 
 def is_trace(name: str) -> bool:

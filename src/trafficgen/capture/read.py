@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen._core import CaptureReader
-from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_all
+from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_steps
 from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
 
 _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
@@ -31,6 +31,18 @@ _SOURCES = {
 }
 
 
+class PacketsBeyondLimitError(Exception):
+    """More packets than were allowed.
+
+    Attributes:
+        packets: How many had come.
+    """
+
+    def __init__(self, packets: int) -> None:
+        self.packets = packets
+        super().__init__(f"{packets} packets")
+
+
 @dataclass(frozen=True)
 class CapturePackets:
     """Packets of a capture with what was counted while they were read."""
@@ -46,6 +58,7 @@ def read_capture(
     idle_timeout_s: float | None = None,
     flows: Collection[int] | None = None,
     scan: CaptureScan | None = None,
+    most_packets: int | None = None,
     progress: Progress | None = None,
 ) -> CapturePackets:
     """Read packets into memory, about 50 bytes each.
@@ -56,9 +69,11 @@ def read_capture(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
         scan: An earlier scan of the same files with the same options.
+        most_packets: Packets after which the reading ends with an error; None has no limit.
         progress: Called with bytes read so far and in all.
 
     Raises:
+        PacketsBeyondLimitError: If there are more than ``most_packets``.
         CaptureError: If a file cannot be read at all.
         ValueError: If ``flows`` is given without ``scan``.
     """
@@ -68,7 +83,9 @@ def read_capture(
     reader = open_reader(
         paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
     )
-    read_all(reader, progress)
+    for _ in read_steps(reader, progress):
+        if most_packets is not None and reader.counts()["packets"] > most_packets:
+            raise PacketsBeyondLimitError(reader.counts()["packets"])
     found = collect_scan(reader, paths)
     table = PacketTable(
         packets=_packets(reader, found),

@@ -16,7 +16,7 @@ from trafficgen.tables.stream import PacketStream
 from trafficgen.units import s_from_ns
 
 #: Rows within which packets out of order are put in order.
-ORDER_WINDOW_ROWS = 1 << 19
+ORDER_WINDOW_ROWS = 1 << 17
 
 
 def stream_capture(

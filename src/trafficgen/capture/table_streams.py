@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +26,8 @@ from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.stream import PacketStream
 
-_PIECE_ROWS = 1 << 18
-_CSV_BLOCK_BYTES = 1 << 24
+_PIECE_ROWS = 1 << 17
+_CSV_BLOCK_BYTES = 1 << 23
 _SAMPLE_BYTES = 1 << 16
 
 
@@ -38,7 +38,7 @@ class TableFile:
     Attributes:
         path: The file, Parquet or CSV by its ending.
         head: Its flow table, origin, signalling and notes, without packets.
-        columns: Its columns that a packet table has.
+        columns: Those columns of a packet table that have values in it.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class TableFile:
 
     def _checked_pieces(self) -> Iterator[pa.Table]:
         at, total = 0, self._rows()
-        for raw in raw_pieces(self.path):
+        for raw in raw_pieces(self.path, self.columns):
             packets = fitted_packets(raw, str(self.path), keep_empty=True)
             highest = pc.max(packets.column("flow")).as_py()
             if highest is not None and highest >= self.head.flows.num_rows:
@@ -90,17 +90,17 @@ def open_table_file(path: str | Path) -> TableFile:
     path = Path(path)
     empty = PACKET_SCHEMA.empty_table()
     if _is_parquet(path):
-        schema = _parquet_schema(path)
-        head, names = described_table(empty, schema.metadata, str(path)), schema.names
+        schema, columns = _parquet_columns(path)
+        head = described_table(empty, schema.metadata, str(path))
     else:
-        head, names = csv_described_table(empty, path), next(raw_pieces(path)).column_names
+        head, columns = csv_described_table(empty, path), _csv_columns(path)
     if head is None:
         head = PacketTable(packets=empty, flows=_inferred_flows(path))
     ids = np.asarray(head.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
         remedy = "number the rows of the flow table from 0"
         raise PacketTableError(file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
-    return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in names))
+    return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in columns))
 
 
 def packets_in(path: str | Path) -> int:
@@ -144,10 +144,10 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
         if _is_parquet(path):
             with path.open("rb") as stream, pq.ParquetFile(stream) as file:
                 columns = [name for name in file.schema_arrow.names if name in names]
-                for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns):
+                for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns, use_threads=False):
                     yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
             return
-        read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES), csv_options(PACKET_SCHEMA)
+        read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False), csv_options(PACKET_SCHEMA)
         with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
             for batch in reader:
                 piece = pa.Table.from_batches([batch])
@@ -172,18 +172,37 @@ def _inferred_flows(path: Path) -> pa.Table:
         raise PacketTableError(file=str(path), problem=str(error), remedy="number the flows from 0") from error
 
 
-def _parquet_schema(path: Path) -> pa.Schema:
+def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
+    """Return the schema of a Parquet file and the columns that are not null throughout."""
     try:
         with path.open("rb") as stream, pq.ParquetFile(stream) as file:
-            return file.schema_arrow
+            schema, metadata = file.schema_arrow, file.metadata
+            columns = {name for name in schema.names if name in PACKET_SCHEMA.names}
+            groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+            parts = [group.column(place) for group in groups for place in range(group.num_columns)]
     except (OSError, pa.ArrowException) as error:
         raise unreadable(error, str(path)) from error
+    used = {part.path_in_schema for part in parts if not _is_null(part)}
+    return schema, {name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable}
+
+
+def _is_null(part: pq.ColumnChunkMetaData) -> bool:
+    """Return whether a part of a column is known to have no value."""
+    statistics = part.statistics
+    return statistics is not None and statistics.has_null_count and statistics.null_count == part.num_values
+
+
+def _csv_columns(path: Path) -> set[str]:
+    """Return the columns of a CSV that are not null throughout, by a first reading."""
+    used: set[str] = set()
+    for piece in raw_pieces(path):
+        used |= {
+            name
+            for name in piece.column_names
+            if not PACKET_SCHEMA.field(name).nullable or piece.column(name).null_count < piece.num_rows
+        }
+    return used
 
 
 def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
-
-
-def with_flows(stream: PacketStream, flows: pa.Table) -> PacketStream:
-    """Return a stream with another flow table."""
-    return replace(stream, head=replace(stream.head, flows=flows))

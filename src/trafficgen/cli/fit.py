@@ -98,6 +98,7 @@ def fit(
         resegment=resegment,
         decapsulate=decapsulate,
         idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+        memory_bytes=memory_bytes_of(memory),
     )
     reports = ReportOptions(report=report, plots=plots, plot_formats=plot_formats)
     if population or same_source or workers is not None:
@@ -116,7 +117,6 @@ def fit(
             receiver=receiver,
             player_log=player_log,
             player_log_offset_s=player_log_offset,
-            memory_bytes=memory_bytes_of(memory),
             **options,
         )
     messages.warn(fitted.warnings)

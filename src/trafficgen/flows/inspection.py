@@ -21,6 +21,7 @@ from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
+_ROWS_PER_PIECE = 1 << 17
 _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
 
@@ -215,9 +216,7 @@ def inspect_table(
         What is in the table, and the table with its flow table measured anew (and flows split).
     """
     table = table.sorted_by_time()
-    meter = FlowMeter(
-        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
-    )
+    meter = _meter(idle_timeout_s)
     numbers = _run(meter, table)
     counts = meter.flows()
     table, order = _with_measured_flows(table, counts, numbers, renumber=idle_timeout_s is not None)
@@ -240,21 +239,23 @@ def inspect_table(
     return inspection, table
 
 
-def inspect_stream(stream: PacketStream, *, files: tuple[str, ...]) -> Inspection:
+def inspect_stream(stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None) -> Inspection:
     """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table` finds in all of it."""
-    meter, original = FlowMeter(idle_timeout_ns=None), dict[int, None]()
+    meter, original = _meter(idle_timeout_s), list[int]()
     packets = frame_bytes = 0
     first_ns, last_ns = 0, 0
-    for piece in stream.in_pieces(_ROWS_PER_STEP):
-        ids, first_row = np.unique(piece.flow, return_index=True)
-        original |= dict.fromkeys(ids[np.argsort(first_row)].tolist())
-        _run(meter, piece)
+    for piece in stream.in_pieces(_ROWS_PER_PIECE):
+        numbers = _run(meter, piece)
+        # Measured flows are numbered as they begin: those that begin here have the next numbers.
+        begun, first_row = np.unique(numbers, return_index=True)
+        original += piece.flow[first_row[begun >= len(original)]].tolist()
         first_ns = first_ns if packets else int(piece.time_ns[0])
         last_ns = int(piece.time_ns[-1])
         packets += len(piece)
         frame_bytes += int(piece.frame_bytes.sum())
-    counts, order = meter.flows(), list(original)
-    flows = _measured_flows(stream.head.flows, counts, order, order, renumber=False)
+    counts, renumber = meter.flows(), idle_timeout_s is not None
+    order = list(range(len(original))) if renumber else original
+    flows = _measured_flows(stream.head.flows, counts, original, order, renumber=renumber)
     return Inspection(
         files=files,
         packets=packets,
@@ -265,10 +266,15 @@ def inspect_stream(stream: PacketStream, *, files: tuple[str, ...]) -> Inspectio
         duration_s=s_from_ns(last_ns - first_ns),
         flows=flows,
         rtp_streams=_rtp_streams(counts, order, flows),
-        signalling=stream.head.signalling,
+        signalling=stream.head.signalling.slice(0, 0) if renumber else stream.head.signalling,
         warnings=(),
         rates=_rates(counts, order, zero_ns=first_ns),
     )
+
+
+def _meter(idle_timeout_s: float | None) -> FlowMeter:
+    timeout_ns = None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+    return FlowMeter(idle_timeout_ns=timeout_ns)
 
 
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
