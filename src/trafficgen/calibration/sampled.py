@@ -231,7 +231,8 @@ def ratio_error(above: FloatArray, below: FloatArray, *, share: float) -> float 
         share: Share of the session that the stretches are: the more, the smaller the error.
 
     Source: Cochran, Sampling Techniques, 3rd ed. (1977), chapter 6: the variance of a ratio estimate from the
-    residuals of its parts, with the finite population correction; strata make the true error smaller, not larger.
+    residuals of its parts, with the finite population correction. Stretches at equal distances
+    are taken for random ones, which makes the error rather too large than too small (chapter 8).
     """
     if above.size < 2 or not below.sum() > 0:
         return None
