@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
+from trafficgen.generation.arrivals import session_starts
 from trafficgen.generation.columns import PlacedColumns, tables_of
 from trafficgen.generation.extent import check_extent, check_memory, expected_packets
 from trafficgen.generation.population import SessionSampler
 from trafficgen.generation.session import FlowRow, session_packets
-from trafficgen.generation.superposition import session_starts, superposed
+from trafficgen.generation.superposition import superposed
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model
 from trafficgen.progress import tell
