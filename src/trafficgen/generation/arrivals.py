@@ -95,11 +95,11 @@ class HourlyIntensity(Intensity):
     def times_s(self, expected: FloatArray) -> FloatArray:
         """Return when the mean number of sessions reaches a value, s."""
         days, rest = np.divmod(expected + self._before, self._cumulated[-1])
-        return days * _DAY_S + np.interp(rest, self._cumulated, self._edges_s) - self.begins_s
+        return np.asarray(days * _DAY_S + np.interp(rest, self._cumulated, self._edges_s) - self.begins_s)
 
     def _since_midnight(self, time_s: FloatArray) -> FloatArray:
         days, rest_s = np.divmod(time_s, _DAY_S)
-        return days * self._cumulated[-1] + np.interp(rest_s, self._edges_s, self._cumulated)
+        return np.asarray(days * self._cumulated[-1] + np.interp(rest_s, self._edges_s, self._cumulated))
 
     @property
     def _edges_s(self) -> FloatArray:
@@ -148,7 +148,7 @@ class FlashCrowd(Intensity):
         surge_s = self.decay_s * -np.expm1(-falling_s / self.decay_s)
         if self.rise_s > 0:
             surge_s = surge_s + rising_s**2 / (2 * self.rise_s)
-        return self.base_per_s * (time_s + (self.peak_factor - 1) * surge_s)
+        return np.asarray(self.base_per_s * (time_s + (self.peak_factor - 1) * surge_s))
 
     def times_s(self, expected: FloatArray) -> FloatArray:
         """Return when the mean number of sessions reaches a value, s."""
@@ -172,7 +172,7 @@ class FlashCrowd(Intensity):
     def _rising_s(self, more_s: FloatArray) -> FloatArray:
         """Return u with u + (peak - 1) u**2 / (2 rise) = more, in the form that does not cancel."""
         bend = 2 * (self.peak_factor - 1) / self.rise_s if self.rise_s > 0 else 0.0
-        return 2 * more_s / (1 + np.sqrt(1 + bend * more_s))
+        return np.asarray(2 * more_s / (1 + np.sqrt(1 + bend * more_s)))
 
     def _falling_s(self, more_s: FloatArray) -> FloatArray:
         """Return u with u + (peak - 1) decay (1 - exp(-u / decay)) = more, by the Wright omega function."""
