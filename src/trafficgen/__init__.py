@@ -31,6 +31,7 @@ from trafficgen.errors import (
     TooFewObservationsError,
     TrafficgenError,
     TrafficgenWarning,
+    WorkloadFileError,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
+    from trafficgen.api.workload_files import load_workload
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
+    from trafficgen.workloads.description import WorkloadDescription
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
 _HOMES = {
@@ -77,6 +80,7 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
+    "WorkloadDescription": "trafficgen.workloads.description",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -89,6 +93,7 @@ _HOMES = {
     "generate": "trafficgen.api.playing",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
+    "load_workload": "trafficgen.api.workload_files",
     "model_json_schema": "trafficgen.models",
     "models_list": "trafficgen.api.catalogue_models",
     "models_schema": "trafficgen.api.catalogue_models",
@@ -163,6 +168,8 @@ __all__ = [
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
+    "WorkloadDescription",
+    "WorkloadFileError",
     "__version__",
     "compare",
     "convert",
@@ -176,6 +183,7 @@ __all__ = [
     "generate",
     "inspect",
     "load_model",
+    "load_workload",
     "model_json_schema",
     "models_list",
     "models_schema",

@@ -43,11 +43,7 @@ class AddressRange:
 
     def overlaps(self, other: AddressRange) -> bool:
         """Return whether a host is in both."""
-        return any(
-            one.version == two.version and one.overlaps(two)
-            for one in self.networks
-            for two in other.networks
-        )
+        return any(one.version == two.version and one.overlaps(two) for one in self.networks for two in other.networks)
 
 
 #: Clients and servers that :func:`~trafficgen.tables.addresses.documentation_pair` takes in turn, by IP version.
