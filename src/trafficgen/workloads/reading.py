@@ -61,7 +61,9 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
 
 
 def _first_problem(error: ValidationError) -> tuple[str, str]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    # A list whose items are wrong is reported as too short as well.
+    found = [problem for problem in problems if problem["type"] != "too_short"] or problems
     first = found[0]
     place = [str(part) for part in first["loc"]]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
