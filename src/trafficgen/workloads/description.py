@@ -146,9 +146,8 @@ class PopularityPart(ChoicePart):
 class ClipsPart(ModelPart):
     """Clips: what is drawn once and is the same in all sessions of a clip."""
 
-    popularity: PopularityPart = Field(
-        default=PopularityPart(zipf=ZipfPart(exponent=0)),
-        description="How often each is asked for; default: all alike.",
+    popularity: PopularityPart | None = Field(
+        default=None, description="How often each is asked for; null: all alike."
     )
     count: int | None = Field(
         default=None,
@@ -280,9 +279,7 @@ class WorkloadDescription(ModelPart):
         description="Time in which sessions start; they play to their end. Null: until all have started. With"
         " `sessions` too, exactly so many start in it.",
     )
-    arrivals: ArrivalsPart = Field(
-        default=ArrivalsPart(together={}), description="When sessions start; default: all together."
-    )
+    arrivals: ArrivalsPart | None = Field(default=None, description="When sessions start; null: all together.")
     clips: ClipsPart | None = Field(default=None, description="Clips of groups that have none of their own.")
     duration: LawOfLength | None = Field(
         default=None, description="Law of a session's length, for groups without one; null: that of their models."

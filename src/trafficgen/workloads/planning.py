@@ -165,7 +165,9 @@ class _Planning:
         self.digests.append(entry_digest(model))
         return model, options
 
-    def _arrivals(self, part: ArrivalsPart, at: str) -> Arrivals:
+    def _arrivals(self, part: ArrivalsPart | None, at: str) -> Arrivals:
+        if part is None:
+            return TogetherArrivals()
         if part.poisson is not None:
             rate = part.poisson.rate
             known = None if rate is None else self._made(at, lambda: ConstantIntensity(rate_per_s(rate)))
@@ -244,20 +246,21 @@ class _Planning:
         """Return the popularity where a file has it, and the number of clips as far as it is said."""
         counts = [] if part.count is None else [part.count]
         popularity = None
-        if part.popularity.counted is not None:
-            counted = part.popularity.counted
+        counted = None if part.popularity is None else part.popularity.counted
+        zipf = None if part.popularity is None else part.popularity.zipf
+        if counted is not None:
             weights = self._numbers(counted.file, counted.column, ("weight",), most=MOST_CLIPS)
             popularity = self._made(f"{at}.popularity", lambda: ListedPopularity(tuple(weights.tolist())))
             counts.append(weights.size)
-        elif part.popularity.zipf is not None and part.popularity.zipf.clips is not None:
-            counts.append(part.popularity.zipf.clips)
+        elif zipf is not None and zipf.clips is not None:
+            counts.append(zipf.clips)
         if len(set(counts)) > 1:
             raise self._refusal(at, f"there are {counts[0]} clips by one key and {counts[1]} by another", "correct one")
         return popularity, next(iter(counts), None)
 
     def _zipf(self, part: ClipsPart, count: int, at: str) -> Popularity:
-        assert part.popularity.zipf is not None
-        exponent = part.popularity.zipf.exponent
+        zipf = None if part.popularity is None else part.popularity.zipf
+        exponent = 0.0 if zipf is None else zipf.exponent
         return self._made(f"{at}.popularity", lambda: Zipf(count, exponent))
 
     def _fitting_count(self, wanted: int | None, available: int, at: str) -> int:
