@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
+    from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
@@ -77,6 +78,7 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
+    "WrittenWorkload": "trafficgen.api.workloads",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -87,6 +89,7 @@ _HOMES = {
     "fit_same_source": "trafficgen.api.same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
+    "generate_workload": "trafficgen.api.workloads",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
     "model_json_schema": "trafficgen.models",
@@ -163,6 +166,7 @@ __all__ = [
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
+    "WrittenWorkload",
     "__version__",
     "compare",
     "convert",
@@ -174,6 +178,7 @@ __all__ = [
     "fit_same_source",
     "following",
     "generate",
+    "generate_workload",
     "inspect",
     "load_model",
     "model_json_schema",

@@ -18,8 +18,10 @@ DATASET = FileFormat(
 
 
 def names_folder(out: str | Path) -> bool:
-    """Return whether a name is that of a folder: it has no ending, ends with a slash, or is one."""
+    """Return whether a name is that of a folder: its ending names no format, and it has none at all or is one."""
     path = Path(out)
+    if format_for(path.suffix) is not None:
+        return False
     return str(out).endswith("/") or path.is_dir() or not (path.suffix or path.name.startswith("."))
 
 

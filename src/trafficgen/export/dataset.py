@@ -21,17 +21,17 @@ from trafficgen.tables.metadata import table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
 
-def write_dataset(table: PacketTable, folder: str | Path) -> ProjectionReport:
+def write_dataset(table: PacketTable, path: str | Path) -> ProjectionReport:
     """Write a packet table as a folder of Parquet files (zstd), from which it reads back equal.
 
     Args:
         table: The packets.
-        folder: Folder to write; it appears whole or not at all. An earlier dataset there is replaced.
+        path: Folder to write; it appears whole or not at all. An earlier dataset there is replaced.
 
     Raises:
         OutputFileError: If the folder cannot be written, or holds something else.
     """
-    folder = Path(folder)
+    folder = Path(path)
     write_dataset_stream(stream_of(table), folder)
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(

@@ -70,7 +70,7 @@ def test_what_fails_leaves_neither_a_folder_nor_half_of_one(table: PacketTable, 
     def failing() -> None:
         stream = stream_of(table)
         pieces = iter([table.packets, "no table"])
-        write_dataset_stream(type(stream)(stream.head, pieces, stream.columns), tmp_path / "packets")  # type: ignore[arg-type]
+        write_dataset_stream(type(stream)(stream.head, pieces, stream.columns), tmp_path / "packets")
 
     with pytest.raises(AttributeError):
         failing()
