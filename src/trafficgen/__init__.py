@@ -34,6 +34,7 @@ from trafficgen.errors import (
 )
 
 if TYPE_CHECKING:
+    from trafficgen.api.anonymising import anonymise
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
@@ -79,6 +80,7 @@ _HOMES = {
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.api.workloads",
+    "anonymise": "trafficgen.api.anonymising",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -168,6 +170,7 @@ __all__ = [
     "TrafficgenWarning",
     "WrittenWorkload",
     "__version__",
+    "anonymise",
     "compare",
     "convert",
     "exceeded_limits",
