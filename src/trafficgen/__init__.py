@@ -35,6 +35,7 @@ from trafficgen.errors import (
 )
 
 if TYPE_CHECKING:
+    from trafficgen.api.anonymising import anonymise
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
     from trafficgen.api.workload_files import load_workload
+    from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
@@ -81,6 +83,8 @@ _HOMES = {
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
     "WorkloadDescription": "trafficgen.workloads.description",
+    "WrittenWorkload": "trafficgen.api.workloads",
+    "anonymise": "trafficgen.api.anonymising",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -91,6 +95,7 @@ _HOMES = {
     "fit_same_source": "trafficgen.api.same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
+    "generate_workload": "trafficgen.api.workloads",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
     "load_workload": "trafficgen.api.workload_files",
@@ -170,7 +175,9 @@ __all__ = [
     "TrafficgenWarning",
     "WorkloadDescription",
     "WorkloadFileError",
+    "WrittenWorkload",
     "__version__",
+    "anonymise",
     "compare",
     "convert",
     "exceeded_limits",
@@ -181,6 +188,7 @@ __all__ = [
     "fit_same_source",
     "following",
     "generate",
+    "generate_workload",
     "inspect",
     "load_model",
     "load_workload",

@@ -19,6 +19,7 @@ from trafficgen.errors import GenerationError, OutputFileError
 from trafficgen.progress import tell
 from trafficgen.provenance import software_version
 from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.units import s_from_ns
 from trafficgen.worker_processes import interrupts_held_back, worker_pool
 from trafficgen.workloads.blocks import Block, MadeBlock, Sessions, made_before, make_block
 from trafficgen.workloads.merging import merge_parts
@@ -44,6 +45,13 @@ class Workload:
     def packets(self) -> int:
         """Number of packets."""
         return sum(block.rows for block in self.blocks)
+
+    @property
+    def duration_s(self) -> float:
+        """First to last packet, s."""
+        filled = [block for block in self.blocks if block.rows]
+        first_ns = min((block.first_ns for block in filled), default=0)
+        return s_from_ns(max((block.last_ns for block in filled), default=0) - first_ns)
 
     @property
     def columns(self) -> frozenset[str]:
