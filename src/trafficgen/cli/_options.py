@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text
+from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
 
 Captures = Annotated[
     list[str],
@@ -108,6 +108,21 @@ def size_bytes_of(text: str, *, option: str) -> int:
     if found_bytes < _LEAST_MEMORY_BYTES:
         raise typer.BadParameter(f"{text} is too little to work with; give 100MB or more", param_hint=option)
     return int(found_bytes)
+
+
+def seconds_of(text: str | None, *, option: str) -> float | None:
+    """Return the seconds that an option's value such as ``24h`` names; a bare number is seconds.
+
+    Raises:
+        typer.BadParameter: If it names none above 0.
+    """
+    if text is None:
+        return None
+    parts = number_and_unit(text)
+    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
+    if found_s is None:
+        raise typer.BadParameter(f"{text!r} is no time; give a number with s, min or h", param_hint=option)
+    return positive(found_s, option=option)
 
 
 def checked_view(at: str) -> str:

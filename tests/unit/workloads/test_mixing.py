@@ -45,7 +45,7 @@ def played(sessions: MixedSessions, first: int, count: int) -> tuple[pa.Table, l
 
 
 def everything(sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1) -> pa.Table:
-    with made_workload(sessions, blocks, folder, request=sessions.request, workers=workers) as workload:
+    with made_workload(sessions, blocks, folder, workers=workers) as workload:
         packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
         flows = workload.flow_table()
     return packets.select(sorted(packets.column_names)).append_column(
