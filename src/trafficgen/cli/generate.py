@@ -16,10 +16,10 @@ from trafficgen.cli._options import (
     Snaplen,
     Verbose,
     checked_view,
+    memory_bytes_of,
     messages_of,
     positive,
     seconds_of,
-    size_bytes_of,
 )
 
 
@@ -121,7 +121,7 @@ def generate(
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
-    memory_bytes = size_bytes_of(memory, option="--memory")
+    memory_bytes = memory_bytes_of(memory)
     play = trafficgen.generate_workload  # loaded here, so that only the work itself counts as progress
     with messages.progress("generating"):
         written = play(
