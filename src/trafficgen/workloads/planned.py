@@ -9,6 +9,7 @@ from trafficgen.generation.address_plan import AddressRange
 from trafficgen.generation.arrivals import Arrivals
 from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
+from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.played_entry import Variants
 
@@ -76,7 +77,7 @@ class PlannedGroup:
     servers: dict[int, AddressRange]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlannedWorkload:
     """A workload ready to be drawn.
 
@@ -95,6 +96,12 @@ class PlannedWorkload:
     sessions: int | None
     window_s: float | None
     digests: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.groups), "group")]
+        parts += [] if self.sessions is None else [counted(self.sessions, "session")]
+        parts += [] if self.window_s is None else [f"{number(self.window_s)} s"]
+        return f"<PlannedWorkload {one_line(self.name)}: {', '.join(parts)}>"
 
     @property
     def name(self) -> str:
