@@ -47,6 +47,16 @@ class TrafficgenError(Exception):
         self.args = (f"{place}: {self}",)
         return self
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let the error come back from another process as it was: by its message, not by the arguments it took."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[TrafficgenError], args: tuple[object, ...], attributes: dict[str, object]) -> TrafficgenError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class InputFileError(TrafficgenError):
     """A file that cannot be used.

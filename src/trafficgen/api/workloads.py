@@ -29,7 +29,9 @@ from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.blocks import cut
-from trafficgen.workloads.making import Workload, made_workload
+from trafficgen.workloads.delivery import check_deliverable, delivered
+from trafficgen.workloads.making import Workload, made_workload, work_folder
+from trafficgen.workloads.storage import local_path
 
 #: Memory that a workload takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -47,13 +49,13 @@ class WrittenWorkload:
     """A workload that is in a file or folder.
 
     Attributes:
-        path: The file or folder.
+        path: The file or folder; a URL is a text.
         packets: Number of packets.
         flows: Number of flows.
         duration_s: First to last packet, s.
     """
 
-    path: Path
+    path: Path | str
     packets: int
     flows: int
     duration_s: float
@@ -84,6 +86,8 @@ def generate_workload(
     seed: int = 0,
     arrival_rate_per_s: float | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
+    storage: str | None = None,
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
     at: View = "sender",
     snaplen_bytes: int | None = None,
@@ -101,12 +105,15 @@ def generate_workload(
     Args:
         model: A model, the name of its file, or the name of a catalogue entry.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without an ending a folder,
-            a partitioned Parquet dataset.
+            a partitioned Parquet dataset. A file may have a URL (``file://``, ``s3://``, ``gs://``).
         sessions: Number of sessions.
         duration_s: Length of each, s; None for that of the model.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
         workers: Processes that make blocks; the bytes do not depend on them.
+        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make blocks instead.
+        storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all workers reach; None for
+            the folder beside the output.
         memory_bytes: Memory that the run keeps to, about.
         at: Whose view a pcap or CSV shows.
         snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
@@ -131,33 +138,41 @@ def generate_workload(
         >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
         (60, 60)
     """
-    target = Path(out)
     file_format = format_of(out)
     _check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
+    _check_place(file_format, out)
     playable = load_model(model) if isinstance(model, str | Path) else model
     played = None
     if isinstance(playable, Model) and path is None and not settings and not compete:
         played = OpenLoopSessions(
             model=playable, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
         )
-    if played is None or _fits(played, memory_bytes):
-        table = generate(
-            playable,
-            out,
-            sessions=sessions,
-            duration_s=duration_s,
-            seed=seed,
-            arrival_rate_per_s=arrival_rate_per_s,
-            workers=workers,
-            at=at,
-            snaplen_bytes=snaplen_bytes,
-            origin_ns=origin_ns,
-            settings=settings,
-            path=path,
-            compete=compete,
+    apart = scheduler is not None or storage is not None
+    if apart and played is None:
+        raise GenerationError(
+            "what is played all at once has no blocks to share; leave --scheduler and --storage out, or give a model"
+            " file without --path, --compete and --set"
         )
-        return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), target)
-    _check_room(played, target, memory_bytes)
+    if played is None or (not apart and _fits(played, memory_bytes)):
+        with delivered(out) as target:
+            table = generate(
+                playable,
+                target,
+                sessions=sessions,
+                duration_s=duration_s,
+                seed=seed,
+                arrival_rate_per_s=arrival_rate_per_s,
+                workers=workers,
+                at=at,
+                snaplen_bytes=snaplen_bytes,
+                origin_ns=origin_ns,
+                settings=settings,
+                path=path,
+                compete=compete,
+            )
+        return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), out)
+    folder = work_folder(out)
+    _check_room(played, folder, memory_bytes, blocks_here=storage is None)
     request = {
         "model": hashlib.sha256(played.model.model_dump_json().encode()).hexdigest(),
         "sessions": sessions,
@@ -165,12 +180,19 @@ def generate_workload(
         "seed": seed,
         "arrival_rate_per_s": arrival_rate_per_s,
     }
-    folder = target.parent / f".{target.name}.work"
-    with made_workload(played, cut(played), folder, request=request, workers=workers) as workload:
+    with (
+        made_workload(
+            played, cut(played), folder, request=request, workers=workers, scheduler=scheduler, storage=storage
+        ) as workload,
+        delivered(out, workload.scratch) as target,
+    ):
         stream = _stream(workload, origin_ns=origin_ns, memory_bytes=int(_MERGE_SHARE * memory_bytes))
         _write_stream(file_format, stream, target, snaplen_bytes=snaplen_bytes)
         return WrittenWorkload(
-            path=target, packets=workload.packets, flows=stream.head.flows.num_rows, duration_s=workload.duration_s
+            path=_place(out),
+            packets=workload.packets,
+            flows=stream.head.flows.num_rows,
+            duration_s=workload.duration_s,
         )
 
 
@@ -180,7 +202,7 @@ def _fits(played: OpenLoopSessions, memory_bytes: int) -> bool:
     return expected * _BYTES_PER_PACKET <= _WHOLE_SHARE * memory_bytes
 
 
-def _check_room(played: OpenLoopSessions, target: Path, memory_bytes: int) -> None:
+def _check_room(played: OpenLoopSessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
     """Refuse what the memory or the disk cannot hold before hours are spent on it.
 
     Raises:
@@ -192,13 +214,23 @@ def _check_room(played: OpenLoopSessions, target: Path, memory_bytes: int) -> No
             f"a session of about {in_one:.2g} packets needs {in_one * _BYTES_PER_PACKET / 1e9:.3g} GB of memory, more"
             f" than the {memory_bytes / 1e9:.3g} GB of --memory; ask for shorter sessions, or give more"
         )
+    if not blocks_here or not folder.parent.is_dir():
+        return
     needed_bytes = played.expected_packets(range(played.count)) * _PART_BYTES_PER_PACKET
-    free_bytes = shutil.disk_usage(target.parent).free if target.parent.is_dir() else needed_bytes
+    held_bytes = sum(path.stat().st_size for path in folder.rglob("*.arrow"))  # an earlier run may have made most of it
+    free_bytes = shutil.disk_usage(folder.parent).free + held_bytes
     if needed_bytes > free_bytes:
         raise GenerationError(
             f"{played.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they are made,"
-            f" {free_bytes / 1e9:.3g} GB are free beside {target}; ask for fewer or shorter sessions, or make room"
+            f" {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter sessions, or make room"
         )
+
+
+def _check_place(file_format: FileFormat, out: str | Path) -> None:
+    """Refuse an output that cannot be where it is to be."""
+    if file_format.name == "dataset" and local_path(out) is None:
+        raise ExportError(f"{out}: a folder is not sent as a whole; name a file, such as {out}.parquet")
+    check_deliverable(out)
 
 
 #: Formats that hold the times of sending and of arrival.
@@ -233,6 +265,12 @@ def _write_stream(file_format: FileFormat, stream: PacketStream, path: Path, *, 
         write_capture_stream(stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True)
 
 
-def _written(table: PacketTable, path: Path) -> WrittenWorkload:
+def _place(out: str | Path) -> Path | str:
+    """Return a path where there is one."""
+    path = local_path(out)
+    return str(out) if path is None else path
+
+
+def _written(table: PacketTable, out: str | Path) -> WrittenWorkload:
     duration_s = s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0
-    return WrittenWorkload(path=path, packets=len(table), flows=table.flows.num_rows, duration_s=duration_s)
+    return WrittenWorkload(path=_place(out), packets=len(table), flows=table.flows.num_rows, duration_s=duration_s)
