@@ -22,7 +22,8 @@ def test_lists_printed_piece_by_piece_are_those_of_the_whole(capsys: pytest.Capt
 
 
 def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    head, lists = {"name": "a\nb}"}, {"none": list[object](), "some": [{"text": "x\n}", "value": float("nan")}, []]}
+    head: dict[str, object] = {"name": "a\nb}"}
+    lists: dict[str, list[object]] = {"none": [], "some": [{"text": "x\n}", "value": float("nan")}, []]}
     print_json_lists(head, lists)
     pieces = capsys.readouterr().out
     print_json({**head, **lists})

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES
 from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
-from trafficgen.api.reading import STANDARD_INPUT, is_trace
+from trafficgen.api.reading import STANDARD_INPUT, is_table_file, is_trace
 from trafficgen.api.streaming import Packets, packets_or_stream
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.traces import (
     OPTIONS,
-    PARQUET_ENDING,
     SIZE_KINDS,
     SIZE_UNITS,
     TRANSPORTS,
@@ -184,7 +183,7 @@ def convert(
     report, written = None, 0
     if file_format is not None and out is not None:
         written = len(
-            read.table if file_format.name == "parquet" else seen_by(read.table, at)
+            read.table if file_format.name in ("parquet", "dataset") else seen_by(read.table, at)
         )  # Parquet holds both views
         report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
     return Conversion(
@@ -205,7 +204,7 @@ def _converted(
     name: str, source: Packets, out: str | Path | None, file_format: FileFormat | None, *, at: View
 ) -> Conversion:
     """Write the packets of a capture or packet table, and say what was written."""
-    kind = "packet-table" if _is_table_file(name) else "capture"
+    kind = "packet-table" if is_table_file(name) else "capture"
     path = None if out is None else Path(out)
     if source.stream is not None:
         if at != "sender" and "arrival_ns" in source.stream.columns:
@@ -218,13 +217,11 @@ def _converted(
     table = source.table
     report, written = None, 0
     if file_format is not None and path is not None:
-        written = len(table if file_format.name == "parquet" else seen_by(table, at))  # Parquet holds both views
+        written = len(
+            table if file_format.name in ("parquet", "dataset") else seen_by(table, at)
+        )  # Parquet holds both views
         report = write_as(file_format, table, path, at=at, snaplen_bytes=None)
     return Conversion(name, kind, table, len(table), written=written, report=report)
-
-
-def _is_table_file(name: str) -> bool:
-    return Path(name).suffix.lower() in (PARQUET_ENDING, ".csv")
 
 
 def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrace | None:
@@ -232,7 +229,7 @@ def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrac
     given = [option for field, option in OPTIONS.items() if getattr(options, field) is not None]
     if from_format is not None or given:
         return read_trace(name, format_name=from_format, options=options)
-    table_file = _is_table_file(name)
+    table_file = is_table_file(name)
     if name != STANDARD_INPUT and is_trace(name) and not (table_file and holds_packet_table(name)):
         return read_trace(name)
     if not table_file and is_text(name):

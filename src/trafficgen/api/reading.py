@@ -24,6 +24,7 @@ from trafficgen.capture import (
     packets_in,
     read_capture,
     read_csv_table,
+    read_dataset,
     read_parquet_table,
     scan_capture,
 )
@@ -191,6 +192,8 @@ def read_table_file(names: list[str]) -> PacketTable | None:
 
 def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     """Return what reads a packet table, by its ending, or a trace of another tool, by its content; None: a capture."""
+    if Path(name).is_dir():
+        return read_dataset
     own = TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
@@ -203,11 +206,16 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     return own
 
 
+def is_table_file(name: str) -> bool:
+    """Return whether a name is that of a packet table: by its ending, or a folder."""
+    return Path(name).suffix.lower() in TABLE_READERS or Path(name).is_dir()
+
+
 def long_table(names: list[str], budget: Budget) -> TableFile | None:
     """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds the memory."""
-    if len(names) != 1 or TABLE_READERS.get(Path(names[0]).suffix.lower()) is None or is_stream(names[0]):
+    if len(names) != 1 or not is_table_file(names[0]) or is_stream(names[0]):
         return None
-    if not holds_packet_table(names[0]) or packets_in(names[0]) <= budget.most_packets:
+    if not (Path(names[0]).is_dir() or holds_packet_table(names[0])) or packets_in(names[0]) <= budget.most_packets:
         return None
     return open_table_file(names[0])
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from trafficgen.api.budgets import TABLE_PACKET_BYTES, Budget
 from trafficgen.api.reading import (
-    TABLE_READERS,
     captured_packets,
     inspection_of,
     is_stream,
+    is_table_file,
     long_table,
     read_packets,
 )
@@ -53,7 +52,7 @@ def packets_or_stream(name: str, *, memory_bytes: int | None) -> Packets:
         stream = long.stream()
         flows = inspect_stream(long.stream(), files=(name,)).flows
         return Packets(stream=replace(stream, head=replace(stream.head, flows=flows)))
-    if budget is None or is_stream(name) or Path(name).suffix.lower() in TABLE_READERS:
+    if budget is None or is_stream(name) or is_table_file(name):
         return Packets(read_packets(name, memory_bytes=memory_bytes))
     try:
         return Packets(captured_packets([name], most_packets=budget.most_packets))

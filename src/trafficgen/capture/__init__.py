@@ -1,5 +1,6 @@
 """Captures, packet-table files and traces of other tools (``capture.traces``) into packet tables."""
 
+from trafficgen.capture.datasets import read_dataset
 from trafficgen.capture.read import CapturePackets, PacketsBeyondLimitError, read_capture
 from trafficgen.capture.scan import CaptureScan, Progress, scan_capture
 from trafficgen.capture.streams import stream_capture
@@ -17,6 +18,7 @@ __all__ = [
     "packets_in",
     "read_capture",
     "read_csv_table",
+    "read_dataset",
     "read_parquet_table",
     "scan_capture",
     "stream_capture",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +49,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
         raise unreadable(error, name) from error
     packets = fitted_packets(packets, name)
     table = described_table(packets, schema.metadata, name)
-    return _with_inferred_flows(packets, name) if table is None else _checked(table, name)
+    return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
 
 
 def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str) -> PacketTable | None:
@@ -80,7 +82,7 @@ def read_csv_table(path: str | Path) -> PacketTable:
     path = Path(path)
     packets = fitted_packets(_read_csv(path, PACKET_SCHEMA), str(path))
     table = csv_described_table(packets, path)
-    return _with_inferred_flows(packets, str(path)) if table is None else _checked(table, str(path))
+    return _with_inferred_flows(packets, str(path)) if table is None else checked_table(table, str(path))
 
 
 def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
@@ -129,7 +131,7 @@ def holds_packet_table(path: str | Path) -> bool:
 
 def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
     try:
-        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+        return checked_table(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
     except ValueError as error:
         raise PacketTableError(file=name, problem=str(error), remedy="number the flows from 0") from error
 
@@ -205,7 +207,20 @@ def _kind(arrow_type: pa.DataType) -> str:
     return "string" if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) else str(arrow_type)
 
 
-def _checked(table: PacketTable, name: str) -> PacketTable:
+@contextmanager
+def reading_refused(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read which it is, and why.
+
+    Raises:
+        PacketTableError: If it cannot.
+    """
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+
+
+def checked_table(table: PacketTable, name: str) -> PacketTable:
     """Return the table in order of time, its flow ids checked against the flow table."""
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):

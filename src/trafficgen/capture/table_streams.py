@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
+from trafficgen.capture.datasets import dataset_head
 from trafficgen.capture.inferred_flows import inferred_flows
 from trafficgen.capture.streams import in_order
 from trafficgen.capture.table_files import (
@@ -19,11 +20,13 @@ from trafficgen.capture.table_files import (
     csv_options,
     described_table,
     fitted_packets,
+    reading_refused,
     unreadable,
 )
 from trafficgen.errors import PacketTableError
 from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables.dataset import part_paths
 from trafficgen.tables.stream import PacketStream
 
 _PIECE_ROWS = 1 << 17
@@ -78,7 +81,7 @@ class TableFile:
             yield packets
 
     def _rows(self) -> int | None:
-        return parquet_rows(self.path) if _is_parquet(self.path) else None
+        return parquet_rows(self.path) if _parquet_files(self.path) else None
 
 
 def open_table_file(path: str | Path) -> TableFile:
@@ -89,7 +92,9 @@ def open_table_file(path: str | Path) -> TableFile:
     """
     path = Path(path)
     empty = PACKET_SCHEMA.empty_table()
-    if _is_parquet(path):
+    if path.is_dir():
+        head, columns = dataset_head(path), _columns_in(path)
+    elif _parquet_files(path):
         schema, columns = _parquet_columns(path)
         head = described_table(empty, schema.metadata, str(path))
     else:
@@ -110,7 +115,7 @@ def packets_in(path: str | Path) -> int:
         PacketTableError: If the file cannot be read.
     """
     path = Path(path)
-    if _is_parquet(path):
+    if _parquet_files(path):
         return parquet_rows(path)
     try:
         with path.open("rb") as stream:
@@ -122,16 +127,16 @@ def packets_in(path: str | Path) -> int:
 
 
 def parquet_rows(path: Path) -> int:
-    """Return how many rows a Parquet file has.
+    """Return how many rows a Parquet file, or a folder of them, has.
 
     Raises:
-        PacketTableError: If the file cannot be read.
+        PacketTableError: If a file cannot be read.
     """
-    try:
-        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
-            return int(file.metadata.num_rows)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(error, str(path)) from error
+    rows = 0
+    for file_path in _parquet_files(path):
+        with reading_refused(file_path), file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            rows += int(file.metadata.num_rows)
+    return rows
 
 
 def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iterator[pa.Table]:
@@ -141,11 +146,13 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
         PacketTableError: If the file cannot be read.
     """
     try:
-        if _is_parquet(path):
-            with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        files = _parquet_files(path)
+        for file_path in files:
+            with file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
                 columns = [name for name in file.schema_arrow.names if name in names]
                 for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns, use_threads=False):
                     yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+        if files:
             return
         read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False), csv_options(PACKET_SCHEMA)
         with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
@@ -204,5 +211,13 @@ def _csv_columns(path: Path) -> set[str]:
     return used
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet"
+def _columns_in(folder: Path) -> set[str]:
+    """Return the columns of the parts of a dataset that are not null throughout."""
+    return {name for path in part_paths(folder) for name in _parquet_columns(path)[1]}
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a packet table; none where it is a CSV."""
+    if path.is_dir():
+        return part_paths(path)
+    return [path] if path.suffix.lower() == ".parquet" else []

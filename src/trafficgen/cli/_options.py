@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text
+from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
 
 Captures = Annotated[
     list[str],
@@ -102,6 +102,21 @@ def memory_bytes_of(text: str) -> int:
     if size_bytes is None or not 1 <= size_bytes < math.inf:
         raise typer.BadParameter(f"{text!r} is no size such as 500MB or 4GB", param_hint="--memory")
     return int(size_bytes)
+
+
+def seconds_of(text: str | None, *, option: str) -> float | None:
+    """Return the seconds that an option's value such as ``24h`` names; a bare number is seconds.
+
+    Raises:
+        typer.BadParameter: If it names none above 0.
+    """
+    if text is None:
+        return None
+    parts = number_and_unit(text)
+    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
+    if found_s is None:
+        raise typer.BadParameter(f"{text!r} is no time; give a number with s, min or h", param_hint=option)
+    return positive(found_s, option=option)
 
 
 def checked_view(at: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,9 @@ from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
+
+#: How packets are kept in Parquet files.
+PARQUET_OPTIONS: dict[str, Any] = {"compression": "zstd"}
 
 
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
@@ -53,14 +57,15 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
     with (
         whole_files([path]) as [part],
         part.open("wb") as file,
-        pq.ParquetWriter(file, schema, compression="zstd") as writer,
+        pq.ParquetWriter(file, schema, **PARQUET_OPTIONS) as writer,
     ):
         for piece in stream.in_pieces():
-            writer.write_table(_all_columns(piece), row_group_size=PIECE_ROWS)
+            writer.write_table(all_columns(piece), row_group_size=PIECE_ROWS)
             packets += len(piece)
             tell("writing", packets, stream.rows, unit="packets")
     return packets
 
 
-def _all_columns(piece: PacketTable) -> pa.Table:
+def all_columns(piece: PacketTable) -> pa.Table:
+    """Return the packets with all columns of the schema, absent ones null."""
     return pa.table([piece.column(name) for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)

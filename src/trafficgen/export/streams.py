@@ -12,6 +12,7 @@ import pyarrow as pa
 from trafficgen.export.base import ProjectionReport
 from trafficgen.export.capture_losses import CaptureLosses
 from trafficgen.export.csv import csv_losses, flows_file, write_csv_stream
+from trafficgen.export.dataset import write_dataset_stream
 from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
 from trafficgen.tables import PacketTable
@@ -55,7 +56,7 @@ def write_stream(
     Args:
         stream: The packets.
         path: File to write; None only counts.
-        format_name: Name of its format, a key of :data:`~trafficgen.export.formats.FILE_FORMATS`.
+        format_name: Name of its format, a key of :data:`~trafficgen.export.formats.FILE_FORMATS`, or ``dataset``.
 
     Raises:
         ExportError: If a packet cannot be written so.
@@ -75,9 +76,9 @@ def write_stream(
         for _ in passing.pieces:
             pass
         return counts, None
-    if format_name == "parquet":
-        write_parquet_stream(passing, path)
-        return counts, _unchanged("parquet", (path.name,), counts)
+    if format_name in ("parquet", "dataset"):
+        (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
+        return counts, _unchanged(format_name, (path.name,), counts)
     if format_name == "csv":
         write_csv_stream(passing, path)
         files = (path.name, flows_file(path).name)
