@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -29,13 +28,13 @@ def generate(
         typer.Argument(metavar="MODEL", help="Model file, as fit writes it, or a catalogue name."),
     ],
     out: Annotated[
-        Path,
+        str,
         typer.Option(
             "-o",
             "--out",
             metavar="OUT",
             help="File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a partitioned Parquet"
-            " dataset.",
+            " dataset. A file may be a URL: s3://BUCKET/FILE or gs://BUCKET/FILE.",
         ),
     ],
     sessions: Annotated[int, typer.Option(min=1, help="Number of sessions, each with its own addresses.")] = 1,
@@ -56,6 +55,21 @@ def generate(
         int,
         typer.Option(min=1, help="Workers: processes where there is much to make. The result does not depend on them."),
     ] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Dask scheduler whose workers make the sessions, such as tcp://host:8786; default: processes here.",
+        ),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Where sessions wait to be merged: a folder, file://, s3:// or gs:// that all workers reach; default:"
+            " beside OUT.",
+        ),
+    ] = None,
     memory: Memory = "1GB",
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -87,6 +101,8 @@ def generate(
             arrival_rate_per_s=positive(arrival_rate, option="--arrival-rate"),
             seed=seed,
             workers=workers,
+            scheduler=scheduler,
+            storage=storage,
             memory_bytes=memory_bytes,
             at=view,
             snaplen_bytes=snaplen,

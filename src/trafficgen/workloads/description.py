@@ -146,9 +146,7 @@ class PopularityPart(ChoicePart):
 class ClipsPart(ModelPart):
     """Clips: what is drawn once and is the same in all sessions of a clip."""
 
-    popularity: PopularityPart | None = Field(
-        default=None, description="How often each is asked for; null: all alike."
-    )
+    popularity: PopularityPart | None = Field(default=None, description="How often each is asked for; null: all alike.")
     count: int | None = Field(
         default=None,
         ge=1,
