@@ -50,6 +50,11 @@ class Sessions(Protocol):
         """How they are made, JSON-compatible."""
         ...
 
+    @property
+    def request(self) -> dict[str, object]:
+        """All that their packets depend on, JSON-compatible."""
+        ...
+
     def expected_packets(self, sessions: range) -> float:
         """Return about how many packets some of the sessions have."""
         ...
