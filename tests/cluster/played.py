@@ -40,7 +40,7 @@ def play(
     """Make the workload in a dozen small blocks."""
     count = SESSIONS // BLOCKS
     blocks = tuple(Block(place, place * count, count) for place in range(BLOCKS))
-    with patch.object(workloads, "cut", lambda _: blocks):
+    with patch.object(workloads, "cut", lambda _, *, packets: blocks if packets else ()):
         return generate_workload(
             small_model(),
             out,
@@ -60,6 +60,7 @@ class Deadly:
     count = 6
     starts_ns = np.zeros(6, dtype=np.int64)
     notes: ClassVar[dict[str, object]] = {}
+    request: ClassVar[dict[str, object]] = {}
 
     def expected_packets(self, sessions: range) -> float:
         return float(len(sessions))
