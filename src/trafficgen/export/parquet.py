@@ -16,6 +16,23 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
+#: Columns with few different values; a dictionary of all others would be filled first and thrown away then.
+_FEW_VALUES = (
+    "flow",
+    "frame_bytes",
+    "ip_bytes",
+    "payload_bytes",
+    "rtp_ssrc",
+    "tcp_acknowledgement",
+    "tcp_flags",
+    "tcp_window",
+    "phase",
+    "scale_level",
+)
+#: Numbers that grow from row to row, or from packet to packet of a flow: their differences are stored.
+_GROWING = ("time_ns", "rtp_timestamp", "tcp_sequence", "arrival_ns")
+_ENCODINGS = dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED")
+
 
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     """Write a packet table to a Parquet file (zstd), from which it reads back equal.
@@ -53,7 +70,9 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
     with (
         whole_files([path]) as [part],
         part.open("wb") as file,
-        pq.ParquetWriter(file, schema, compression="zstd") as writer,
+        pq.ParquetWriter(
+            file, schema, compression="zstd", use_dictionary=list(_FEW_VALUES), column_encoding=_ENCODINGS
+        ) as writer,
     ):
         for piece in stream.in_pieces():
             writer.write_table(_all_columns(piece), row_group_size=PIECE_ROWS)
