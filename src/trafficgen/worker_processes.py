@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 
+from trafficgen.light_arrow import arrow_without_pandas
+
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
@@ -17,7 +19,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     :func:`interrupts_held_back`.
     """
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=arrow_without_pandas)
     try:
         yield pool
     except BaseException:
