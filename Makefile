@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint verify ns3 kernel verification-results bench docs site format clean
+.PHONY: help demo test lint verify ns3 kernel verification-results bench release audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -55,6 +55,18 @@ verification-results: $(VENV)/installed  ## the records behind "How sure are we"
 
 bench: $(VENV)/installed  ## us and the peers side by side, with ratios
 	$(RUN) benchmarks/run.py
+
+release: $(VENV)/installed  ## wheel for this platform, source archive and bill of materials, in dist/
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --sdist --out dist
+	$(RUN) release/sbom.py dist/trafficgen-streaming.cdx.json
+
+audit: $(VENV)/installed  ## ask the databases of known weaknesses about all dependencies (network; pip-audit, cargo-deny or cargo-audit)
+	@! command -v cargo-deny >/dev/null || cargo deny --locked check
+	@! command -v cargo-audit >/dev/null || cargo audit
+	@command -v cargo-deny cargo-audit >/dev/null || echo "note: neither cargo-deny nor cargo-audit is installed; crates were not asked about"
+	@if command -v pip-audit >/dev/null; then pip-audit --requirement constraints.txt --no-deps --disable-pip; \
+	else echo "note: pip-audit is not installed; Python packages were not asked about"; fi
 
 docs: $(VENV)/installed  ## regenerate the generated pages and pictures
 	$(RUN) docs/generate.py

@@ -1,4 +1,4 @@
-"""Reference pages made from the code: command line, Python names, catalogue, model file, tables, targets and errors."""
+"""Reference pages made from the code: command line, Python names, catalogue, files, tables, targets, errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from reference_pages.command_line import cli_page
 from reference_pages.formats import errors_page, packet_table_page, targets_page, trace_formats_page
 from reference_pages.model_file import model_file_page
 from reference_pages.python_names import python_page
+from reference_pages.workload_file import workload_file_page
 
 #: Page in docs/reference -> function that makes it.
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "model-file.md": model_file_page,
+    "workload-file.md": workload_file_page,
     "catalogue.md": index_page,
     **{f"catalogue/{model.name}.md": partial(entry_page, model.name) for model in entries()},
     "packet-table.md": packet_table_page,

@@ -20,7 +20,7 @@ def model_file_page() -> str:
         section
         for name in names
         if "properties" in definitions[name]
-        for section in _part_sections(name, definitions[name])
+        for section in part_sections(name, definitions[name])
     ]
     version = definitions[roots[0]]["properties"]["schema_version"]["default"]
     return page("Model file", _MODEL_INTRODUCTION.format(version=version), *sections)
@@ -34,7 +34,8 @@ Unknown keys are refused; units are in the names. `trafficgen models schema` pri
 Minor versions add keys; a new major version may change what a key means."""
 
 
-def _part_sections(name: str, part: Mapping[str, Any]) -> Iterator[str]:
+def part_sections(name: str, part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the heading of a part of a JSON Schema, its description and the table of its keys."""
     yield f"## {name}"
     yield " ".join(str(part["description"]).split())
     required = set(part.get("required", ()))

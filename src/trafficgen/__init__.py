@@ -31,9 +31,11 @@ from trafficgen.errors import (
     TooFewObservationsError,
     TrafficgenError,
     TrafficgenWarning,
+    WorkloadFileError,
 )
 
 if TYPE_CHECKING:
+    from trafficgen.api.anonymising import anonymise
     from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
+    from trafficgen.api.workload_files import load_workload
+    from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
+    from trafficgen.workloads.description import WorkloadDescription
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
 _HOMES = {
@@ -77,6 +82,9 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
+    "WorkloadDescription": "trafficgen.workloads.description",
+    "WrittenWorkload": "trafficgen.api.workloads",
+    "anonymise": "trafficgen.api.anonymising",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -87,8 +95,10 @@ _HOMES = {
     "fit_same_source": "trafficgen.api.same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
+    "generate_workload": "trafficgen.api.workloads",
     "inspect": "trafficgen.api.reading",
     "load_model": "trafficgen.catalogue",
+    "load_workload": "trafficgen.api.workload_files",
     "model_json_schema": "trafficgen.models",
     "models_list": "trafficgen.api.catalogue_models",
     "models_schema": "trafficgen.api.catalogue_models",
@@ -163,7 +173,11 @@ __all__ = [
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
+    "WorkloadDescription",
+    "WorkloadFileError",
+    "WrittenWorkload",
     "__version__",
+    "anonymise",
     "compare",
     "convert",
     "exceeded_limits",
@@ -174,8 +188,10 @@ __all__ = [
     "fit_same_source",
     "following",
     "generate",
+    "generate_workload",
     "inspect",
     "load_model",
+    "load_workload",
     "model_json_schema",
     "models_list",
     "models_schema",

@@ -7,7 +7,8 @@ The tree::
     │   ├── CaptureError             a capture file
     │   ├── PacketTableError         a packet table (Parquet or CSV), or a trace of another tool
     │   ├── PlayerLogError           a player log
-    │   └── ModelFileError           a model file
+    │   ├── ModelFileError           a model file
+    │   └── WorkloadFileError        a workload file, or a file of numbers beside it
     ├── OutputFileError              a file that cannot be written
     ├── SelectionError               a flow or session that is not there
     ├── CalibrationError             a fit that the data do not allow
@@ -45,6 +46,16 @@ class TrafficgenError(Exception):
         """Return the same error with a place before its message, such as the name of the input it came from."""
         self.args = (f"{place}: {self}",)
         return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let the error come back from another process as it was: by its message, not by the arguments it took."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[TrafficgenError], args: tuple[object, ...], attributes: dict[str, object]) -> TrafficgenError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputFileError(TrafficgenError):
@@ -124,6 +135,20 @@ class ModelFileError(InputFileError):
         ... except trafficgen.ModelFileError as error:
         ...     print(error.problem, "|", error.remedy)
         provenance: Field required (and 3 more) | see `trafficgen models schema` for what a model file may hold
+    """
+
+
+class WorkloadFileError(InputFileError):
+    """A workload file that is not valid YAML, has unknown keys or values out of range, or a file it names.
+
+    Example:
+        >>> import pathlib, trafficgen
+        >>> _ = pathlib.Path("evening.yaml").write_text("groups: [{model: cbr, duration: 180}]")
+        >>> try:
+        ...     trafficgen.load_workload("evening.yaml")
+        ... except trafficgen.WorkloadFileError as error:
+        ...     print(error.problem, "|", error.remedy)
+        groups.0.duration: a time with its unit is wanted | write for example 20min or exponential:20min
     """
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
         if path.is_file() or not path.exists()
     }
     try:
+        for path in renamed:
+            remove_abandoned(path)
         yield [renamed.get(path, path) for path in targets]
         for path, part in renamed.items():
             part.replace(path)
@@ -90,6 +93,63 @@ def whole_folder(folder: Path, *, earlier: Collection[str] = ()) -> Iterator[Pat
             for path in reversed(made):
                 with suppress(OSError):  # someone else has put something into it
                     path.rmdir()
+
+
+@contextmanager
+def whole_directory(folder: Path, *, is_earlier: Callable[[Path], bool]) -> Iterator[Path]:
+    """Give an empty folder beside ``folder`` that gets its name at the end, or is removed when anything fails.
+
+    Args:
+        folder: The folder; it is not there, or empty, or an earlier output, which is replaced.
+        is_earlier: Whether a folder is such an output.
+
+    Raises:
+        OutputFileError: If the folder cannot be written, or is something else.
+    """
+    folder = folder.resolve() if folder.is_symlink() else folder
+    if folder.exists() and not folder.is_dir():
+        raise OutputFileError(file=str(folder), problem="is a file, not a folder", remedy="choose another name")
+    if folder.is_dir() and any(folder.iterdir()) and not is_earlier(folder):
+        problem = "is a folder with other files in it, which would be lost"
+        raise OutputFileError(file=str(folder), problem=problem, remedy="choose another folder, or empty it")
+    remove_abandoned(folder)
+    staging, old = (folder.parent / f".{folder.name}.{os.getpid()}.{ending}" for ending in ("part", "old"))
+    try:
+        staging.mkdir()
+        yield staging
+        if folder.exists():
+            folder.replace(old)
+        staging.replace(folder)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror or error})"
+        raise OutputFileError(file=str(folder), problem=problem, remedy=_FOLDER_REMEDY) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        if old.exists() and not folder.exists():
+            old.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what processes that were killed have left of an output, under their temporary names.
+
+    A part of a process that runs stays; one of another machine that shares the disk may have the number of none here,
+    so that two machines should not write the same output at once.
+    """
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        number = part.name.removeprefix(f".{path.name}.").removesuffix(".part")
+        if number.isdecimal() and int(number) != os.getpid() and not _runs(int(number)):
+            shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink(missing_ok=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _make_folders(folder: Path, made: list[Path]) -> None:

@@ -19,6 +19,8 @@ NS_PER_US = 1_000
 US_PER_S = 1_000_000
 US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
+S_PER_HOUR = 3600
+HOURS_PER_DAY = 24
 #: Numbers that stay in the processor's cache from one operation to the next.
 _CACHED = 1 << 15
 #: Ethernet II header without the frame check sequence, as captures hold it.
@@ -96,7 +98,7 @@ RATE_UNITS_BPS = {
 SIZE_UNITS_BYTES = {"B": 1, **dict.fromkeys(("kB", "KB"), 1000), "MB": 1_000_000, "GB": 1_000_000_000}
 #: Units below a second divide, so that 45 ms is the float that 0.045 is.
 _TIME_UNITS_PER_S = {"ns": NS_PER_S, "us": 1_000_000, "µs": 1_000_000, "ms": 1000}
-_TIME_UNITS_S = {"s": 1, "min": 60, "h": 3600}
+_TIME_UNITS_S = {"s": 1, "min": 60, "h": S_PER_HOUR, "d": HOURS_PER_DAY * S_PER_HOUR}
 TIME_UNITS = (*_TIME_UNITS_PER_S, *_TIME_UNITS_S)
 
 _NUMBER_WITH_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*")
@@ -127,6 +129,15 @@ def s_from_text(text: str) -> float | None:
     if unit in _TIME_UNITS_PER_S:
         return number / _TIME_UNITS_PER_S[unit]
     return number * _TIME_UNITS_S[unit] if unit in _TIME_UNITS_S else None
+
+
+def per_s_from_text(text: str) -> float | None:
+    """Return events per second from a text such as ``0.5/s`` or ``30/min``; None where it is no such rate."""
+    parts = number_and_unit(text)
+    unit = "" if parts is None else parts[1].removeprefix("/")
+    if parts is None or not parts[1].startswith("/") or unit not in _TIME_UNITS_S:
+        return None
+    return parts[0] / _TIME_UNITS_S[unit]
 
 
 def share_from_text(text: str) -> float | None:

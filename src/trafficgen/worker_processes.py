@@ -1,12 +1,15 @@
-"""Processes that share work: fresh ones, which end when the work is given up."""
+"""Processes that share work: fresh ones, which end when the work is given up, or who gave it is killed."""
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 
 from trafficgen.light_arrow import arrow_without_pandas
 
@@ -19,7 +22,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     :func:`interrupts_held_back`.
     """
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=arrow_without_pandas)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -30,6 +33,23 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False)
         raise
     pool.shutdown(cancel_futures=True)  # waits, so that nothing of it is left when a command ends without ceremony
+
+
+def _begin() -> None:
+    arrow_without_pandas()
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it is gone: killed, it cannot say so, and work would go on."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
 
 
 @contextmanager

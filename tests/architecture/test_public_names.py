@@ -16,6 +16,7 @@ COMMANDS = (
     "fit",
     "generate",
     "compare",
+    "anonymise",
     "convert",
     "export",
     "reproduce",

@@ -33,7 +33,7 @@ def _refused(result: Any, *parts: str) -> None:
         (["--duration", "0.5"], "ask for a longer duration"),
         (["--duration", "1e12"], "ask for a shorter duration"),
         (["--duration", "9e8", "--sessions", "1000"], "GB of memory"),
-        (["--sessions", "1000000000000"], "GB of memory"),
+        (["--sessions", "1000000000000"], "GB of disk"),
         (["--sessions", "0"], "--sessions"),
         (["--arrival-rate", "inf"], "--arrival-rate"),
         (["--arrival-rate", "1e-300"], "ask for a higher arrival rate"),

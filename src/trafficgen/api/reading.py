@@ -20,6 +20,7 @@ from trafficgen.capture import (
     holds_packet_table,
     read_capture,
     read_csv_table,
+    read_dataset,
     read_parquet_table,
     scan_capture,
 )
@@ -246,6 +247,8 @@ def read_table_file(names: list[str]) -> PacketTable | None:
 
 def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     """Return what reads a packet table, by its ending, or a trace of another tool, by its content; None: a capture."""
+    if Path(name).is_dir():
+        return read_dataset
     own = _TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own

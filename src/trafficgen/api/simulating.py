@@ -12,31 +12,28 @@ from pydantic import JsonValue
 
 from trafficgen.api.fitted_sources import fitted_sources
 from trafficgen.api.writing import format_of
-from trafficgen.catalogue import entry_digest, load_model, measured_beside, parameters_for_engine, with_settings
+from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError, SettingError, SimulationWarning
 from trafficgen.export import View, write_as
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, PublishedModel
 from trafficgen.provenance import software_version
 from trafficgen.simulation import (
+    UNLIMITED_PATH,
     Competitor,
     Participant,
     Path,
-    PathLink,
-    Queue,
     Run,
     SimulationResult,
     Source,
     packet_table,
     participants,
+    published_source,
     read_path,
     run_path,
 )
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
-
-#: Where a published source plays without a path: faster than any stream, and no longer a way than most.
-UNLIMITED_PATH = Path(links=(PathLink(rate_bps=1e9, delay_s=0.01, queue=Queue(packets=100_000)),))
 
 #: Whatever names a path: keys with values, a file, a dictionary, or the path itself.
 PathLike = Path | str | os.PathLike[str] | Mapping[str, object]
@@ -215,12 +212,4 @@ def sources_of(
             raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
         numbers = range(first_session, first_session + sessions)
         return list(fitted_sources(found, sessions=numbers, count=sessions, duration_s=duration_s, seed=seed))
-    source = Source(
-        name=found.name,
-        kind=found.mechanism.kind,
-        parameters=parameters_for_engine(with_settings(found, settings)),
-        settings=dict(settings),
-        digest=entry_digest(found),
-        competing_tcp=measured_beside(found),
-    )
-    return [source] * sessions
+    return [published_source(found, settings)] * sessions

@@ -1,121 +1,276 @@
-"""Workloads that need not fit in memory: what `trafficgen generate` does with many sessions."""
+"""Workloads of any size: what `trafficgen generate` does with sessions that play open loop."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import JsonValue
+
+from trafficgen import html_view as html
+from trafficgen.api.playing import generate
+from trafficgen.api.simulating import PathLike
 from trafficgen.api.writing import format_of
-from trafficgen.errors import ExportError
+from trafficgen.catalogue import load_model
+from trafficgen.errors import ExportError, GenerationError
+from trafficgen.export import FileFormat, View, seen_by
 from trafficgen.export.csv import write_csv_stream
+from trafficgen.export.dataset import write_dataset_stream
 from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
 from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.models import Model
+from trafficgen.models import Model, PublishedModel
+from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
+from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.blocks import cut
-from trafficgen.workloads.making import made_workload
+from trafficgen.workloads.delivery import check_deliverable, delivered
+from trafficgen.workloads.making import Workload, made_workload, work_folder
+from trafficgen.workloads.storage import local_path
 
 #: Memory that a workload takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
 #: Share of the memory that the merge may take: the writer, the flow table and the interpreter have the rest.
 _MERGE_SHARE = 0.3
+#: Packets that take half of the memory as one table, with the copies that putting them in order makes, are not cut.
+_BYTES_PER_PACKET = 200
+_WHOLE_SHARE = 0.5
+#: What a packet takes at least while it waits to be merged.
+_PART_BYTES_PER_PACKET = 40
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WrittenWorkload:
-    """A workload that is in a file.
+    """A workload that is in a file or folder.
 
     Attributes:
-        path: The file.
+        path: The file or folder; a URL is a text.
         packets: Number of packets.
         flows: Number of flows.
         duration_s: First to last packet, s.
     """
 
-    path: Path
+    path: Path | str
     packets: int
     flows: int
     duration_s: float
 
+    def __repr__(self) -> str:
+        parts = (counted(self.packets, "packet"), counted(self.flows, "flow"), f"{number(self.duration_s)} s")
+        return f"<WrittenWorkload {one_line(str(self.path))}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return html.view(
+            f"Workload {self.path}",
+            html.facts(
+                [
+                    ("packets", number(self.packets)),
+                    ("flows", number(self.flows)),
+                    ("length, s", number(self.duration_s)),
+                ]
+            ),
+        )
+
 
 def generate_workload(
-    model: Model,
+    model: Model | PublishedModel | str | Path,
     out: str | Path,
     *,
-    sessions: int,
+    sessions: int = 1,
     duration_s: float | None = None,
     seed: int = 0,
     arrival_rate_per_s: float | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
+    storage: str | None = None,
     memory_bytes: int = DEFAULT_MEMORY_BYTES,
+    at: View = "sender",
     snaplen_bytes: int | None = None,
     origin_ns: int = DEFAULT_ORIGIN_NS,
+    settings: Mapping[str, JsonValue] | None = None,
+    path: PathLike | None = None,
+    compete: str | Iterable[str | Competitor] = (),
 ) -> WrittenWorkload:
-    """Play many sessions of a model open loop into a file, in bounded memory; the same seed gives the same bytes.
+    """Play sessions of a model into a file or folder, in bounded memory; the same seed gives the same bytes.
 
-    Sessions are made in blocks, which wait beside the output in a folder ``.OUT.work`` and are merged in order of time.
-    A run that was interrupted goes on where it was.
+    What fits in the memory is made there. Of more than that, sessions are made in blocks, which wait beside the output
+    in a folder ``.OUT.work`` and are merged in order of time; a run that was interrupted goes on where it was. The
+    bytes are the same either way. Sessions over a path meet each other on it: they are played all at once, in memory.
 
     Args:
-        model: The model.
-        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``.
+        model: A model, the name of its file, or the name of a catalogue entry.
+        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without an ending a folder,
+            a partitioned Parquet dataset. A file may have a URL (``file://``, ``s3://``, ``gs://``).
         sessions: Number of sessions.
         duration_s: Length of each, s; None for that of the model.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
-        workers: Processes that make blocks; the file does not depend on them.
-        memory_bytes: Memory that the merge keeps to.
+        workers: Processes that make blocks; the bytes do not depend on them.
+        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make blocks instead.
+        storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all workers reach; None for
+            the folder beside the output.
+        memory_bytes: Memory that the run keeps to, about.
+        at: Whose view a pcap or CSV shows.
         snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
         origin_ns: Time of the first session's start since 1970-01-01 UTC, ns.
+        settings: Options and parameters of a published model.
+        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None: as for
+            :func:`~trafficgen.generate`.
+        compete: Flows beside the sessions on the path.
 
     Raises:
-        GenerationError: If the sessions cannot be played.
+        ModelFileError: If the model cannot be read.
+        SettingError: If a setting does not fit the model.
+        GenerationError: If the sessions cannot be played as asked.
+        SimulationError: If the path or a competitor cannot be simulated.
         ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
-        OutputFileError: If a file cannot be written.
+        OutputFileError: If something cannot be written.
+
+    Example:
+        >>> import trafficgen
+        >>> trafficgen.save_model(trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model, "rtsp.json")
+        >>> written = trafficgen.generate_workload("rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1)
+        >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
+        (60, 60)
     """
-    path = Path(out)
-    file_format = format_of(path)
-    if snaplen_bytes is not None and not file_format.takes_snaplen:
-        raise ExportError(f"{file_format.name} has no snapshot length; leave --snaplen out")
-    played = OpenLoopSessions(
-        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
-    )
+    file_format = format_of(out)
+    _check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
+    _check_place(file_format, out)
+    playable = load_model(model) if isinstance(model, str | Path) else model
+    played = None
+    if isinstance(playable, Model) and path is None and not settings and not compete:
+        played = OpenLoopSessions(
+            model=playable, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
+        )
+    apart = scheduler is not None or storage is not None
+    if apart and played is None:
+        raise GenerationError(
+            "what is played all at once has no blocks to share; leave --scheduler and --storage out, or give a model"
+            " file without --path, --compete and --set"
+        )
+    if played is None or (not apart and _fits(played, memory_bytes)):
+        with delivered(out) as target:
+            table = generate(
+                playable,
+                target,
+                sessions=sessions,
+                duration_s=duration_s,
+                seed=seed,
+                arrival_rate_per_s=arrival_rate_per_s,
+                workers=workers,
+                at=at,
+                snaplen_bytes=snaplen_bytes,
+                origin_ns=origin_ns,
+                settings=settings,
+                path=path,
+                compete=compete,
+            )
+        return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), out)
+    folder = work_folder(out)
+    _check_room(played, folder, memory_bytes, blocks_here=storage is None)
     request = {
-        "model": hashlib.sha256(model.model_dump_json().encode()).hexdigest(),
+        "model": hashlib.sha256(played.model.model_dump_json().encode()).hexdigest(),
         "sessions": sessions,
         "duration_s": duration_s,
         "seed": seed,
         "arrival_rate_per_s": arrival_rate_per_s,
     }
-    folder = path.parent / f".{path.name}.work"
-    with made_workload(
-        played,
-        cut(played),
-        folder,
-        request=request,
-        workers=workers,
-    ) as workload:
-        flows = workload.flow_table()
-        head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes)
-        pieces = workload.packets_in_order(memory_bytes=int(_MERGE_SHARE * memory_bytes))
-        stream = PacketStream(head=head, pieces=pieces, columns=workload.columns, rows=workload.packets)
-        if file_format.name == "parquet":
-            write_parquet_stream(stream, path)
-        elif file_format.name == "csv":
-            write_csv_stream(stream, path)
-        else:
-            write_capture_stream(
-                stream,
-                path,
-                container=file_format.name,
-                snaplen_bytes=snaplen_bytes or WHOLE_FRAME_BYTES,
-                raise_small=True,
-            )
-        duration = max(block.last_ns for block in workload.blocks) - min(block.first_ns for block in workload.blocks)
+    with (
+        made_workload(
+            played, cut(played), folder, request=request, workers=workers, scheduler=scheduler, storage=storage
+        ) as workload,
+        delivered(out, workload.scratch) as target,
+    ):
+        stream = _stream(workload, origin_ns=origin_ns, memory_bytes=int(_MERGE_SHARE * memory_bytes))
+        _write_stream(file_format, stream, target, snaplen_bytes=snaplen_bytes)
         return WrittenWorkload(
-            path=path, packets=workload.packets, flows=flows.num_rows, duration_s=s_from_ns(duration)
+            path=_place(out),
+            packets=workload.packets,
+            flows=stream.head.flows.num_rows,
+            duration_s=workload.duration_s,
         )
+
+
+def _fits(played: OpenLoopSessions, memory_bytes: int) -> bool:
+    """Return whether all packets may be one table in memory."""
+    expected = played.expected_packets(range(played.count))
+    return expected * _BYTES_PER_PACKET <= _WHOLE_SHARE * memory_bytes
+
+
+def _check_room(played: OpenLoopSessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
+    """Refuse what the memory or the disk cannot hold before hours are spent on it.
+
+    Raises:
+        GenerationError: If one session does not fit in the memory, which is not cut, or all of them not on the disk.
+    """
+    in_one = played.expected_packets(range(1))
+    if in_one * _BYTES_PER_PACKET > memory_bytes:
+        raise GenerationError(
+            f"a session of about {in_one:.2g} packets needs {in_one * _BYTES_PER_PACKET / 1e9:.3g} GB of memory, more"
+            f" than the {memory_bytes / 1e9:.3g} GB of --memory; ask for shorter sessions, or give more"
+        )
+    if not blocks_here or not folder.parent.is_dir():
+        return
+    needed_bytes = played.expected_packets(range(played.count)) * _PART_BYTES_PER_PACKET
+    held_bytes = sum(path.stat().st_size for path in folder.rglob("*.arrow"))  # an earlier run may have made most of it
+    free_bytes = shutil.disk_usage(folder.parent).free + held_bytes
+    if needed_bytes > free_bytes:
+        raise GenerationError(
+            f"{played.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they are made,"
+            f" {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter sessions, or make room"
+        )
+
+
+def _check_place(file_format: FileFormat, out: str | Path) -> None:
+    """Refuse an output that cannot be where it is to be."""
+    if file_format.name == "dataset" and local_path(out) is None:
+        raise ExportError(f"{out}: a folder is not sent as a whole; name a file, such as {out}.parquet")
+    check_deliverable(out)
+
+
+#: Formats that hold the times of sending and of arrival.
+_BOTH_VIEWS = ("parquet", "dataset")
+
+
+def _check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | None) -> None:
+    """Refuse what the format has no place for before anything is made."""
+    if snaplen_bytes is not None and not file_format.takes_snaplen:
+        raise ExportError(f"{file_format.name} has no snapshot length; leave --snaplen out")
+    if at != "sender" and not file_format.takes_view:
+        raise ExportError(f"{file_format.name} holds both views; leave --at out")
+
+
+def _stream(workload: Workload, *, origin_ns: int, memory_bytes: int) -> PacketStream:
+    head = PacketTable(
+        packets=PACKET_SCHEMA.empty_table(), flows=workload.flow_table(), origin_ns=origin_ns, notes=workload.notes
+    )
+    pieces = workload.packets_in_order(memory_bytes=memory_bytes)
+    return PacketStream(head=head, pieces=pieces, columns=workload.columns, rows=workload.packets)
+
+
+def _write_stream(file_format: FileFormat, stream: PacketStream, path: Path, *, snaplen_bytes: int | None) -> None:
+    if file_format.name == "parquet":
+        write_parquet_stream(stream, path)
+    elif file_format.name == "dataset":
+        write_dataset_stream(stream, path)
+    elif file_format.name == "csv":
+        write_csv_stream(stream, path)
+    else:
+        snaplen = snaplen_bytes or WHOLE_FRAME_BYTES
+        write_capture_stream(stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True)
+
+
+def _place(out: str | Path) -> Path | str:
+    """Return a path where there is one."""
+    path = local_path(out)
+    return str(out) if path is None else path
+
+
+def _written(table: PacketTable, out: str | Path) -> WrittenWorkload:
+    duration_s = s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0
+    return WrittenWorkload(path=_place(out), packets=len(table), flows=table.flows.num_rows, duration_s=duration_s)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +48,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
             packets = file.read(columns=columns).replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:
         raise PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
-    packets = _fitted(packets, name)
+    packets = fitted_packets(packets, name)
     metadata = (schema.metadata or {}).get(METADATA_KEY)
     if metadata is None:
         return _with_inferred_flows(packets, name)
@@ -55,7 +57,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     except (ValueError, AttributeError) as error:
         remedy = "write the table anew with the trafficgen that reads it"
         raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
-    return _checked(table, name)
+    return checked_table(table, name)
 
 
 def read_csv_table(path: str | Path) -> PacketTable:
@@ -70,7 +72,7 @@ def read_csv_table(path: str | Path) -> PacketTable:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
     path = Path(path)
-    packets = _fitted(_read_csv(path, PACKET_SCHEMA), str(path))
+    packets = fitted_packets(_read_csv(path, PACKET_SCHEMA), str(path))
     flows_path = path.with_suffix(".flows.csv")
     if not flows_path.exists():
         return _with_inferred_flows(packets, str(path))
@@ -87,7 +89,7 @@ def read_csv_table(path: str | Path) -> PacketTable:
     except (KeyError, ValueError, pa.ArrowException) as error:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
         raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
-    return _checked(table, str(path))
+    return checked_table(table, str(path))
 
 
 def holds_packet_table(path: str | Path) -> bool:
@@ -114,7 +116,7 @@ def holds_packet_table(path: str | Path) -> bool:
 
 def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
     try:
-        return _checked(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
+        return checked_table(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
     except ValueError as error:
         raise PacketTableError(file=name, problem=str(error), remedy="number the flows from 0") from error
 
@@ -131,7 +133,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
         raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
 
 
-def _fitted(packets: pa.Table, name: str) -> pa.Table:
+def fitted_packets(packets: pa.Table, name: str) -> pa.Table:
     """Return the known columns in the schema's types; optional ones without any value are left out."""
     columns: dict[str, pa.ChunkedArray] = {}
     for field in PACKET_SCHEMA:
@@ -172,7 +174,20 @@ def _kind(arrow_type: pa.DataType) -> str:
     return "string" if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) else str(arrow_type)
 
 
-def _checked(table: PacketTable, name: str) -> PacketTable:
+@contextmanager
+def reading_refused(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read which it is, and why.
+
+    Raises:
+        PacketTableError: If it cannot.
+    """
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+
+
+def checked_table(table: PacketTable, name: str) -> PacketTable:
     """Return the table in order of time, its flow ids checked against the flow table."""
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):

@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.units import WHOLE_FRAME_BYTES
+from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text
 
 Captures = Annotated[
     list[str],
@@ -67,7 +67,15 @@ Snaplen = Annotated[
         help="Bytes kept of a frame in a pcap; default: all.",
     ),
 ]
+Memory = Annotated[
+    str,
+    typer.Option(metavar="SIZE", help="Memory to keep to, such as 500MB; what needs more waits on the disk."),
+]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
+
+
+#: The interpreter and what it loads take most of this.
+_LEAST_MEMORY_BYTES = 100_000_000
 
 
 def messages_of(*, quiet: bool, verbose: bool) -> Messages:
@@ -86,6 +94,20 @@ def positive(value: float | None, *, option: str, endless: bool = False) -> floa
     if value is not None and not (0 < value < math.inf or (endless and value == math.inf)):
         raise typer.BadParameter(f"{value} is not a number above 0", param_hint=option)
     return value
+
+
+def size_bytes_of(text: str, *, option: str) -> int:
+    """Return the bytes that an option's value such as ``500MB`` names.
+
+    Raises:
+        typer.BadParameter: If it names none, or too few to work with.
+    """
+    found_bytes = bytes_from_text(text)
+    if found_bytes is None:
+        raise typer.BadParameter(f"{text!r} is no size; give a number with kB, MB or GB", param_hint=option)
+    if found_bytes < _LEAST_MEMORY_BYTES:
+        raise typer.BadParameter(f"{text} is too little to work with; give 100MB or more", param_hint=option)
+    return int(found_bytes)
 
 
 def checked_view(at: str) -> str:

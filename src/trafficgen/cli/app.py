@@ -18,7 +18,19 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli import compare, convert, explore, export, fit, generate, inspect, models, reproduce, simulate
+from trafficgen.cli import (
+    anonymise,
+    compare,
+    convert,
+    explore,
+    export,
+    fit,
+    generate,
+    inspect,
+    models,
+    reproduce,
+    simulate,
+)
 from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
@@ -39,6 +51,7 @@ app.command("generate")(generate.generate)
 app.command("simulate")(simulate.simulate)
 app.command("compare")(compare.compare)
 app.command("convert")(convert.convert)
+app.command("anonymise")(anonymise.anonymise)
 app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 app.command("explore")(explore.explore)

@@ -9,8 +9,18 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import Compete, PathOption, Settings, settings_of
-from trafficgen.cli._options import At, Quiet, Seed, Snaplen, Verbose, checked_view, messages_of, positive
-from trafficgen.units import s_from_ns
+from trafficgen.cli._options import (
+    At,
+    Memory,
+    Quiet,
+    Seed,
+    Snaplen,
+    Verbose,
+    checked_view,
+    messages_of,
+    positive,
+    size_bytes_of,
+)
 
 
 def generate(
@@ -20,7 +30,13 @@ def generate(
     ],
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="OUT", help="File to write: .parquet, .csv, .pcap or .pcapng."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a partitioned Parquet"
+            " dataset.",
+        ),
     ],
     sessions: Annotated[int, typer.Option(min=1, help="Number of sessions, each with its own addresses.")] = 1,
     duration: Annotated[
@@ -36,7 +52,11 @@ def generate(
     seed: Seed = 0,
     at: At = "sender",
     snaplen: Snaplen = None,
-    workers: Annotated[int, typer.Option(min=1, help="Workers; the result does not depend on them.")] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(min=1, help="Workers: processes where there is much to make. The result does not depend on them."),
+    ] = 1,
+    memory: Memory = "1GB",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -49,14 +69,17 @@ def generate(
 
     Example: trafficgen generate model.json -o workload.parquet --sessions 20 --arrival-rate 0.5
 
+    Example: trafficgen generate model.json -o fleet --sessions 500 --arrival-rate 2 --workers 2 --memory 500MB
+
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path rate=725kbps,delay=45ms,queue=80p
     --compete tcp@-10s --at receiver
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
-    play = trafficgen.generate  # loaded here, so that only the work itself counts as progress
+    memory_bytes = size_bytes_of(memory, option="--memory")
+    play = trafficgen.generate_workload  # loaded here, so that only the work itself counts as progress
     with messages.progress("generating"):
-        table = play(
+        written = play(
             model,
             out,
             sessions=sessions,
@@ -64,14 +87,11 @@ def generate(
             arrival_rate_per_s=positive(arrival_rate, option="--arrival-rate"),
             seed=seed,
             workers=workers,
+            memory_bytes=memory_bytes,
             at=view,
             snaplen_bytes=snaplen,
             settings=dict(settings_of(settings)),
             path=path,
             compete=compete or [],
         )
-    from trafficgen.export import seen_by  # noqa: PLC0415 - --help needs no exporters
-
-    shown = table if out.suffix.lower() == ".parquet" else seen_by(table, view)  # Parquet holds both views
-    length_s = s_from_ns(int(shown.time_ns[-1] - shown.time_ns[0])) if len(shown) else 0.0
-    messages.say(f"{len(shown):,} packets in {length_s:.3f} s written to {out}")
+    messages.say(f"{written.packets:,} packets in {written.duration_s:.3f} s written to {out}")

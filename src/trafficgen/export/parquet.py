@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,7 +32,12 @@ _FEW_VALUES = (
 )
 #: Numbers that grow from row to row, or from packet to packet of a flow: their differences are stored.
 _GROWING = ("time_ns", "rtp_timestamp", "tcp_sequence", "arrival_ns")
-_ENCODINGS = dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED")
+#: How packets are kept in Parquet files.
+PARQUET_OPTIONS: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": list(_FEW_VALUES),
+    "column_encoding": dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED"),
+}
 
 
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
@@ -70,16 +76,15 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
     with (
         whole_files([path]) as [part],
         part.open("wb") as file,
-        pq.ParquetWriter(
-            file, schema, compression="zstd", use_dictionary=list(_FEW_VALUES), column_encoding=_ENCODINGS
-        ) as writer,
+        pq.ParquetWriter(file, schema, **PARQUET_OPTIONS) as writer,
     ):
         for piece in stream.in_pieces():
-            writer.write_table(_all_columns(piece), row_group_size=PIECE_ROWS)
+            writer.write_table(all_columns(piece), row_group_size=PIECE_ROWS)
             packets += len(piece)
             tell("writing", packets, stream.rows, unit="packets")
     return packets
 
 
-def _all_columns(piece: PacketTable) -> pa.Table:
+def all_columns(piece: PacketTable) -> pa.Table:
+    """Return the packets with all columns of the schema, absent ones null."""
     return pa.table([piece.column(name) for name in PACKET_SCHEMA.names], schema=PACKET_SCHEMA)

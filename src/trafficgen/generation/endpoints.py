@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trafficgen.generation.address_plan import AddressPlan
 from trafficgen.models import Stream
 from trafficgen.tables.addresses import PAIRS, documentation_pair
 
@@ -23,13 +24,17 @@ class Endpoints:
     client_port: int
 
 
-def session_endpoints(streams: tuple[Stream, ...], *, session: int) -> tuple[Endpoints, ...]:
+def session_endpoints(
+    streams: tuple[Stream, ...], *, session: int, addresses: AddressPlan | None = None
+) -> tuple[Endpoints, ...]:
     """Return the endpoints of a session's streams; no two flows of a run share a 5-tuple.
 
-    Sessions differ by the pair of client and server address, so that each stays a session of its own to whoever groups
-    flows by hosts. When all pairs are taken (after 129,032 sessions), the client ports move on.
+    Without a plan sessions differ by the pair of client and server address, so that each stays a session of its own to
+    whoever groups flows by hosts. When all pairs are taken (after 129,032 sessions), the client ports move on.
     """
     ports = _client_ports(streams)
+    if addresses is not None:
+        return _planned_endpoints(streams, ports, session=session, addresses=addresses)
     stride = max(ports) - min(ports) + 1
     shift = session // PAIRS * stride
     endpoints = []
@@ -44,6 +49,21 @@ def session_endpoints(streams: tuple[Stream, ...], *, session: int) -> tuple[End
             )
         )
     return tuple(endpoints)
+
+
+def _planned_endpoints(
+    streams: tuple[Stream, ...], ports: list[int], *, session: int, addresses: AddressPlan
+) -> tuple[Endpoints, ...]:
+    versions = [stream.transport.ip_version for stream in streams]
+    planned: dict[int, Endpoints] = {}
+    for version in sorted(set(versions)):
+        places = [place for place, found in enumerate(versions) if found == version]
+        server, client = addresses.pair(session, version=version)
+        own = addresses.client_ports(session, [ports[place] for place in places], version=version)
+        for place, port in zip(places, own, strict=True):
+            server_port = streams[place].transport.server_port or _DEFAULT_SERVER_PORT
+            planned[place] = Endpoints(server, server_port, client, port)
+    return tuple(planned[place] for place in range(len(streams)))
 
 
 def _client_ports(streams: tuple[Stream, ...]) -> list[int]:

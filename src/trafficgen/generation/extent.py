@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
@@ -13,6 +14,8 @@ from trafficgen.processes import LARGEST_IP_BYTES
 #: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken generously.
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
+#: Sessions differ: so many of them say how long they are on average.
+_SAMPLED = 1000
 _REMEDY = "ask for fewer sessions or a shorter duration, or correct the laws of the model"
 
 
@@ -43,6 +46,17 @@ def expected_packets(timeline: Timeline) -> float:
         for played in timeline.streams
         for phase in played.phases
     )
+
+
+def expected_of(sessions: range, expected: Callable[[int], float]) -> float:
+    """Return about how many packets some sessions have, from a thousand of them spread evenly where they are more.
+
+    Args:
+        sessions: Numbers of the sessions.
+        expected: Packets of one session.
+    """
+    sampled = range(sessions.start, sessions.stop, max(1, len(sessions) // _SAMPLED))
+    return sum(map(expected, sampled)) * len(sessions) / max(1, len(sampled))
 
 
 def _place(phase: PlayedPhase, played: PlayedStream) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
+from trafficgen.generation.arrivals import session_starts
 from trafficgen.generation.columns import PlacedColumns, tables_of
-from trafficgen.generation.extent import check_extent, check_memory, expected_packets
-from trafficgen.generation.population import SessionSampler
-from trafficgen.generation.session import FlowRow, session_packets
-from trafficgen.generation.superposition import session_starts, superposed
-from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.generation.extent import check_memory, expected_of
+from trafficgen.generation.played_model import PlayedModel
+from trafficgen.generation.session import FlowRow
+from trafficgen.generation.superposition import superposed
+from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.progress import tell
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
@@ -128,9 +129,13 @@ class OpenLoopSessions:
         return session_starts(self.count, arrival_rate_per_s=self.arrival_rate_per_s, seed=self.seed)
 
     @cached_property
-    def timelines(self) -> Callable[[int], Timeline]:
-        """What gives the times and laws of each session: drawn for each where the model has a population."""
-        return session_timelines(self.model, duration_s=self.duration_s, seed=self.seed)
+    def played(self) -> PlayedModel:
+        """What plays them."""
+        return PlayedModel(self.model, seed=self.seed)
+
+    def viewing(self, session: int) -> Viewing:
+        """Return what a session plays: all of the model, for the length that is asked for."""
+        return Viewing(session=session, length_s=self.duration_s)
 
     def check_memory(self) -> None:
         """Refuse sessions whose packets would not fit in this machine's memory all at once.
@@ -143,50 +148,19 @@ class OpenLoopSessions:
 
     def expected_packets(self, sessions: range) -> float:
         """Return about how many packets some of the sessions have."""
-        if self.model.population is None:
-            return len(sessions) * expected_packets(self.timelines(0))
-        return self._sampler.expected_packets(sessions)
-
-    @cached_property
-    def _sampler(self) -> SessionSampler:
-        assert self.model.population is not None
-        return SessionSampler(self.model, self.model.population, seed=self.seed, duration_s=self.duration_s)
+        return expected_of(sessions, lambda session: self.played.expected_packets(self.viewing(session)))
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
         """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
         packets: list[PlacedColumns] = []
         flows: list[FlowRow] = []
         for session in range(first, first + count):
-            made = session_packets(
-                self.timelines(session),
-                session=session,
-                seed=self.seed,
-                start_ns=int(self.starts_ns[session]),
-                first_flow=len(flows),
+            made = self.played.session(
+                self.viewing(session), start_ns=int(self.starts_ns[session]), first_flow=len(flows)
             )
             packets += made.packets
             flows += made.flows
         return tables_of(packets), flows
-
-
-def session_timelines(model: Model, *, duration_s: float | None, seed: int) -> Callable[[int], Timeline]:
-    """Return what gives the times and laws of each session: drawn for each where the model has a population.
-
-    Raises:
-        GenerationError: If the sessions cannot be played.
-    """
-    if model.population is None:
-        timeline = session_timeline(model, duration_s=duration_s)
-        check_extent(timeline)
-        return lambda _: timeline
-    sampler = SessionSampler(model, model.population, seed=seed, duration_s=duration_s)
-
-    def checked(session: int) -> Timeline:
-        timeline = sampler.timeline(session)
-        check_extent(timeline)
-        return timeline
-
-    return checked
 
 
 def _renumbered(table: pa.Table, shift: int) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,15 +58,20 @@ class SessionSampler:
     session is scaled no further than it must be.
     """
 
-    def __init__(self, model: Model, population: Population, *, seed: int, duration_s: float | None) -> None:
-        self._model, self._population = model, population
-        self._seed, self._duration_s = seed, duration_s
+    def __init__(self, model: Model, population: Population, *, seed: int) -> None:
+        self._model, self._population, self._seed = model, population, seed
         self._laws = {quantity: pooled.law.distribution() for quantity, pooled in population.laws.items()}
         self._root = np.linalg.cholesky(_correlation(population))
         self._prototypes = [_Played.of(prototype, model) for prototype in population.prototypes]
 
-    def drawn(self, session: int) -> DrawnSession:
-        """Return what is drawn for a session."""
+    def drawn(self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0) -> DrawnSession:
+        """Return what is drawn for a session.
+
+        Args:
+            session: Number of the session.
+            duration_s: Its length from its first packet, s; None: as long as is drawn.
+            rate_factor: Times the drawn rate at which it plays.
+        """
         generator = random_stream(self._seed, session=session, purpose="population/session")
         scores = self._root @ generator.standard_normal(len(_DRAWN))
         at_prototype, at_buffering, at_silence, how_silent = generator.random(4).tolist()
@@ -80,40 +84,36 @@ class SessionSampler:
         silence_s = 0.0
         if "silence_s" in self._laws and at_silence < self._population.laws["silence_s"].positive_share:
             silence_s = self._value(self._laws["silence_s"], how_silent)
-        duration_s = values["media_duration_s"]
-        if self._duration_s is not None:
-            silence_s = min(silence_s, _LARGEST_SILENCE_SHARE * self._duration_s)
-            duration_s = self._duration_s - silence_s
+        media_s = values["media_duration_s"]
+        if duration_s is not None:
+            silence_s = min(silence_s, _LARGEST_SILENCE_SHARE * duration_s)
+            media_s = duration_s - silence_s
         has_buffering = at_buffering < self._population.prototypes[chosen].buffering_share
         has_buffering &= "buffering_ratio" in values and "buffering_duration_s" in values
-        buffering_s = min(values.get("buffering_duration_s", 0.0), _LARGEST_BUFFERING_SHARE * duration_s)
+        buffering_s = min(values.get("buffering_duration_s", 0.0), _LARGEST_BUFFERING_SHARE * media_s)
         return DrawnSession(
             prototype=chosen,
-            media_duration_s=duration_s,
-            playout_rate_bps=values["playout_rate_bps"],
+            media_duration_s=media_s,
+            playout_rate_bps=values["playout_rate_bps"] * rate_factor,
             silence_s=silence_s,
             buffering_duration_s=buffering_s if has_buffering else 0.0,
             buffering_ratio=values["buffering_ratio"] if has_buffering else 1.0,
         )
 
-    def timeline(self, session: int) -> Timeline:
-        """Return times and laws of a session."""
-        drawn = self.drawn(session)
+    def timeline(self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0) -> Timeline:
+        """Return times and laws of a session; arguments as for :meth:`drawn`."""
+        drawn = self.drawn(session, duration_s=duration_s, rate_factor=rate_factor)
         streams = self._prototypes[drawn.prototype].streams_of(drawn)
         silence_s = self._model.startup.silence_s.model_copy(update={"value": drawn.silence_s})
         startup = self._model.startup.model_copy(update={"silence_s": silence_s})
         model = self._model.model_copy(update={"streams": streams, "startup": startup})
-        return session_timeline(model, duration_s=self._duration_s)
+        return session_timeline(model, duration_s=duration_s)
 
-    def expected_packets(self, sessions: Iterable[int]) -> float:
-        """Return about how many packets the sessions have."""
-        total = 0.0
-        for session in sessions:
-            drawn = self.drawn(session)
-            longer_s = (drawn.buffering_ratio - 1) * drawn.buffering_duration_s
-            size_bytes = bytes_from_bps(drawn.playout_rate_bps, drawn.media_duration_s + longer_s)
-            total += size_bytes / self._prototypes[drawn.prototype].packet_bytes
-        return total
+    def expected_packets(self, drawn: DrawnSession) -> float:
+        """Return about how many packets a session has."""
+        longer_s = (drawn.buffering_ratio - 1) * drawn.buffering_duration_s
+        size_bytes = bytes_from_bps(drawn.playout_rate_bps, drawn.media_duration_s + longer_s)
+        return size_bytes / self._prototypes[drawn.prototype].packet_bytes
 
     def _chosen(self, rate_bps: float, uniform: float) -> int:
         prototypes = self._population.prototypes

@@ -60,7 +60,7 @@ def session_schedules(
     """
     played = OpenLoopSessions(model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None)
     played.check_memory()
-    return lambda session: _schedules(played.timelines(session), session=session, seed=seed)
+    return lambda session: _schedules(played.played.timeline(played.viewing(session)), session=session, seed=seed)
 
 
 def _schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[StreamSchedule, ...]:

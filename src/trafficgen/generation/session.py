@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen.generation.address_plan import AddressPlan
 from trafficgen.generation.columns import FlowColumns, PlacedColumns
 from trafficgen.generation.endpoints import Endpoints, session_endpoints
 from trafficgen.generation.media import MediaPackets, media_packets
@@ -34,7 +35,15 @@ class SessionPackets:
     flows: list[FlowRow]
 
 
-def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: int, first_flow: int) -> SessionPackets:
+def session_packets(
+    timeline: Timeline,
+    *,
+    session: int,
+    seed: int,
+    start_ns: int,
+    first_flow: int,
+    addresses: AddressPlan | None = None,
+) -> SessionPackets:
     """Return the packets of one session.
 
     Args:
@@ -43,9 +52,10 @@ def session_packets(timeline: Timeline, *, session: int, seed: int, start_ns: in
         seed: Seed of the run.
         start_ns: Start of the session, ns from the table's origin.
         first_flow: Number of its first flow.
+        addresses: Where its addresses come from; None: those that are reserved for documentation.
     """
     played = timeline.streams
-    endpoints = session_endpoints(tuple(one.stream for one in played), session=session)
+    endpoints = session_endpoints(tuple(one.stream for one in played), session=session, addresses=addresses)
     packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
     for place, one in enumerate(played):

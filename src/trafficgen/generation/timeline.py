@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trafficgen.errors import GenerationError
 from trafficgen.models import FittedProvenance, Model, Stream
@@ -44,10 +44,26 @@ class PlayedStream:
     stream: Stream
     phases: tuple[PlayedPhase, ...]
 
+    def lasting(self, media_s: float, *, longer_s: float) -> PlayedStream:
+        """Return it with what begins before ``media_s``, cut there, after ``longer_s`` more of its last playout, s."""
+        phases = []
+        stretched = self._stretched()
+        for number, phase in enumerate(self.phases):
+            start_s = phase.start_s + (longer_s if number > stretched else 0.0)
+            stop_s = phase.end_s + (longer_s if number >= stretched else 0.0)
+            if start_s < media_s:
+                phases.append(replace(phase, start_s=start_s, end_s=min(stop_s, media_s)))
+        return replace(self, phases=tuple(phases))
+
+    def _stretched(self) -> int:
+        """Return the place of the phase that grows with the session: the last playout, else the last phase."""
+        playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
+        return playouts[-1] if playouts else len(self.phases) - 1
+
 
 @dataclass(frozen=True)
 class Timeline:
-    """Times of one session; every session of a model has the same.
+    """Times of one session.
 
     Attributes:
         first_media_s: First media packet after the session's start, s.
@@ -61,6 +77,11 @@ class Timeline:
     rtt_s: float
     streams: tuple[PlayedStream, ...]
 
+    @property
+    def length_s(self) -> float:
+        """From the session's start to the end of its last phase, s."""
+        return self.first_media_s + max(played.phases[-1].end_s for played in self.streams)
+
     def opening_s(self, played: PlayedStream) -> float:
         """Return when the client opens a stream after the session's start, s.
 
@@ -68,6 +89,25 @@ class Timeline:
         """
         start_s = played.phases[0].start_s
         return 0.0 if start_s == 0 else max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
+
+    def lasting(self, duration_s: float) -> Timeline:
+        """Return a session of another length: its last playout stretched, or its phases cut.
+
+        Args:
+            duration_s: From the session's start to its end, s.
+
+        Raises:
+            GenerationError: If it would end before its first media packet.
+        """
+        if duration_s <= self.first_media_s:
+            raise GenerationError(
+                f"a session of {duration_s:g} s would end before its first media packet, which comes after"
+                f" {self.first_media_s:g} s; ask for a longer duration"
+            )
+        media_s = duration_s - self.first_media_s
+        longer_s = max(0.0, media_s - max(played.phases[-1].end_s for played in self.streams))
+        streams = [played.lasting(media_s, longer_s=longer_s) for played in self.streams]
+        return replace(self, streams=tuple(played for played in streams if played.phases))
 
 
 def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
@@ -86,19 +126,14 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
     over_tcp = any(stream.transport.protocol == "tcp" for stream in model.streams)
     if silence_s > 0:
         rtt_s = min(rtt_s, silence_s / _HANDSHAKE_RTTS)
-    first_media_s = silence_s if silence_s > 0 or not over_tcp else _HANDSHAKE_RTTS * rtt_s
-    if duration_s is not None and duration_s <= first_media_s:
-        raise GenerationError(
-            f"a session of {duration_s:g} s would end before its first media packet, which comes after"
-            f" {first_media_s:g} s; ask for a longer duration"
-        )
-    media_s = None if duration_s is None else duration_s - first_media_s
-    return Timeline(
-        first_media_s=first_media_s,
+    zero_s = min(stream.phases[0].start_s for stream in model.streams)
+    timeline = Timeline(
+        first_media_s=silence_s if silence_s > 0 or not over_tcp else _HANDSHAKE_RTTS * rtt_s,
         opens=silence_s > 0 or over_tcp,
         rtt_s=rtt_s,
-        streams=_scheduled(model, media_s=media_s),
+        streams=tuple(_played(stream, zero_s=zero_s) for stream in model.streams),
     )
+    return timeline if duration_s is None else timeline.lasting(duration_s)
 
 
 def _round_trip_time(model: Model) -> float:
@@ -106,27 +141,10 @@ def _round_trip_time(model: Model) -> float:
     return max(_SHORTEST_RTT_S, _DEFAULT_RTT_S if estimate is None else estimate.value)
 
 
-def _scheduled(model: Model, *, media_s: float | None) -> tuple[PlayedStream, ...]:
-    """Return each stream with its phases, the earliest at 0 and the latest ending after ``media_s``."""
-    zero_s = min(stream.phases[0].start_s for stream in model.streams)
-    end_s = max(stream.phases[-1].end_s for stream in model.streams) - zero_s
-    longer_s = 0.0 if media_s is None else max(0.0, media_s - end_s)
-    streams = []
-    for stream in model.streams:
-        phases = []
-        stretched = _stretched(stream)
-        for number, phase in enumerate(stream.phases):
-            start_s = phase.start_s - zero_s + (longer_s if number > stretched else 0.0)
-            stop_s = phase.end_s - zero_s + (longer_s if number >= stretched else 0.0)
-            if media_s is None or start_s < media_s:
-                stop_s = stop_s if media_s is None else min(stop_s, media_s)
-                phases.append(PlayedPhase(phase.name, start_s, stop_s, playable(phase.process)))
-        if phases:
-            streams.append(PlayedStream(stream, tuple(phases)))
-    return tuple(streams)
-
-
-def _stretched(stream: Stream) -> int:
-    """Return the place of the phase that grows with the session: the last playout, else the last phase."""
-    playouts = [number for number, phase in enumerate(stream.phases) if phase.name == "playout"]
-    return playouts[-1] if playouts else len(stream.phases) - 1
+def _played(stream: Stream, *, zero_s: float) -> PlayedStream:
+    """Return a stream with its phases, times counted from ``zero_s``."""
+    phases = [
+        PlayedPhase(phase.name, phase.start_s - zero_s, phase.end_s - zero_s, playable(phase.process))
+        for phase in stream.phases
+    ]
+    return PlayedStream(stream, tuple(phases))

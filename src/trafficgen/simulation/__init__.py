@@ -1,5 +1,6 @@
 """Closed loop: sources over a path, with competing flows. The set-up is here, the event loop in the Rust core."""
 
+from trafficgen.simulation.alone import UNLIMITED_PATH, published_source
 from trafficgen.simulation.competitors import Competitor, options_from_text, participants
 from trafficgen.simulation.engine import run_scenario
 from trafficgen.simulation.fitted import response_parameters, tcp_parameters
@@ -10,6 +11,7 @@ from trafficgen.simulation.run import Run, run_path
 from trafficgen.simulation.sources import Participant, Schedule, Source
 
 __all__ = [
+    "UNLIMITED_PATH",
     "Competitor",
     "FlowResult",
     "Participant",
@@ -23,6 +25,7 @@ __all__ = [
     "options_from_text",
     "packet_table",
     "participants",
+    "published_source",
     "read_path",
     "response_parameters",
     "run_path",

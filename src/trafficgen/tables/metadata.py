@@ -37,8 +37,15 @@ def table_metadata(table: PacketTable, *, arrivals_known: bool | None = None) ->
     }
 
 
-def table_from_metadata(packets: pa.Table, metadata: dict[str, object]) -> PacketTable:
+def table_from_metadata(
+    packets: pa.Table, metadata: dict[str, object], *, flows: pa.Table | None = None
+) -> PacketTable:
     """Return the table of some packets and the object of :func:`table_metadata`.
+
+    Args:
+        packets: The packets.
+        metadata: The object.
+        flows: The flow table where it is not in the object.
 
     Raises:
         ValueError: If the object is of another major version, lacks a part, or a part does not fit its schema.
@@ -48,7 +55,9 @@ def table_from_metadata(packets: pa.Table, metadata: dict[str, object]) -> Packe
         raise ValueError(f"schema version {version}, this program reads {TABLE_SCHEMA_VERSION}")
     try:
         origin_ns, notes = metadata["origin_ns"], metadata["notes"]
-        flows = pa.Table.from_pydict(metadata["flows"], schema=FLOW_SCHEMA)
+        if flows is None:
+            flows = pa.Table.from_pydict(metadata["flows"], schema=FLOW_SCHEMA)
+        flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
         signalling = pa.Table.from_pydict(metadata["signalling"], schema=SIGNALLING_SCHEMA)
         reports = metadata.get("rtcp")  # tables of version 1.0 did not have it
         rtcp = empty_rtcp() if reports is None else pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)

@@ -1,4 +1,4 @@
-"""Blocks of sessions: each is made by itself, by any worker, and leaves a part that is whole or is not there.
+"""Blocks of sessions: each is made by itself, by any worker, and leaves files that are whole or are not there.
 
 A block's number of packets is about the same whatever the number of workers, and the merged packets do not depend on
 where the sessions were cut, so that a run can go on with other workers than it began with.
@@ -7,23 +7,25 @@ where the sessions were cut, so that a run can go on with other workers than it 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import platform
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
+from trafficgen.errors import OutputFileError
 from trafficgen.generation.session import FlowRow
 from trafficgen.generation.superposition import superposed
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.units import IntArray
-from trafficgen.workloads.parts import Part, write_batches
+from trafficgen.workloads.parts import DamagedPartError, Part, write_batches
+from trafficgen.workloads.storage import Storage
 
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a worker's memory.
 BLOCK_PACKETS = 1 << 20
+#: Name of the file that says which run the blocks are made for.
+RUN = "run.json"
 #: Rows of the flow table of a block are held beside its packets.
 _MOST_SESSIONS = 1 << 14
 #: Sessions of a population differ: this many say how long they are on average.
@@ -84,7 +86,7 @@ def block_name(place: int) -> str:
 
 @dataclass(frozen=True)
 class MadeBlock:
-    """A block that is on disk.
+    """A block that is in its place.
 
     Attributes:
         place: Number of the block.
@@ -94,6 +96,8 @@ class MadeBlock:
         last_ns: Time of the last packet, ns from the origin.
         flows: Number of flows.
         columns: Optional columns that have values.
+        packets_file_bytes: Length of the file of its packets.
+        flows_file_bytes: Length of the file of its flows.
     """
 
     place: int
@@ -103,18 +107,39 @@ class MadeBlock:
     last_ns: int
     flows: int
     columns: tuple[str, ...]
+    packets_file_bytes: int
+    flows_file_bytes: int
 
-    def part(self, folder: Path, *, first_flow: int) -> Part:
+    @property
+    def name(self) -> str:
+        """Name of its files without their endings."""
+        return block_name(self.place)
+
+    def part(self, storage: Storage, *, first_flow: int) -> Part:
         """Return its packets."""
-        path = folder / f"block-{self.place:06d}.arrow"
         return Part(
-            path=path, rows=self.rows, size_bytes=self.size_bytes, first_ns=self.first_ns, first_flow=first_flow
+            name=_packets_file(self.name),
+            rows=self.rows,
+            size_bytes=self.size_bytes,
+            first_ns=self.first_ns,
+            first_flow=first_flow,
+            storage=storage,
         )
 
-    def flow_table(self, folder: Path, *, first_flow: int) -> pa.Table:
-        """Return the rows of its flows, numbered in the workload."""
-        with pa.OSFile(str(folder / f"{block_name(self.place)}.flows.arrow"), "rb") as file:
-            flows = pa.ipc.open_file(file).read_all()
+    def flow_table(self, storage: Storage, *, first_flow: int) -> pa.Table:
+        """Return the rows of its flows, numbered in the workload.
+
+        Raises:
+            DamagedPartError: If their file is not what was written.
+        """
+        name = _flows_file(self.name)
+        try:
+            flows = pa.ipc.open_file(pa.BufferReader(storage.read(name))).read_all()
+            flows.validate(full=True)
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedPartError(name) from error
+        if flows.num_rows != self.flows:
+            raise DamagedPartError(name)
         numbers = pa.array(range(first_flow, first_flow + flows.num_rows), type=pa.uint32())
         return flows.set_column(0, FLOW_SCHEMA.field("flow"), numbers)
 
@@ -129,10 +154,22 @@ def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...
     )
 
 
-def make_block(sessions: Sessions, block: Block, folder: Path) -> MadeBlock:
-    """Make a block and leave it in a folder: packets, flows, and last, under its final name, what says it is whole."""
+def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) -> MadeBlock:
+    """Make a block and put it into its place: packets, flows, and last what says that it is whole.
+
+    Args:
+        sessions: What plays the sessions.
+        block: Which of them.
+        storage: The place.
+        run: The run that it is made for.
+
+    Raises:
+        OutputFileError: If the place is not that of the run, seen from here.
+    """
+    check_wanted(storage, run)
     tables, rows = sessions.block(block.first, block.count)
     packets = superposed(tables)
+    flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
     made = MadeBlock(
         place=block.place,
         rows=packets.num_rows,
@@ -141,34 +178,75 @@ def make_block(sessions: Sessions, block: Block, folder: Path) -> MadeBlock:
         last_ns=packets.column("time_ns")[-1].as_py() if packets.num_rows else 0,
         flows=len(rows),
         columns=tuple(packets.column_names),
+        packets_file_bytes=storage.write(_packets_file(block.name), lambda file: write_batches(packets, file)),
+        flows_file_bytes=storage.write(_flows_file(block.name), lambda file: write_batches(flows, file)),
     )
-    flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-    with _finished(folder / f"{block.name}.arrow") as path:
-        write_batches(packets, path)
-    with _finished(folder / f"{block.name}.flows.arrow") as path:
-        write_batches(flows, path)
-    with _finished(folder / f"{block.name}.json") as path:
-        path.write_text(json.dumps(asdict(made)), encoding="utf-8")
+    check_wanted(storage, run)  # the run may have ended meanwhile, and what it left been removed
+    said = json.dumps(asdict(made)).encode()
+    storage.write(_whole_file(block.name), lambda file: file.write(said))
     return made
 
 
-def made_before(blocks: tuple[Block, ...], folder: Path) -> Iterator[MadeBlock]:
-    """Yield the blocks that an earlier run has left whole."""
-    for block in blocks:
-        path = folder / f"{block.name}.json"
-        if path.exists():
-            values = json.loads(path.read_text(encoding="utf-8"))
-            yield MadeBlock(**{**values, "columns": tuple(values["columns"])})
+def check_wanted(storage: Storage, run: str) -> None:
+    """Refuse to work for a run that is over, or in a place that is not the one that the run means.
 
-
-@contextmanager
-def _finished(path: Path) -> Iterator[Path]:
-    """Give a temporary name; at the end the file is on the disk before it gets its own."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    Raises:
+        OutputFileError: If another run has begun there, or nothing of any run is seen from this machine.
+    """
     try:
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        now = storage.read(RUN).decode()
+    except FileNotFoundError:
+        raise OutputFileError(
+            file=storage.place,
+            problem=f"is not there, seen from {platform.node() or 'a worker'}",
+            remedy="name a place that all workers reach with --storage",
+        ) from None
+    if now != run:
+        raise OutputFileError(
+            file=storage.place,
+            problem="another run of the same workload has begun there",
+            remedy="let that one finish, or give this one another --storage",
+        )
+
+
+def made_before(blocks: tuple[Block, ...], storage: Storage) -> Iterator[MadeBlock]:
+    """Yield the blocks that an earlier run has left whole."""
+    sizes = storage.sizes_bytes()
+    names = {_whole_file(block.name): block for block in blocks}
+    for name, said in storage.read_all([name for name in names if name in sizes]).items():
+        made = _said_whole(said, sizes)
+        if made is not None and made.place == names[name].place:
+            yield made
+
+
+def forget(made: MadeBlock, storage: Storage) -> None:
+    """Have a block made again by the next run."""
+    storage.remove(_whole_file(made.name))
+
+
+def count_whole(storage: Storage) -> int:
+    """Return how many blocks are whole in a place."""
+    return sum(name.startswith("block-") and name.endswith(".json") for name in storage.sizes_bytes())
+
+
+def _said_whole(said: bytes, sizes_bytes: Mapping[str, int]) -> MadeBlock | None:
+    """Return a block whose files have the lengths that they were written with."""
+    try:
+        values = json.loads(said)
+        made = MadeBlock(**{**values, "columns": tuple(values["columns"])})
+    except (ValueError, TypeError, KeyError):
+        return None  # damaged, or written by another version
+    lengths = sizes_bytes.get(_packets_file(made.name)), sizes_bytes.get(_flows_file(made.name))
+    return made if lengths == (made.packets_file_bytes, made.flows_file_bytes) else None
+
+
+def _packets_file(name: str) -> str:
+    return f"{name}.arrow"
+
+
+def _flows_file(name: str) -> str:
+    return f"{name}.flows.arrow"
+
+
+def _whole_file(name: str) -> str:
+    return f"{name}.json"

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from trafficgen._core import time_order
 from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.parts import BATCH_ROWS, Part, read_part
+from trafficgen.workloads.storage import Folder
 
 #: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the disk.
 _FEWEST_OPEN = 8
@@ -36,18 +37,21 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
         parts: Parts, each in that order; a flow's packets are in one of them.
         memory_bytes: Memory that the merge may take. Where it is too little for all parts at once, groups of them are
             merged into larger parts first.
-        folder: Where such parts are written; they are removed when they have been read.
+        folder: Folder of this merge alone, for such parts and for copies of those that are afar.
+
+    Raises:
+        DamagedPartError: If a file is not what was written.
     """
     parts = [part for part in parts if part.rows]
     most_open = _most_open(parts, memory_bytes)
     passes = 0
     while len(parts) > most_open:
         parts = [
-            group[0] if len(group) == 1 else _merged_part(group, folder / f"merged-{passes}-{place}.arrow")
+            group[0] if len(group) == 1 else _merged_part(group, f"merged-{passes}-{place}.arrow", folder)
             for place, group in enumerate(_groups(parts, most_open))
         ]
         passes += 1
-    yield from _windows(parts)
+    yield from _windows(parts, folder)
 
 
 def _most_open(parts: Sequence[Part], memory_bytes: int) -> int:
@@ -64,19 +68,19 @@ def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
         yield ordered[first : first + size]
 
 
-def _merged_part(parts: Sequence[Part], path: Path) -> Part:
+def _merged_part(parts: Sequence[Part], name: str, folder: Path) -> Part:
     """Return one part with the packets of several; numbers of flows in it are those of the workload."""
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
-    with pa.OSFile(str(path), "wb") as file:
-        for table in _windows(parts):
+    with pa.OSFile(str(folder / name), "wb") as file:
+        for table in _windows(parts, folder):
             if writer is None:
                 writer = pa.ipc.new_file(file, table.schema)
-            writer.write_table(table)
+            writer.write_table(table, max_chunksize=BATCH_ROWS)
             rows, size_bytes = rows + table.num_rows, size_bytes + table.nbytes
         if writer is not None:
             writer.close()
-    return Part(path=path, rows=rows, size_bytes=size_bytes, first_ns=first_ns)
+    return Part(name=name, rows=rows, size_bytes=size_bytes, first_ns=first_ns, storage=Folder(folder))
 
 
 @dataclass
@@ -84,12 +88,13 @@ class _Cursor:
     """An open part: the rows of it that are in memory."""
 
     part: Part
+    scratch: Path
     batches: Iterator[pa.RecordBatch] = field(init=False)
     held: deque[pa.RecordBatch] = field(init=False, default_factory=deque)
     whole: bool = False
 
     def __post_init__(self) -> None:
-        self.batches = read_part(self.part)
+        self.batches = read_part(self.part, self.scratch)
         self.load()
 
     def refill(self) -> None:
@@ -127,14 +132,14 @@ class _Cursor:
                 return
 
 
-def _windows(parts: Sequence[Part]) -> Iterator[pa.Table]:
+def _windows(parts: Sequence[Part], scratch: Path) -> Iterator[pa.Table]:
     """Yield the packets of parts in order, opening each part when its time has come."""
     waiting = deque(sorted(parts, key=lambda part: part.first_ns))
     cursors: list[_Cursor] = []
     while waiting or cursors:
         until_ns = min((cursor.known_until_ns for cursor in cursors), default=math.inf)
         if waiting and waiting[0].first_ns <= until_ns:
-            cursors.append(_Cursor(waiting.popleft()))
+            cursors.append(_Cursor(waiting.popleft(), scratch))
             continue
         batches = [batch for cursor in cursors for batch in cursor.take_before(until_ns)]
         for cursor in cursors:

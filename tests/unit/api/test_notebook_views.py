@@ -55,6 +55,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "Reproduction": reproduction,
         "SameSourceFit": trafficgen.fit_same_source(captures),
         "SimulationResult": trafficgen.simulate("cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20),
+        "WrittenWorkload": trafficgen.generate_workload(fitted.model, folder / f"workload {HOSTILE}.parquet"),
     }
 
 

@@ -131,7 +131,7 @@ def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(
 def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
     model = with_population(udp_model, correlation=-0.7)
     assert model.population is not None
-    sampler = SessionSampler(model, model.population, seed=1, duration_s=None)
+    sampler = SessionSampler(model, model.population, seed=1)
     drawn = [sampler.drawn(session) for session in range(2000)]
     rate = np.log([each.playout_rate_bps for each in drawn])
     length = np.log([each.media_duration_s for each in drawn])
@@ -146,7 +146,7 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
 def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:
     model = with_population(udp_model)
     assert model.population is not None
-    first, second = (SessionSampler(model, model.population, seed=9, duration_s=None) for _ in range(2))
+    first, second = (SessionSampler(model, model.population, seed=9) for _ in range(2))
     assert [first.drawn(session) for session in range(5)] == [second.drawn(session) for session in (0, 1, 2, 3, 4)]
     assert first.drawn(7) == second.drawn(7)
 
@@ -154,7 +154,7 @@ def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:
 def test_rates_come_from_the_prototype_that_is_near(udp_model: Model, rtp_model: Model) -> None:
     model = with_population(udp_model, rtp_model)
     assert model.population is not None
-    sampler = SessionSampler(model, model.population, seed=1, duration_s=None)
+    sampler = SessionSampler(model, model.population, seed=1)
     drawn = [sampler.drawn(session) for session in range(500)]
     rates = [np.median([each.playout_rate_bps for each in drawn if each.prototype == number]) for number in (0, 1)]
     assert rates[0] < 250e3

@@ -15,6 +15,7 @@ from trafficgen.generation.superposition import superposed
 from trafficgen.workloads import parts
 from trafficgen.workloads.merging import merge_parts
 from trafficgen.workloads.parts import Part, write_batches
+from trafficgen.workloads.storage import Folder
 
 FLOWS_EACH = 3
 
@@ -33,13 +34,17 @@ def sessions_of(
     return tables
 
 
+def written_part(table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0) -> Part:
+    storage, name = Folder(folder), f"{place}.arrow"
+    storage.write(name, lambda file: write_batches(table, file))
+    return Part(name, table.num_rows, table.nbytes, first_ns, storage, first_flow=first_flow)
+
+
 def merged(tables: list[pa.Table], folder: Path, *, memory_bytes: int = 1 << 30) -> pa.Table:
     written = []
     for place, table in enumerate(tables):
-        path = folder / f"{place}.arrow"
-        write_batches(table, path)
         first_ns = table.column("time_ns")[0].as_py() if table.num_rows else 0
-        written.append(Part(path, table.num_rows, table.nbytes, first_ns, first_flow=FLOWS_EACH * place))
+        written.append(written_part(table, folder, place, first_ns=first_ns, first_flow=FLOWS_EACH * place))
     pieces = list(merge_parts(written, memory_bytes=memory_bytes, folder=folder))
     return pa.concat_tables(pieces) if pieces else tables[0].slice(0, 0)
 
@@ -86,14 +91,9 @@ def test_little_memory_merges_in_several_passes_and_leaves_the_same(tmp_path: Pa
 
 def test_parts_of_a_later_time_are_not_opened_before_it_has_come(tmp_path: Path) -> None:
     tables = sessions_of(np.random.default_rng(2), count=20, rows=100, span_ns=10, spread_ns=1000)
-    first, *_ = merge_parts(
-        [
-            Part(tmp_path / f"{place}.arrow", table.num_rows, table.nbytes, table.column("time_ns")[0].as_py())
-            for place, table in enumerate(tables)
-            if write_batches(table, tmp_path / f"{place}.arrow") is None
-        ],
-        memory_bytes=1 << 30,
-        folder=tmp_path,
-    )
+    parts = []
+    for place, table in enumerate(tables):
+        parts.append(written_part(table, tmp_path, place, first_ns=table.column("time_ns")[0].as_py()))
+    first, *_ = merge_parts(parts, memory_bytes=1 << 30, folder=tmp_path)
     assert 0 < first.num_rows <= 100
     assert max(first.column("place").to_pylist()) < 100

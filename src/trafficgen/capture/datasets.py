@@ -1,0 +1,51 @@
+"""Packet tables from folders of Parquet files, see :mod:`trafficgen.tables.dataset`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused
+from trafficgen.errors import PacketTableError
+from trafficgen.tables import PACKET_SCHEMA, PacketTable
+from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, is_dataset, part_paths
+from trafficgen.tables.metadata import table_from_metadata
+
+_REMEDY = "give a file, or a folder that `trafficgen generate` wrote"
+
+
+def read_dataset(folder: str | Path) -> PacketTable:
+    """Return the packet table in a folder of Parquet files, in memory.
+
+    Raises:
+        PacketTableError: If the folder is no such dataset, or a file of it cannot be read or does not fit.
+
+    Warns:
+        CaptureWarning: If the packets were not in order of time and had to be sorted.
+    """
+    folder = Path(folder)
+    if not is_dataset(folder):
+        raise PacketTableError(
+            file=str(folder), problem=f"is a folder without {METADATA_FILE}: no packet table", remedy=_REMEDY
+        )
+    packets = pa.concat_tables([_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()])
+    flows_path, metadata_path = folder / FLOWS_FILE, folder / METADATA_FILE
+    with reading_refused(flows_path):
+        flows = pq.read_table(flows_path)
+    with reading_refused(metadata_path):
+        metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
+    try:
+        table = table_from_metadata(fitted_packets(packets, str(folder)), metadata, flows=flows)
+    except (ValueError, AttributeError) as error:
+        remedy = "write the dataset anew with the trafficgen that reads it"
+        raise PacketTableError(file=str(metadata_path), problem=f"{error}", remedy=remedy) from error
+    return checked_table(table, str(folder))
+
+
+def _part(path: Path) -> pa.Table:
+    with reading_refused(path), path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        columns = [column for column in file.schema_arrow.names if column in PACKET_SCHEMA.names]
+        return file.read(columns=columns).replace_schema_metadata(None)

@@ -1,0 +1,113 @@
+"""A fitted model that plays sessions open loop: each as it was asked for, in any order, in any process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.extent import check_extent, expected_packets
+from trafficgen.generation.population import SessionSampler
+from trafficgen.generation.scaling import scaled_process
+from trafficgen.generation.session import SessionPackets, session_packets
+from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.generation.viewing import Viewing
+from trafficgen.models import Model, Phase
+
+#: Timelines that are kept: popular clips come again and again.
+_KEPT = 256
+#: A viewer who leaves before the first media packet has seen so much of the media, s.
+_SHORTEST_MEDIA_S = 1e-3
+
+
+class PlayedModel:
+    """Plays sessions of one fitted model.
+
+    Where the model has a population, sessions differ: each, or each clip, draws its length, rate, buffering and silence
+    first. Packets are drawn by the number of the session, so that two sessions of a clip are alike and not the same.
+    """
+
+    def __init__(self, model: Model, *, seed: int) -> None:
+        self.model, self.seed = model, seed
+        population = model.population
+        self._sampler = None if population is None else SessionSampler(model, population, seed=seed)
+        self._whole = lru_cache(_KEPT)(self._made)
+
+    def timeline(self, viewing: Viewing) -> Timeline:
+        """Return the times and laws of a session.
+
+        Raises:
+            GenerationError: If the session cannot be played.
+        """
+        number = None
+        if self._sampler is not None:
+            number = viewing.session if viewing.clip is None else viewing.clip
+        whole = self._whole(number, viewing.rate_factor, viewing.length_s)
+        if not viewing.leaves or (end_s := viewing.end_s(whole.length_s)) >= whole.length_s:
+            return whole
+        return whole.lasting(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
+
+    def expected_packets(self, viewing: Viewing) -> float:
+        """Return about how many media packets a session has, without making what it would be played from."""
+        if self._sampler is None:
+            return viewing.rate_factor * expected_packets(self.timeline(replace(viewing, rate_factor=1.0)))
+        number = viewing.session if viewing.clip is None else viewing.clip
+        drawn = self._sampler.drawn(number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor)
+        whole_s = drawn.silence_s + drawn.media_duration_s
+        return self._sampler.expected_packets(drawn) * min(1.0, viewing.end_s(whole_s) / whole_s)
+
+    def shortest_s(self) -> float:
+        """Return a length that every session can have, s."""
+        model = self.model
+        if model.population is None:
+            return session_timeline(model, duration_s=None).first_media_s + _SHORTEST_MEDIA_S
+        silent = model.startup.silence_s.model_copy(update={"value": 0.0})
+        at_once = model.model_copy(update={"startup": model.startup.model_copy(update={"silence_s": silent})})
+        return session_timeline(at_once, duration_s=None).first_media_s + _SHORTEST_MEDIA_S
+
+    def session(
+        self, viewing: Viewing, *, start_ns: int, first_flow: int, addresses: AddressPlan | None = None
+    ) -> SessionPackets:
+        """Return the packets of a session.
+
+        Args:
+            viewing: What it plays.
+            start_ns: Its start, ns from the table's origin.
+            first_flow: Number of its first flow.
+            addresses: Where its addresses come from; None: those that are reserved for documentation.
+
+        Raises:
+            GenerationError: If it cannot be played.
+        """
+        return session_packets(
+            self.timeline(viewing),
+            session=viewing.session,
+            seed=self.seed,
+            start_ns=start_ns,
+            first_flow=first_flow,
+            addresses=addresses,
+        )
+
+    def _made(self, number: int | None, rate_factor: float, length_s: float | None) -> Timeline:
+        if self._sampler is not None and number is not None:
+            timeline = self._sampler.timeline(number, duration_s=length_s, rate_factor=rate_factor)
+        else:
+            timeline = session_timeline(_at_rate(self.model, rate_factor), duration_s=length_s)
+        check_extent(timeline)
+        return timeline
+
+
+def _at_rate(model: Model, factor: float) -> Model:
+    """Return a model all of whose streams send ``factor`` times their rate."""
+    if factor == 1:
+        return model
+    streams = tuple(
+        stream.model_copy(update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)})
+        for stream in model.streams
+    )
+    return model.model_copy(update={"streams": streams})
+
+
+def _phase_at_rate(phase: Phase, factor: float) -> Phase:
+    rate_bps = phase.rate_bps * factor
+    return phase.model_copy(update={"rate_bps": rate_bps, "process": scaled_process(phase.process, factor)})

@@ -1,0 +1,107 @@
+"""A workload ready to be drawn: its models are loaded, its laws are something to draw from, its files are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from trafficgen.distributions import MixedLaw
+from trafficgen.generation.address_plan import AddressRange
+from trafficgen.generation.arrivals import Arrivals
+from trafficgen.generation.popularity import Popularity
+from trafficgen.models import Model, PublishedModel
+from trafficgen.workloads.description import WorkloadDescription
+from trafficgen.workloads.played_entry import Variants
+
+
+@dataclass(frozen=True)
+class PlannedClips:
+    """Clips of a group.
+
+    Attributes:
+        popularity: How often each is asked for.
+        length: Law of a clip's length, s; None: that of the model.
+        rate: Law of a clip's rate / the rate of the model; None: 1.
+        variants: What tells the clips of a published model apart; None for a fitted one.
+        is_shuffled: Whether the order of the variants is drawn.
+    """
+
+    popularity: Popularity
+    length: MixedLaw | None = None
+    rate: MixedLaw | None = None
+    variants: Variants | None = None
+    is_shuffled: bool = False
+
+
+@dataclass(frozen=True)
+class PlannedDepartures:
+    """Viewers who leave early.
+
+    Attributes:
+        share: Share of the sessions that may end early.
+        watched: Law of the share of the session after which they leave; None where ``after`` says it.
+        after: Law of the time after which they leave, s; None where ``watched`` says it.
+    """
+
+    share: float
+    watched: MixedLaw | None
+    after: MixedLaw | None
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """Sessions of one model.
+
+    Attributes:
+        name: Name, unique in the workload.
+        model: The model, its options set.
+        share: Share of the sessions of the workload; 0 where it has arrivals of its own.
+        arrivals: When its sessions start; None: with those of the workload.
+        sessions: Number of its sessions where it has arrivals of its own; None: as many as start.
+        clips: Its clips; None: it has none.
+        duration: Law of a session's length, s; None: that of the model or the clip.
+        departures: Viewers who leave early; None: all stay.
+        clients: Ranges of the clients by IP version.
+        servers: Ranges of the servers by IP version.
+    """
+
+    name: str
+    model: Model | PublishedModel
+    share: float
+    arrivals: Arrivals | None
+    sessions: int | None
+    clips: PlannedClips | None
+    duration: MixedLaw | None
+    departures: PlannedDepartures | None
+    clients: dict[int, AddressRange]
+    servers: dict[int, AddressRange]
+
+
+@dataclass(frozen=True)
+class PlannedWorkload:
+    """A workload ready to be drawn.
+
+    Attributes:
+        description: What its file holds.
+        groups: Its groups.
+        arrivals: When the sessions start that groups share.
+        sessions: Number of sessions; None: as many as start.
+        window_s: Time in which sessions start, s; None: until all have started.
+        digests: Digests of the models and of what was read from files.
+    """
+
+    description: WorkloadDescription
+    groups: tuple[PlannedGroup, ...]
+    arrivals: Arrivals
+    sessions: int | None
+    window_s: float | None
+    digests: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the workload."""
+        return self.description.name
+
+    def lasting(self, duration_s: float) -> PlannedWorkload:
+        """Return it with every session of one length, s."""
+        fixed = MixedLaw(continuous=None, values=(duration_s,), probabilities=(1.0,))
+        return replace(self, groups=tuple(replace(group, duration=fixed) for group in self.groups))

@@ -1,0 +1,134 @@
+"""A published model that plays sessions: each is one simulation, alone on a path that limits nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import JsonValue
+
+from trafficgen.generation.address_plan import AddressPlan
+from trafficgen.generation.session import FlowRow
+from trafficgen.generation.viewing import Viewing
+from trafficgen.models import PublishedModel
+from trafficgen.randomness import random_stream
+from trafficgen.simulation import UNLIMITED_PATH, Participant, Source, packet_table, published_source, run_path
+from trafficgen.simulation.run import LARGEST_SEED
+from trafficgen.tables import PacketTable
+from trafficgen.tables.addresses import documentation_pair
+from trafficgen.units import s_from_ns
+
+#: Sources of clips that are kept: popular clips come again and again.
+_KEPT = 256
+#: Clips of which one session is played to know about how many packets they have.
+_PILOTS = 4
+_SHORTEST_S = 1e-3
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What tells the clips of a published model apart.
+
+    Attributes:
+        option: Option of the model.
+        values: Its value for each clip, most popular first.
+    """
+
+    option: str
+    values: tuple[JsonValue, ...]
+
+
+class PlayedEntry:
+    """Plays sessions of one published model, options set."""
+
+    def __init__(self, model: PublishedModel, *, seed: int, variants: Variants | None = None) -> None:
+        self.model, self.seed, self.variants = model, seed, variants
+        self._source = lru_cache(_KEPT)(self._made)
+        self._pilot = lru_cache(_PILOTS)(self._played)
+
+    def expected_packets(self, viewing: Viewing) -> float:
+        """Return about how many packets a session has, from a session of one of the first clips."""
+        packets, whole_s = self._pilot(min(viewing.clip or 0, _PILOTS - 1))
+        stays_s = whole_s if viewing.length_s is None else min(whole_s, viewing.length_s)
+        return packets * min(1.0, viewing.end_s(stays_s) / whole_s)
+
+    def session(
+        self, viewing: Viewing, *, start_ns: int, first_flow: int, addresses: AddressPlan | None = None
+    ) -> tuple[pa.Table, list[FlowRow]]:
+        """Return packets and flow rows of a session.
+
+        Args:
+            viewing: What it plays.
+            start_ns: Its start, ns from the table's origin.
+            first_flow: Number of its first flow.
+            addresses: Where its addresses come from; None: those that are reserved for documentation.
+
+        Raises:
+            SimulationError: If it cannot be simulated.
+        """
+        stop_s = viewing.length_s
+        if viewing.leaves_at is not None:  # how long it would last shows when it is played
+            whole_s = _length_s(self._run(viewing, stop_s=stop_s))
+            stop_s = viewing.end_s(whole_s)
+        elif viewing.leaves_after_s is not None:
+            stop_s = viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
+        table = self._run(viewing, stop_s=stop_s)
+        return _shifted(table.packets, start_ns, first_flow), _rows(table, viewing, start_ns, first_flow, addresses)
+
+    def _run(self, viewing: Viewing, *, stop_s: float | None) -> PacketTable:
+        generator = random_stream(self.seed, session=viewing.session, purpose="simulation")
+        seed = int(generator.integers(0, LARGEST_SEED, dtype=np.uint64, endpoint=True))
+        stop_s = None if stop_s is None else max(_SHORTEST_S, stop_s)
+        session = Participant("media", self._source(viewing.clip), stop_s=stop_s, is_session=True)
+        return packet_table(run_path(UNLIMITED_PATH, [session], seed=seed), origin_ns=0, notes={})
+
+    def _made(self, clip: int | None) -> Source:
+        settings = {}
+        if self.variants is not None and clip is not None:
+            settings = {self.variants.option: self.variants.values[clip]}
+        return published_source(self.model, settings)
+
+    def _played(self, clip: int) -> tuple[int, float]:
+        table = self._run(Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None)
+        return len(table), max(_SHORTEST_S, _length_s(table))
+
+
+def _length_s(table: PacketTable) -> float:
+    return s_from_ns(int(table.time_ns[-1])) if len(table) else 0.0
+
+
+def _shifted(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
+    """Return packets at their place in the workload, without columns that have no value."""
+    shifts = {"time_ns": start_ns, "arrival_ns": start_ns, "flow": first_flow}
+    for name, shift in shifts.items():
+        place = packets.schema.get_field_index(name)
+        field = packets.schema.field(place)
+        packets = packets.set_column(place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type)))
+    return packets.select([name for name in packets.column_names if packets.column(name).null_count < len(packets)])
+
+
+def _rows(
+    table: PacketTable, viewing: Viewing, start_ns: int, first_flow: int, addresses: AddressPlan | None
+) -> list[FlowRow]:
+    ports: list[int] = table.flows.column("client_port").to_pylist()
+    if addresses is None:
+        server, client = documentation_pair(viewing.session)
+    else:
+        server, client = addresses.pair(viewing.session, version=4)
+        ports = addresses.client_ports(viewing.session, ports, version=4)
+    return [
+        {
+            **row,
+            "flow": first_flow + place,
+            "session": viewing.session,
+            "server": server,
+            "client": client,
+            "client_port": port,
+            "first_time_ns": row["first_time_ns"] + start_ns,
+            "last_time_ns": row["last_time_ns"] + start_ns,
+        }
+        for place, (row, port) in enumerate(zip(table.flows.to_pylist(), ports, strict=True))
+    ]

@@ -1,0 +1,98 @@
+"""Reading a workload file: YAML or JSON to a description, and what is wrong with it on one line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from trafficgen.errors import WorkloadFileError
+from trafficgen.models import YamlTextError, read_yaml
+from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription
+
+LARGEST_WORKLOAD_BYTES = 1_000_000
+_REMEDY = "see the keys of a workload file in docs/reference/workload-file.md"
+
+
+def read_description(path: Path) -> WorkloadDescription:
+    """Return what a workload file holds.
+
+    Raises:
+        WorkloadFileError: If it cannot be read or breaks the schema; the message names the key.
+    """
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            beginning = stream.read(LARGEST_WORKLOAD_BYTES + 1)
+        text = beginning[:LARGEST_WORKLOAD_BYTES].decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        remedy = "give a workload file, such as examples/workloads/evening.yaml"
+        raise WorkloadFileError(file=file, problem=f"cannot be read ({reason})", remedy=remedy) from error
+    if len(beginning) > LARGEST_WORKLOAD_BYTES:
+        problem = f"is larger than {LARGEST_WORKLOAD_BYTES:,} bytes"
+        raise WorkloadFileError(file=file, problem=problem, remedy="keep long lists in files beside it")
+    try:
+        content = read_yaml(text)
+    except YamlTextError as error:
+        raise WorkloadFileError(file=file, problem=str(error), remedy=_REMEDY) from error
+    return description_of(content, file=file)
+
+
+def description_of(content: object, *, file: str) -> WorkloadDescription:
+    """Return the description that plain values hold.
+
+    Raises:
+        WorkloadFileError: If they break the schema.
+    """
+    if not isinstance(content, dict):
+        raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
+    version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)
+    if isinstance(version, str) and re.fullmatch(r"\d{1,4}\.\d{1,4}", version) and version != WORKLOAD_SCHEMA_VERSION:
+        problem = f"it has schema version {version}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION}"
+        raise WorkloadFileError(file=file, problem=problem, remedy="use the trafficgen it was written for")
+    try:
+        return WorkloadDescription.model_validate(content)
+    except ValidationError as error:
+        problem, remedy = _first_problem(error)
+        raise WorkloadFileError(file=file, problem=problem, remedy=remedy) from error
+
+
+def _first_problem(error: ValidationError) -> tuple[str, str]:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    # A list whose items are wrong is reported as too short as well.
+    found = [problem for problem in problems if problem["type"] != "too_short"] or problems
+    first = found[0]
+    place = [str(part) for part in first["loc"]]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if first["type"] == "extra_forbidden":
+        keys = ", ".join(_keys_at(place[:-1]))
+        return f"{'.'.join(place)}: there is no such key{more}", f"keys there are {keys}" if keys else _REMEDY
+    if first["type"] == "missing":
+        return f"{'.'.join(place)}: it is missing{more}", _REMEDY
+    message = first["msg"].removeprefix("Value error, ")
+    problem, _, remedy = message.rpartition("; ")
+    return f"{'.'.join(place) or 'the file as a whole'}: {problem or message}{more}", remedy if problem else _REMEDY
+
+
+def _keys_at(place: list[str]) -> list[str]:
+    """Return the keys that the part at a place may have."""
+    part: type[BaseModel] | None = WorkloadDescription
+    for key in place:
+        if part is None or key.isdecimal():
+            continue
+        fields = {field.alias or name: field for name, field in part.model_fields.items()}
+        part = _part_in(fields[key].annotation) if key in fields else None
+    if part is None:
+        return []
+    return [field.alias or name for name, field in part.model_fields.items()]
+
+
+def _part_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the part that a type holds: itself, or inside of unions, lists and annotations."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inside = [] if getattr(annotation, "__origin__", None) is Literal else get_args(annotation)
+    return next((part for part in map(_part_in, inside) if part is not None), None)

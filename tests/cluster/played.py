@@ -1,0 +1,60 @@
+"""A small workload for tests of workers: its model, its blocks, and what a run alone in one process makes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+from tests.unit.generation.conftest import model_with, phase, renewal, stream
+
+from trafficgen.api import workloads
+from trafficgen.api.workloads import WrittenWorkload, generate_workload
+from trafficgen.models import Model
+from trafficgen.workloads.blocks import Block
+
+SESSIONS = 120
+BLOCKS = 12
+#: So little that nothing is made in memory at once, and the parts are merged in more than one pass.
+MEMORY_BYTES = 2_500_000
+_PATIENCE_S = 60.0
+
+
+def small_model() -> Model:
+    """Return a source of 150 packets a session."""
+    return model_with(stream(phases=(phase("playout", 0.0, 3.0, renewal(mean_s=0.02)),)), silence_s=0.0)
+
+
+def play(
+    out: str | Path, *, seed: int = 7, workers: int = 1, scheduler: str | None = None, storage: str | None = None
+) -> WrittenWorkload:
+    """Make the workload in a dozen small blocks."""
+    count = SESSIONS // BLOCKS
+    blocks = tuple(Block(place, place * count, count) for place in range(BLOCKS))
+    with patch.object(workloads, "cut", lambda _: blocks):
+        return generate_workload(
+            small_model(),
+            out,
+            sessions=SESSIONS,
+            arrival_rate_per_s=30.0,
+            seed=seed,
+            workers=workers,
+            memory_bytes=MEMORY_BYTES,
+            scheduler=scheduler,
+            storage=storage,
+        )
+
+
+def digest(path: Path) -> str:
+    """Return the digest of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def until(happened: Callable[[], object], *, patience_s: float = _PATIENCE_S) -> None:
+    """Wait for something to happen."""
+    end_s = time.monotonic() + patience_s
+    while not happened():
+        assert time.monotonic() < end_s, "it did not happen in time"
+        time.sleep(0.002)
