@@ -92,6 +92,7 @@ def open_table_file(path: str | Path) -> TableFile:
     """
     path = Path(path)
     empty = PACKET_SCHEMA.empty_table()
+    head: PacketTable | None
     if path.is_dir():
         head, columns = dataset_head(path), _columns_in(path)
     elif _parquet_files(path):
