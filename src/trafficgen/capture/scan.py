@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import CaptureReader, FlowPlan
+from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
@@ -202,10 +204,9 @@ def _streams(
     interleaved: list[tuple[int, int, RtpStreamDict]],
     clocks: list[MediaClock],
 ) -> tuple[RtpStreamCount, ...]:
-    in_udp = [(old, None, stream) for old, stream in found["rtp_streams"]]
-    in_tcp: list[tuple[int, int | None, RtpStreamDict]] = [*interleaved]
+    in_udp = ((old, None, stream) for old, stream in each_stream(found["rtp_streams"]))
     counts = []
-    for old, channel, stream in [*in_udp, *in_tcp]:
+    for old, channel, stream in itertools.chain(in_udp, interleaved):
         clock_hz = _clock_hz(stream, clocks)
         counts.append(
             RtpStreamCount(

@@ -21,7 +21,7 @@ from trafficgen.cli._options import (
     messages_of,
     positive,
 )
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import NS_PER_S
@@ -58,7 +58,7 @@ def inspect(
         )
     messages.warn(found.warnings)
     if as_json:
-        print_json(found.to_json())
+        print_json_lists(found.json_head(), found.json_lists())
         return
     _render(found, shown=flows)
 

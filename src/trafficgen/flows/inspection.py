@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
+from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
 from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
@@ -22,6 +23,7 @@ from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
 _ROWS_PER_PIECE = 1 << 17
+_FLOWS_PER_STEP = 10_000
 _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
 
@@ -99,12 +101,20 @@ class Inspection:
         Args:
             largest: How many; None describes all.
         """
-        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
-        order = np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))[:largest]
+        order = self._order()[:largest]
+        return list(self._described(order))
+
+    def _described(self, order: npt.NDArray[np.intp]) -> Iterator[dict[str, object]]:
         offset_ns = self.origin_ns - self.start_time_ns
         streams = _streams_by_flow(self.rtp_streams)
-        rows = self.flows.take(pa.array(order)).to_pylist()
-        return [describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])) for row in rows]
+        for start in range(0, len(order), _FLOWS_PER_STEP):
+            for row in self.flows.take(pa.array(order[start : start + _FLOWS_PER_STEP])).to_pylist():
+                yield describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], []))
+
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Return the rows of the flow table, most frame bytes first."""
+        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
+        return np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))
 
     def describe_flow(self, number: int) -> dict[str, object]:
         """Return one flow as JSON has it.
@@ -134,6 +144,10 @@ class Inspection:
 
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
+        return {**self.json_head(), **{name: list(values) for name, values in self.json_lists().items()}}
+
+    def json_head(self) -> dict[str, object]:
+        """Return what :meth:`to_json` has before its long lists."""
         return {
             "files": list(self.files),
             "packets": self.packets,
@@ -142,8 +156,13 @@ class Inspection:
             "start_time_ns": self.start_time_ns,
             "duration_s": self.duration_s,
             "warnings": list(self.warnings),
-            "sessions": [self._describe_session(session) for session in self.sessions],
-            "flows": self.describe_flows(),
+        }
+
+    def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
+        """Return its lists, which are made as they are read: captures of whole networks have millions of flows."""
+        return {
+            "sessions": (self._describe_session(session) for session in self.sessions),
+            "flows": self._described(self._order()),
         }
 
 
@@ -357,7 +376,7 @@ def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[in
 def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:
     facts = {row["flow"]: row for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()}
     found: list[RtpStreamCount] = []
-    for measured, stream in counts["rtp_streams"]:
+    for measured, stream in each_stream(counts["rtp_streams"]):
         number = order[measured]
         found.append(_rtp_stream(stream, number, facts[number]))
     return tuple(sorted(found, key=lambda stream: (stream.flow, -stream.packets)))

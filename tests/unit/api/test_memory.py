@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +87,7 @@ def test_a_sampled_fit_is_within_its_stated_error(whole: trafficgen.Fit, sampled
     bursts = [fitted.calibration.session.bursts_by_phase for fitted in (whole, sampled)]
     assert bursts[0] is not None
     assert bursts[1] is not None
-    spacing = [found["playout"].spacing_s for found in bursts]
+    spacing = [found["playout"].spacing_s for found in bursts if found is not None]
     error_s = spacing[1].std() / np.sqrt(spacing[1].size)
     assert abs(spacing[1].mean() - spacing[0].mean()) < 4 * error_s
     assert session.packets == sampling.packets_present
@@ -179,26 +178,27 @@ def test_sessions_are_drawn_until_the_next_does_not_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_memory_of_a_fit_stays_within_what_is_allowed_however_long_the_session(tmp_path: Path) -> None:
     model = trafficgen.fit(EXAMPLE).model
     peaks = []
     for duration_s in (9_000, 27_000):
         file = tmp_path / f"{duration_s}.pcap"
         trafficgen.generate(model, file, duration_s=duration_s, seed=1, snaplen_bytes=80)
-        peaks.append(_peak_bytes(file, "500MB"))
+        peaks.append(_peak_bytes(file, 500_000_000))
         file.unlink()
     assert max(peaks) < 500_000_000
     assert peaks[1] < 1.1 * peaks[0]
 
 
-def _peak_bytes(file: Path, memory: str) -> int:
+def _peak_bytes(file: Path, memory_bytes: int) -> int:
     """Return the most memory that a fit of a capture had, in a process of its own."""
     work = (
-        "import resource, sys\nfrom trafficgen.cli.app import main\n"
-        "try:\n    main()\nfinally:\n"
-        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        "import sys, pathlib, trafficgen\n"
+        "trafficgen.fit(sys.argv[1], memory_bytes=int(sys.argv[2]))\n"
+        "status = dict(line.split(':', 1) for line in pathlib.Path('/proc/self/status').read_text().splitlines())\n"
+        "print(status['VmHWM'].split()[0])"
     )
-    command = [sys.executable, "-c", work, "fit", str(file), "-q", "--json", "--memory", memory]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("{"), done.stderr
-    return int(done.stderr.split()[-1]) * resource.getpagesize() // 4
+    command = [sys.executable, "-c", work, str(file), str(memory_bytes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout) * 1024

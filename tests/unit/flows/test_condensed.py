@@ -66,7 +66,7 @@ def test_rtp_numbers_and_timestamps_go_on_over_joints_and_wraps(rtp: PacketTable
     found = condensed(rtp).table
     sequence = found.values("rtp_sequence").astype(np.int64)
     assert (np.diff(sequence) % 65_536 == 1).all()
-    ticks = np.diff(found.values("rtp_timestamp").astype(np.int64)) % 2**32
+    ticks = np.mod(np.diff(found.values("rtp_timestamp").astype(np.int64)), 2**32)
     # Timestamps were cut to whole ticks, at both ends of a gap.
     np.testing.assert_allclose(ticks, np.diff(found.time_ns) * 9e-5, atol=2)
 
