@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
-    from trafficgen.workloads.description import WorkloadDescription
+    from trafficgen.workloads.planned import PlannedWorkload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
 _HOMES = {
@@ -75,6 +75,7 @@ _HOMES = {
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
+    "PlannedWorkload": "trafficgen.workloads.planned",
     "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.export",
     "PublishedModel": "trafficgen.models",
@@ -82,7 +83,6 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
-    "WorkloadDescription": "trafficgen.workloads.description",
     "WrittenWorkload": "trafficgen.api.workloads",
     "anonymise": "trafficgen.api.anonymising",
     "compare": "trafficgen.api.comparing",
@@ -158,6 +158,7 @@ __all__ = [
     "PacketTable",
     "PacketTableError",
     "Path",
+    "PlannedWorkload",
     "PlayerLogError",
     "PopulationFit",
     "ProjectionReport",
@@ -173,7 +174,6 @@ __all__ = [
     "TooFewObservationsError",
     "TrafficgenError",
     "TrafficgenWarning",
-    "WorkloadDescription",
     "WorkloadFileError",
     "WrittenWorkload",
     "__version__",

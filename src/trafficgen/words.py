@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from trafficgen.units import NS_PER_S
+from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES
 
 _NOT_PRINTABLE = "�"
 #: Numbers from here to there are written out, to the whole.
@@ -24,6 +24,12 @@ def number(value: object, *, digits: int = 4) -> str:
 def interval(low: object, high: object) -> str:
     """Return both ends of an interval; an empty text where it has none."""
     return "" if low is None and high is None else f"[{number(low)}, {number(high)}]"
+
+
+def size_text(size_bytes: float) -> str:
+    """Return a number of bytes as people read it: ``1.5 GB``, ``340 MB``."""
+    unit = "GB" if size_bytes >= SIZE_UNITS_BYTES["GB"] else "MB"
+    return f"{size_bytes / SIZE_UNITS_BYTES[unit]:.3g} {unit}"
 
 
 def counted(count: int, noun: str, nouns: str | None = None) -> str:

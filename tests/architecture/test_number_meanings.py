@@ -42,6 +42,15 @@ def test_keys_of_inspect_and_fit_are_explained() -> None:
     assert undocumented(trafficgen.fit(CAPTURE, flow=1).to_json()) == set()
 
 
+@pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
+def test_keys_of_a_fit_of_a_part_are_explained(tmp_path: Path) -> None:
+    file = tmp_path / "long.parquet"
+    trafficgen.generate("cbr", file, settings={"duration_s": 600, "rate_kbps": 500})
+    found = trafficgen.fit(file, memory_bytes=1).to_json()
+    assert "sampling" in found
+    assert undocumented(found) == set()
+
+
 def test_keys_of_simulate_and_compare_are_explained(tmp_path: Path) -> None:
     result = trafficgen.simulate(
         "realplayer8_chung2002", path="rate=300kbps,delay=45ms", compete=["tcp@-1s", "ping"], duration_s=20, seed=1

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.api.reading import open_session, read_packets
+from trafficgen.api.opening import open_session
+from trafficgen.api.reading import read_packets
 from trafficgen.calibration import pair_sessions, restore_source
 from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s, gaps_within_flows_s, segment_bursts
 

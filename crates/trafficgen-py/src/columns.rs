@@ -33,7 +33,7 @@ pub fn columns_to_python<'py>(py: Python<'py>, columns: Columns) -> PyResult<Bou
 }
 
 /// Counts of all flows: a dictionary of arrays, one entry a flow; pairs (n, 2) are (from the initiator, to it). RTP
-/// streams are listed with the index of their flow: most flows have none.
+/// streams stand by themselves with the index of their flow: most flows have none.
 pub fn counts_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     let times = |of: fn(&FlowCounts) -> i64| flows.iter().map(of).collect::<Vec<i64>>().into_pyarray(py);
@@ -43,14 +43,37 @@ pub fn counts_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<
     result.set_item("frame_bytes", pairs(py, flows, |flow| flow.frame_bytes)?)?;
     result.set_item("payload_bytes", pairs(py, flows, |flow| flow.payload_bytes)?)?;
     result.set_item("is_rtcp", flows.iter().map(FlowCounts::is_rtcp).collect::<Vec<bool>>().into_pyarray(py))?;
-    let streams = PyList::empty(py);
-    for (index, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.has_rtp()) {
-        for stream in flow.rtp_streams() {
-            streams.append((index, summary_to_python(py, &stream.summary())?))?;
-        }
-    }
-    result.set_item("rtp_streams", streams)?;
+    result.set_item("rtp_streams", streams_to_python(py, flows)?)?;
     result.set_item("rates", rates_to_python(py, flows)?)?;
+    Ok(result)
+}
+
+/// RTP streams of flows: a dictionary of arrays, one entry a stream; an unknown clock is 0, jitter has shape (n, clocks).
+fn streams_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyDict>> {
+    let of_flow = |(index, flow): (usize, &FlowCounts)| {
+        flow.rtp_streams().into_iter().map(|stream| (index, stream.summary())).collect::<Vec<_>>()
+    };
+    let streams: Vec<(usize, RtpSummary)> = flows.iter().enumerate().flat_map(of_flow).collect();
+    let result = PyDict::new(py);
+    macro_rules! set {
+        ($($key:literal => $of:expr),+ $(,)?) => {
+            $(result.set_item($key, streams.iter().map($of).collect::<Vec<_>>().into_pyarray(py))?;)+
+        };
+    }
+    set! {
+        "flow" => |(index, _)| *index as u32,
+        "ssrc" => |(_, stream)| stream.ssrc,
+        "payload_type" => |(_, stream)| stream.payload_type,
+        "from_initiator" => |(_, stream)| stream.direction == 0,
+        "packets" => |(_, stream)| stream.packets,
+        "expected" => |(_, stream)| stream.expected,
+        "lost" => |(_, stream)| stream.lost,
+        "reordered" => |(_, stream)| stream.reordered,
+        "duplicates" => |(_, stream)| stream.duplicates,
+        "measured_clock_hz" => |(_, stream)| stream.measured_clock_hz.unwrap_or(0),
+    }
+    let jitter: Vec<f64> = streams.iter().flat_map(|(_, stream)| stream.jitter_s).collect();
+    result.set_item("jitter_s", jitter.into_pyarray(py).reshape([streams.len(), CLOCK_CANDIDATES_HZ.len()])?)?;
     Ok(result)
 }
 

@@ -13,6 +13,7 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CLOCK_CANDIDATES_HZ", trafficgen_core::flow::CLOCK_CANDIDATES_HZ.to_vec())?;
     module.add_class::<reader::CaptureReader>()?;
+    module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
     module.add_function(wrap_pyfunction!(generate::time_order, module)?)?;

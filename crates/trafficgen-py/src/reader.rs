@@ -11,10 +11,15 @@ use trafficgen_core::flow::{initiators_are_clients, FlowCounts, FlowPlan, Ingest
 
 use crate::columns::{columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python};
 
+/// What was decided about the flows of a capture: their numbers, who is the client, what is RTP.
+#[pyclass(module = "trafficgen._core._rust", name = "FlowPlan", frozen)]
+pub struct PyFlowPlan {
+    plan: FlowPlan,
+}
+
 #[pyclass(module = "trafficgen._core._rust")]
 pub struct CaptureReader {
     ingest: Ingest,
-    plan: Option<FlowPlan>,
 }
 
 fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
@@ -38,15 +43,6 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
     }
 }
 
-impl CaptureReader {
-    fn plan(&mut self, number: Vec<u32>) -> FlowPlan {
-        let (keys, meter) = self.ingest.flows();
-        let sources = |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
-        let rtp_sources = meter.flows().iter().map(sources).collect();
-        FlowPlan { number, initiator_is_client: initiators_are_clients(keys, meter.flows()), rtp_sources }
-    }
-}
-
 #[pymethods]
 impl CaptureReader {
     #[new]
@@ -65,7 +61,7 @@ impl CaptureReader {
         let opened = py.detach(|| MergedReader::open(&paths));
         let reader = opened.map_err(|(index, error)| capture_error(py, &paths[index].display().to_string(), &error))?;
         let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows };
-        Ok(Self { ingest: Ingest::new(reader, options), plan: None })
+        Ok(Self { ingest: Ingest::new(reader, options) })
     }
 
     /// Reads up to `packets` packets; false when all is read.
@@ -160,25 +156,31 @@ impl CaptureReader {
         reports_to_python(py, &of_flows.collect::<Vec<_>>())
     }
 
-    /// The next chunk of kept packets, or None. `numbers`: each flow's number in the flow table.
+    /// What the packets of the flows are to be called, once all are read. `numbers`: each flow's number in the flow table.
+    fn plan(&mut self, numbers: PyReadonlyArray1<'_, u32>) -> PyResult<PyFlowPlan> {
+        let (keys, meter) = self.ingest.flows();
+        let (count, number) = (meter.flows().len(), numbers.as_slice()?.to_vec());
+        if number.len() != count {
+            return Err(PyValueError::new_err(format!("{} numbers for {count} flows", number.len())));
+        }
+        let sources = |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
+        let rtp_sources = meter.flows().iter().map(sources).collect();
+        let initiator_is_client = initiators_are_clients(keys, meter.flows());
+        Ok(PyFlowPlan { plan: FlowPlan { number, initiator_is_client, rtp_sources } })
+    }
+
+    /// The next chunk of kept packets, or None where none is there; an earlier reading's plan serves while this one goes on.
     fn take_columns<'py>(
         &mut self,
         py: Python<'py>,
-        numbers: PyReadonlyArray1<'_, u32>,
+        plan: &PyFlowPlan,
         origin_ns: i64,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let (count, numbers) = (self.ingest.flows().1.flows().len(), numbers.as_slice()?);
-        if numbers.len() != count {
-            return Err(PyValueError::new_err(format!("{} numbers for {count} flows", numbers.len())));
+        let (count, planned) = (self.ingest.flows().1.flows().len(), plan.plan.number.len());
+        if count > planned {
+            return Err(PyValueError::new_err(format!("{count} flows, and a plan of {planned}")));
         }
-        let number = numbers.to_vec();
-        // Who is the client and what is RTP is decided once, for all chunks.
-        let plan = match self.plan.take() {
-            Some(plan) => FlowPlan { number, ..plan },
-            None => self.plan(number),
-        };
-        let columns = py.detach(|| self.ingest.take_columns(&plan, origin_ns));
-        self.plan = Some(plan);
+        let columns = py.detach(|| self.ingest.take_columns(&plan.plan, origin_ns));
         columns.map(|columns| columns_to_python(py, columns)).transpose()
     }
 }

@@ -21,6 +21,7 @@ __all__ = [
     "CaptureReader",
     "CaptureWriter",
     "FlowMeter",
+    "FlowPlan",
     "SimulationOutcome",
     "__version__",
     "simulate",
@@ -52,9 +53,11 @@ class CaptureReader:
         self,
     ) -> tuple[list[tuple[int, int, bool, bytes]], list[tuple[int, int, RtpStreamDict]]]: ...
     def rtcp_reports(self) -> dict[str, npt.NDArray[np.generic]]: ...
-    def take_columns(
-        self, numbers: npt.NDArray[np.uint32], origin_ns: int
-    ) -> dict[str, npt.NDArray[np.generic]] | None: ...
+    def plan(self, numbers: npt.NDArray[np.uint32]) -> FlowPlan: ...
+    def take_columns(self, plan: FlowPlan, origin_ns: int) -> dict[str, npt.NDArray[np.generic]] | None: ...
+
+@final
+class FlowPlan: ...
 
 @final
 class FlowMeter:

@@ -23,6 +23,22 @@ class RtpStreamDict(TypedDict):
     jitter_s: dict[int, float]
 
 
+class RtpStreamColumns(TypedDict):
+    """RTP streams of flows: one entry a stream; an unknown clock is 0, jitter has a column for each candidate clock."""
+
+    flow: npt.NDArray[np.uint32]
+    ssrc: npt.NDArray[np.uint32]
+    payload_type: npt.NDArray[np.uint8]
+    from_initiator: npt.NDArray[np.bool_]
+    packets: npt.NDArray[np.uint64]
+    expected: npt.NDArray[np.uint64]
+    lost: npt.NDArray[np.uint64]
+    reordered: npt.NDArray[np.uint64]
+    duplicates: npt.NDArray[np.uint64]
+    measured_clock_hz: npt.NDArray[np.uint32]
+    jitter_s: npt.NDArray[np.float64]
+
+
 #: Frame bytes of a flow over time: its index, start (ns), width of a bin (ns), bytes from the initiator and to it,
 #: shape (2, bins).
 FlowRates = tuple[int, int, int, npt.NDArray[np.uint64]]
@@ -37,7 +53,7 @@ class FlowCountsDict(TypedDict):
     frame_bytes: npt.NDArray[np.uint64]
     payload_bytes: npt.NDArray[np.uint64]
     is_rtcp: npt.NDArray[np.bool_]
-    rtp_streams: list[tuple[int, RtpStreamDict]]
+    rtp_streams: RtpStreamColumns
     rates: list[FlowRates]
 
 

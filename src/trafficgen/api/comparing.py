@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trafficgen.api.reading import Paths, as_paths, file_text, open_session
+from trafficgen.api.budgets import COMPARE_PACKET_BYTES, DEFAULT_MEMORY_BYTES, Budget
+from trafficgen.api.opening import open_session
+from trafficgen.api.reading import Paths, as_paths, file_text
 from trafficgen.capture import Progress
 from trafficgen.validation import Comparison, compare_tables
 
@@ -22,6 +24,7 @@ def compare(
     candidate_upload: bool | None = None,
     seed: int = 0,
     undo_offload: bool = True,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two captures or packet tables on the direction to the client, both measured by the same code.
@@ -41,10 +44,11 @@ def compare(
             reference is, traffic from a model of one is not, since there the sender is the server.
         seed: Seed of the baselines, >= 0.
         undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit` does.
+        memory_bytes: Memory that it may take, bytes; None takes what it needs.
         progress: Called with bytes read so far and in all.
 
     Raises:
-        InputFileError: If an input cannot be read at all.
+        InputFileError: If an input cannot be read at all, or does not fit into the memory.
         SelectionError: If there is no such flow or session.
         ValueError: If the candidate is given both a flow and a session, or one of them beside ``every``.
 
@@ -62,13 +66,19 @@ def compare(
     own = candidate_flow is not None or candidate_session is not None
     if (candidate_flow is not None and candidate_session is not None) or (own and every):
         raise ValueError("give one of candidate_flow, candidate_session and every")
-    measured = open_session(reference, flow=flow, session=session, every=every, upload=upload, progress=progress)
+    # Both sides are in memory together.
+    budget = None if memory_bytes is None else Budget(memory_bytes, COMPARE_PACKET_BYTES)
+    measured = open_session(
+        reference, flow=flow, session=session, every=every, upload=upload, budget=budget, progress=progress
+    )
+    budget = None if budget is None else budget.less(len(measured.view.table))
     judged = open_session(
         candidate,
         flow=candidate_flow if own else flow,
         session=candidate_session if own else session,
         every=every,
         upload=(None if upload else False) if candidate_upload is None else candidate_upload,
+        budget=budget,
         progress=progress,
     )
     comparison = compare_tables(measured.view, judged.view, seed=seed, undo_offload=undo_offload)

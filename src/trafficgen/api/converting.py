@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES
 from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
-from trafficgen.api.reading import STANDARD_INPUT, is_trace, read_packets
+from trafficgen.api.reading import STANDARD_INPUT, is_table_file, is_trace
+from trafficgen.api.streaming import Packets, packets_or_stream
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.traces import (
     OPTIONS,
-    PARQUET_ENDING,
     SIZE_KINDS,
     SIZE_UNITS,
     TRANSPORTS,
@@ -24,8 +26,9 @@ from trafficgen.capture.traces import (
     is_text,
     read_trace,
 )
-from trafficgen.errors import SettingError
-from trafficgen.export import ProjectionReport, View, seen_by, write_as
+from trafficgen.errors import ExportError, SettingError
+from trafficgen.export import FileFormat, ProjectionReport, View, seen_by, write_as
+from trafficgen.export.streams import StreamCounts, write_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -37,7 +40,8 @@ class Conversion:
     Attributes:
         file: Name of the trace as given.
         format: Name of its format; ``capture`` or ``packet-table`` where it is one of these.
-        table: Its packets.
+        table: Its packets; none of them, but all that is known beside them, where they did not fit into the memory and
+            went from file to file.
         records: Lines or rows that were understood.
         unread: Lines or rows that were not.
         first_unread: Number of the first of these, from 1; None where there is none.
@@ -45,6 +49,7 @@ class Conversion:
         assumptions: What was assumed where the trace says nothing, a sentence each.
         written: Packets of the table that the output has: all of them, or those that arrived in a receiver's view.
         report: What the output holds of the table; None where nothing was written.
+        counts: Packets and bytes that went from file to file; None where ``table`` has them.
 
     Example:
         >>> import pathlib, trafficgen
@@ -66,6 +71,7 @@ class Conversion:
     assumptions: tuple[str, ...] = ()
     written: int = 0
     report: ProjectionReport | None = None
+    counts: StreamCounts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return line_of_conversion(self)
@@ -73,26 +79,39 @@ class Conversion:
     def _repr_html_(self) -> str:
         return view_of_conversion(self)
 
+    @cached_property
+    def _counts(self) -> StreamCounts:
+        if self.counts is not None:
+            return self.counts
+        counts = StreamCounts()
+        counts.add(self.table)
+        return counts
+
+    @property
+    def packets(self) -> int:
+        """Number of packets."""
+        return self._counts.packets
+
     @property
     def duration_s(self) -> float:
         """From the first packet to the last, s."""
-        return s_from_ns(int(self.table.time_ns[-1] - self.table.time_ns[0])) if len(self.table) else 0.0
+        return s_from_ns(self._counts.last_ns - self._counts.first_ns)
 
     def to_json(self) -> dict[str, object]:
         """Return the JSON object that ``trafficgen convert --json`` prints."""
-        arrived = self.table.known("arrival_ns")
+        counts = self._counts
         return {
             "file": self.file,
             "format": self.format,
             "records": self.records,
             "unread": self.unread,
             "first_unread": self.first_unread,
-            "packets": len(self.table),
-            "lost": int((~arrived).sum()) if arrived.any() else None,
+            "packets": counts.packets,
+            "lost": counts.packets - counts.arrived if counts.arrived else None,
             "written": self.written,
             "flows": self.table.flows.num_rows,
-            "ip_bytes": int(self.table.ip_bytes.sum()),
-            "start_time_ns": self.table.origin_ns + int(self.table.time_ns[0]) if len(self.table) else None,
+            "ip_bytes": counts.ip_bytes,
+            "start_time_ns": self.table.origin_ns + counts.first_ns if counts.packets else None,
             "duration_s": self.duration_s,
             "doubts": list(self.doubts),
             "assumptions": list(self.assumptions),
@@ -113,8 +132,11 @@ def convert(
     rtp: bool | None = None,
     protocol: TransportName | None = None,
     at: View = "sender",
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
 ) -> Conversion:
     r"""Read a trace of another tool as packets and write them as a packet table or a capture.
+
+    Captures and packet tables that do not fit into the memory go from file to file piece by piece.
 
     Args:
         trace: Packet list, frame-size trace, input of a simulator or log of a load tester; a capture or packet table
@@ -129,12 +151,14 @@ def convert(
         rtp: Whether frames travel in RTP packets; None: those of video traces do.
         protocol: Transport protocol of a list or log that names none; None takes UDP.
         at: Whose view a pcap or CSV shows.
+        memory_bytes: Memory that it may take, bytes; None takes what it needs.
 
     Raises:
         PacketTableError: If the trace cannot be read, is in no format that is known, or nothing in it is readable.
         CaptureError: If it is a capture that cannot be read.
         SettingError: If an option does not suit the format, or is out of range.
-        ExportError: If the ending of ``out`` is none that is written.
+        ExportError: If the ending of ``out`` is none that is written, or a receiver's view is wanted of more packets
+            than the memory holds.
         OutputFileError: If ``out`` cannot be written.
 
     Warns:
@@ -154,10 +178,12 @@ def convert(
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
+    if read is None:
+        return _converted(name, packets_or_stream(name, memory_bytes=memory_bytes), out, file_format, at=at)
     report, written = None, 0
     if file_format is not None and out is not None:
         written = len(
-            read.table if file_format.name == "parquet" else seen_by(read.table, at)
+            read.table if file_format.name in ("parquet", "dataset") else seen_by(read.table, at)
         )  # Parquet holds both views
         report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
     return Conversion(
@@ -174,17 +200,41 @@ def convert(
     )
 
 
-def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrace:
+def _converted(
+    name: str, source: Packets, out: str | Path | None, file_format: FileFormat | None, *, at: View
+) -> Conversion:
+    """Write the packets of a capture or packet table, and say what was written."""
+    kind = "packet-table" if is_table_file(name) else "capture"
+    path = None if out is None else Path(out)
+    if source.stream is not None:
+        if at != "sender" and "arrival_ns" in source.stream.columns:
+            problem = "the receiver's view is in another order, for which all packets have to be in memory"
+            raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
+        format_name = "" if file_format is None else file_format.name
+        counts, report = write_stream(source.stream, path, format_name=format_name)
+        packets = counts.packets
+        return Conversion(name, kind, source.stream.head, packets, written=packets, report=report, counts=counts)
+    table = source.table
+    report, written = None, 0
+    if file_format is not None and path is not None:
+        written = len(
+            table if file_format.name in ("parquet", "dataset") else seen_by(table, at)
+        )  # Parquet holds both views
+        report = write_as(file_format, table, path, at=at, snaplen_bytes=None)
+    return Conversion(name, kind, table, len(table), written=written, report=report)
+
+
+def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrace | None:
+    """Return what a trace of another tool holds; None where the input is a capture or a packet table."""
     given = [option for field, option in OPTIONS.items() if getattr(options, field) is not None]
     if from_format is not None or given:
         return read_trace(name, format_name=from_format, options=options)
-    table_file = Path(name).suffix.lower() in (PARQUET_ENDING, ".csv")
+    table_file = is_table_file(name)
     if name != STANDARD_INPUT and is_trace(name) and not (table_file and holds_packet_table(name)):
         return read_trace(name)
     if not table_file and is_text(name):
         return read_trace(name)  # its error names the formats, that of a capture would not
-    table = read_packets(name)
-    return ReadTrace(table=table, format="packet-table" if table_file else "capture", records=len(table))
+    return None
 
 
 def _check(options: TraceOptions) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES
 from trafficgen.api.reading import read_packets
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.errors import ExportError, SelectionError
@@ -37,6 +38,7 @@ def export(
     flow: int | None = None,
     at: View = "sender",
     settings: Mapping[str, SettingValue] | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
 ) -> ProjectionReport:
     """Write packets, or a model's law, for another tool into a folder, with a README that says how to use them.
 
@@ -49,12 +51,15 @@ def export(
         flow: Number of the flow that is exported alone; None exports all.
         at: Whose view is written.
         settings: Settings of the target -> value.
+        memory_bytes: Memory that it may take, bytes; packets of a file that do not fit are refused. None takes what it
+            needs.
 
     Raises:
         ExportError: If there is no such target, or it cannot express the traffic.
         SettingError: If the target has no such setting.
         OutputFileError: If the folder cannot be written, or a file that is no earlier export's would be overwritten.
         SelectionError: If there is no such flow.
+        InputFileError: If a file of packets cannot be read, or does not fit into the memory.
 
     Example:
         >>> import trafficgen
@@ -75,7 +80,7 @@ def export(
             raise ExportError("a model has neither flows nor views; leave --flow and --at out")
         write = _model_writer(table, target, values)
     else:
-        packets = table if isinstance(table, PacketTable) else read_packets(table)
+        packets = table if isinstance(table, PacketTable) else read_packets(table, memory_bytes=memory_bytes)
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
     tell(f"exporting for {to}")
     earlier = exported_files(Path(directory))

@@ -6,8 +6,10 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.api.fit_view import line_of_fit, view_of_fit
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session, read_packets
+from trafficgen.api.opening import OpenedSession, open_session
+from trafficgen.api.reading import Paths, as_paths, file_text, is_stream, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
@@ -72,9 +74,13 @@ def fit(
     receiver: Paths | None = None,
     player_log: str | Path | None = None,
     player_log_offset_s: float | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
+
+    A session with more packets than the memory holds is fitted by its beginning, its end and stretches between, chosen
+    by the seed; all of it is counted, and the model says what was taken and how far that is from the whole.
 
     Args:
         paths: One or several capture files, or one packet table; ``-`` is standard input.
@@ -90,12 +96,14 @@ def fit(
         player_log: Log of the player of this session (JSON or CSV): it anchors the end of buffering, stalls and levels.
         player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the log's Unix time, or
             without one the capture's first packet.
+        memory_bytes: Memory that the fit may take, bytes; None takes what all packets need.
         progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If an input cannot be read at all, or the player log is not one of this capture.
         SelectionError: If there is no such flow or session.
-        CalibrationError: If the session does not have what a fit needs.
+        CalibrationError: If the session does not have what a fit needs, or is too long for the memory and is to be
+            matched with a second capture or a player log.
 
     Example:
         >>> import trafficgen
@@ -116,8 +124,11 @@ def fit(
         upload=upload,
         decapsulate=decapsulate,
         idle_timeout_s=idle_timeout_s,
+        budget=None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES),
+        condense_seed=seed,
         progress=progress,
     )
+    _refuse_matching_of_a_part(opened, names, receiver=receiver, log=log)
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
     files = [file_text(name) for name in names]
     try:
@@ -132,6 +143,7 @@ def fit(
             ),
             receiver_files=[file_text(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
+            condensed=opened.condensed,
         )
     except CalibrationError as error:
         if hint := _upload_warning(opened):
@@ -141,7 +153,26 @@ def fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
-        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
+        rate=_rate(opened),
+    )
+
+
+def _rate(opened: OpenedSession) -> RateCurve:
+    if opened.condensed is not None:
+        return opened.condensed.whole.rate
+    return rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes)
+
+
+def _refuse_matching_of_a_part(
+    opened: OpenedSession, names: list[str], *, receiver: Paths | None, log: PlayerLog | None
+) -> None:
+    """Raise where a session that is too long for the memory is to be matched with something else, moment by moment."""
+    if opened.condensed is None or (receiver is None and log is None):
+        return
+    what = "a second capture" if receiver is not None else "a player log"
+    raise CalibrationError(
+        f"{', '.join(names)}: {opened.condensed.stretches.packets:,} packets do not fit into the memory, and a part of "
+        f"a session cannot be matched with {what}; give more --memory, or cut out the part that is wanted"
     )
 
 
@@ -177,6 +208,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
             digests=[] if is_stream(name) else [file_digest(Path(name))],
             seed=seed,
             resegment=resegment,
+            condensed=opened.condensed,
         )
     except CalibrationError as error:
         raise error.at(name) from None
@@ -184,7 +216,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
-        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
+        rate=_rate(opened),
     )
 
 
@@ -200,6 +232,8 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
     """Return a warning where more goes the other way than the session brings to its client."""
     view = opened.view
     fitted_bytes = int(view.table.payload_bytes[view.media].sum())
+    if opened.condensed is not None:
+        fitted_bytes = opened.condensed.whole.ip_bytes
     flow, sent_bytes = heaviest_upload(opened.inspection.flows)
     if sent_bytes <= fitted_bytes:
         return []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from trafficgen.api.open_loop import sessions_apart, table_of
 from trafficgen.api.simulating import PathLike, generate_over_path
 from trafficgen.api.writing import format_of
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError
 from trafficgen.export import View, write_as
-from trafficgen.generation import generate_sessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
@@ -49,7 +49,7 @@ def generate(
         origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of the first packet.
         settings: Options and parameters of a published model.
         path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted model open loop and
-            a published one over a path that limits nothing.
+            a published one over a path that limits nothing, each session over its own.
         compete: Flows beside the sessions on the path.
 
     Raises:
@@ -71,17 +71,20 @@ def generate(
     """
     file_format = None if out is None else format_of(out)
     playable = load_model(model) if isinstance(model, str | Path) else model
-    if isinstance(playable, Model) and path is None:
-        _check_open_loop(playable, settings=settings, compete=compete)
-        table = generate_sessions(
+    if compete and path is None and isinstance(playable, Model):
+        raise GenerationError("competing flows need a path to compete on; add --path")
+    apart = None
+    if path is None and not compete:
+        apart = sessions_apart(
             playable,
             sessions=sessions,
             duration_s=duration_s,
             seed=seed,
             arrival_rate_per_s=arrival_rate_per_s,
-            workers=workers,
-            origin_ns=origin_ns,
+            settings=settings,
         )
+    if apart is not None:
+        table = table_of(apart, workers=workers, origin_ns=origin_ns)
     else:
         table = generate_over_path(
             playable,
@@ -97,10 +100,3 @@ def generate(
     if file_format is not None and out is not None:
         write_as(file_format, table, Path(out), at=at, snaplen_bytes=snaplen_bytes)
     return table
-
-
-def _check_open_loop(model: Model, *, settings: object, compete: object) -> None:
-    if settings:
-        raise GenerationError(f"{model.name} is a fitted model, which has no options; leave --set out")
-    if compete:
-        raise GenerationError("competing flows need a path to compete on; add --path")

@@ -9,9 +9,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from trafficgen.api.budgets import (
+    DEFAULT_MEMORY_BYTES,
+    FIT_PACKET_BYTES,
+    Budget,
+    sessions_that_fit,
+)
 from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.reading import OpenedSession, Paths, as_paths, file_text, is_stream, open_session
+from trafficgen.api.opening import OpenedSession, open_session
+from trafficgen.api.reading import Paths, as_paths, file_text, is_stream
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
 from trafficgen.errors import CalibrationError, TrafficgenError
@@ -97,6 +104,7 @@ class _Options:
     resegment: bool
     decapsulate: bool
     idle_timeout_s: float | None
+    memory_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -120,13 +128,15 @@ def fit_population(
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
     workers: int | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: CaptureProgress | None = None,
 ) -> PopulationFit:
     """Fit each capture by itself and pool the sessions: a model of which each session is drawn anew.
 
     Without a choice, a capture gives its heaviest session and every other that carries at least half as many bytes to
     a client; where none carries a quarter of all bytes, every one with 1% of the heaviest. A capture that cannot be
-    fitted is left out with a warning.
+    fitted is left out with a warning. Where the sessions of a capture do not fit into the memory together, some are
+    drawn at random, as many as fit; one that does not fit alone is fitted by stretches of it.
 
     Args:
         paths: Capture files or packet tables, each read by itself.
@@ -138,6 +148,7 @@ def fit_population(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         workers: Processes that share the captures; None for one a core. The result does not depend on them. A script
             that asks for more than one calls this under ``if __name__ == "__main__":``, as for any new process.
+        memory_bytes: Memory that the fit may take, bytes, shared by the workers; None takes what all packets need.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -157,9 +168,11 @@ def fit_population(
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
     names = as_paths(paths)
-    options = _Options(session, upload, seed, resegment, decapsulate, idle_timeout_s)
+    processes = workers or os.cpu_count() or 1
+    shared = None if memory_bytes is None else memory_bytes // min(processes, len(names))
+    options = _Options(session, upload, seed, resegment, decapsulate, idle_timeout_s, shared)
     fitted = []
-    for done, capture in enumerate(_fitted_captures(names, options, workers or os.cpu_count() or 1), start=1):
+    for done, capture in enumerate(_fitted_captures(names, options, processes), start=1):
         fitted.append(capture)
         if progress is not None:
             progress(done, len(names))
@@ -210,11 +223,11 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
 def _fit_capture(name: str, options: _Options) -> _FittedCapture:
     """Return the fits of a capture's sessions, or why there are none."""
     try:
-        opened = _opened(name, options)
+        opened, notes = _opened(name, options)
         digest = "" if is_stream(name) else file_digest(Path(name))
     except TrafficgenError as error:
         return _FittedCapture(left_out=((name, str(error)),))
-    result = _FittedCapture(digest=digest)
+    result = _FittedCapture(digest=digest, warnings=notes)
     for one in opened:
         place = f"{name}, session {one.view.session}"
         try:
@@ -231,23 +244,37 @@ def _fit_capture(name: str, options: _Options) -> _FittedCapture:
     return result
 
 
-def _opened(name: str, options: _Options) -> list[OpenedSession]:
-    """Return the sessions of a capture that count."""
+def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[str, ...]]:
+    """Return the sessions of a capture that count, and what is to be said of them."""
+    budget = None if options.memory_bytes is None else Budget(options.memory_bytes, FIT_PACKET_BYTES)
     reading = partial(
         open_session,
         name,
         upload=options.upload,
         decapsulate=options.decapsulate,
         idle_timeout_s=options.idle_timeout_s,
+        budget=budget,
+        condense_seed=options.seed,
     )
     heaviest = reading(session=options.session)
     if options.session is not None:
-        return [heaviest]
+        return [heaviest], ()
     numbers = _sessions_that_count(heaviest)
     if len(numbers) == 1 or is_stream(name):
-        return [heaviest]
-    table = reading(every=True).view.table
-    return [replace(heaviest, view=choose_session(table, session=number)) for number in numbers]
+        return [heaviest], ()
+    drawn = numbers if budget is None else sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
+    note = () if len(drawn) == len(numbers) else (_drawn_sentence(name, len(drawn), len(numbers)),)
+    if len(drawn) == 1:
+        return [heaviest if drawn[0] == heaviest.view.session else reading(session=drawn[0])], note
+    table = reading(together=drawn).view.table
+    return [replace(heaviest, view=choose_session(table, session=number), condensed=None) for number in drawn], note
+
+
+def _drawn_sentence(name: str, drawn: int, present: int) -> str:
+    return (
+        f"{name}: {drawn:,} of {present:,} sessions were fitted, drawn at random, as many as the memory holds; give "
+        "more --memory to fit all"
+    )
 
 
 def _sessions_that_count(opened: OpenedSession) -> list[int]:

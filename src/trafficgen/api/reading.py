@@ -8,16 +8,20 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, TABLE_PACKET_BYTES, Budget
 from trafficgen.capture import (
     CaptureScan,
+    PacketsBeyondLimitError,
     Progress,
+    TableFile,
     holds_packet_table,
+    open_table_file,
+    packets_in,
     read_capture,
     read_csv_table,
     read_dataset,
@@ -25,37 +29,20 @@ from trafficgen.capture import (
     scan_capture,
 )
 from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format, refuse_json
-from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, SelectionError
+from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
 from trafficgen.flows import (
     Inspection,
-    SessionView,
-    all_sessions,
-    choose_session,
     group_sessions,
-    heaviest_session,
+    inspect_stream,
     inspect_table,
-    turned_round,
 )
-from trafficgen.flows.selection import NO_MEDIA_REMEDY
 from trafficgen.tables import PacketTable
 
-_TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
+TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
 STANDARD_INPUT = "-"
+_OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 Paths = str | Path | Sequence[str | Path]
-
-
-@dataclass(frozen=True)
-class OpenedSession:
-    """The session of an input that is to be measured.
-
-    Attributes:
-        inspection: What is in the whole input.
-        view: The session's packets.
-    """
-
-    inspection: Inspection
-    view: SessionView
 
 
 def as_paths(paths: Paths) -> list[str]:
@@ -70,17 +57,20 @@ def inspect(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Inspection:
     """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions, oddities.
 
-    Captures are read in bounded memory: it grows with the number of flows, not of packets.
+    Captures, and packet tables that do not fit into the memory, are read piece by piece: what is kept grows with the
+    number of flows, not of packets.
 
     Args:
         paths: One or several capture files, one packet table, or one trace of another tool that is recognised by its
             content (see :func:`~trafficgen.convert`); ``-`` is standard input, for a capture.
         decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        memory_bytes: Memory that it may take, bytes; None takes what it needs.
         progress: Called with bytes read so far and in all.
 
     Raises:
@@ -96,12 +86,14 @@ def inspect(
         control 23 packets in 61.2 s
     """
     names = as_paths(paths)
-    _read_once(names)
+    named_once(names)
+    if memory_bytes is not None and (long := long_table(names, Budget(memory_bytes, TABLE_PACKET_BYTES))) is not None:
+        return inspect_stream(long.stream(), files=tuple(names), idle_timeout_s=idle_timeout_s)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[0]
     scan = scan_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
-    return _inspection(scan)
+    return inspection_of(scan)
 
 
 def read_packets(
@@ -109,11 +101,13 @@ def read_packets(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    memory_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> PacketTable:
     """Return all packets of captures (read as one) or of a packet table, in memory: about 50 bytes a packet.
 
-    Arguments and errors are those of :func:`inspect`.
+    Arguments and errors are those of :func:`inspect`, but that packets which do not fit into ``memory_bytes`` are
+    refused; None takes what they need.
 
     Warns:
         CaptureWarning: For each oddity of the input.
@@ -127,102 +121,53 @@ def read_packets(
         920 IP bytes in a packet to the client
     """
     names = as_paths(paths)
-    _read_once(names)
+    named_once(names)
+    budget = None if memory_bytes is None else Budget(memory_bytes, TABLE_PACKET_BYTES)
+    if budget is not None and (long := long_table(names, budget)) is not None:
+        raise budget.refusal(names[0], packets_in(long.path), remedy=_OTHER_REMEDY, of_table=True)
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[1]
-    read = read_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
-    for text in read.scan.warnings:
-        warnings.warn(text, CaptureWarning, stacklevel=2)
-    return replace(read.table, flows=_grouped(read.scan))
-
-
-def open_session(
-    paths: Paths,
-    *,
-    flow: int | None = None,
-    session: int | None = None,
-    every: bool = False,
-    upload: bool | None = False,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
-    progress: Progress | None = None,
-) -> OpenedSession:
-    """Return the packets of one session (or flow) of an input, and what is in the whole.
-
-    Captures are read twice: once to find the flows, once to keep the packets of the session alone.
-
-    Args:
-        paths: As for :func:`inspect`.
-        flow: Number of a flow that is to be taken alone.
-        session: Number of a session; without a choice, the one that carries most bytes to a client.
-        every: Take all sessions as one.
-        upload: Turn all flows round: what goes to a server is taken for what goes to a client. None turns them where
-            more payload goes to the servers than to the clients, of what is chosen.
-        decapsulate: As for :func:`inspect`.
-        idle_timeout_s: As for :func:`inspect`.
-        progress: As for :func:`inspect`.
-
-    Raises:
-        InputFileError: If an input cannot be read at all.
-        SelectionError: If there is no such flow or session, or nothing that carries payload to a client.
-    """
-    names = as_paths(paths)
-    _read_once(names)
     try:
-        return _opened_session(
+        return captured_packets(
             names,
-            flow=flow,
-            session=session,
-            every=every,
-            upload=upload,
             decapsulate=decapsulate,
             idle_timeout_s=idle_timeout_s,
+            most_packets=None if budget is None else budget.most_packets,
             progress=progress,
         )
-    except SelectionError as error:
-        raise error.at(", ".join(names)) from None
+    except PacketsBeyondLimitError as error:
+        assert budget is not None
+        raise budget.refusal(", ".join(names), error.packets, remedy=_OTHER_REMEDY, at_least=True) from None
 
 
-def _opened_session(
+def captured_packets(
     names: list[str],
     *,
-    flow: int | None,
-    session: int | None,
-    every: bool,
-    upload: bool | None,
-    decapsulate: bool,
-    idle_timeout_s: float | None,
-    progress: Progress | None,
-) -> OpenedSession:
-    table = read_table_file(names)
-    if table is not None:
-        inspection, measured = inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)
-        if upload or (upload is None and _is_upload(inspection.flows, flow=flow, session=session)):
-            inspection, measured = inspect_table(turned_round(table), files=tuple(names), idle_timeout_s=idle_timeout_s)
-        table = measured
-        return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
-    with _rereadable(names) as real_names:
-        scan = scan_capture(real_names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
-        inspection = _renamed(_inspection(scan), names, real_names)
-        if upload is None:
-            upload = _is_upload(inspection.flows, flow=flow, session=session)
-        if upload:
-            inspection = inspection.turned_round()
-        wanted = _wanted_flows(inspection, flow=flow, session=session, every=every)
-        read = read_capture(
-            real_names,
-            decapsulate=decapsulate,
-            idle_timeout_s=idle_timeout_s,
-            flows=wanted,
-            scan=scan,
-            progress=progress,
-        )
-    packets = turned_round(read.table) if upload else read.table
-    table = replace(packets, flows=inspection.flows)
-    if not every and flow is None and session is None:
-        session = heaviest_session(inspection.flows)
-    return OpenedSession(inspection, _view(table, flow=flow, session=session, every=every))
+    decapsulate: bool = False,
+    idle_timeout_s: float | None = None,
+    most_packets: int | None = None,
+    progress: Progress | None = None,
+) -> PacketTable:
+    """Return all packets of captures; arguments are those of :func:`trafficgen.capture.read_capture`.
+
+    Raises:
+        CaptureError: If a file cannot be read at all.
+        PacketsBeyondLimitError: If there are more than ``most_packets``.
+
+    Warns:
+        CaptureWarning: For each oddity of the captures.
+    """
+    read = read_capture(
+        names,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        most_packets=most_packets,
+        progress=progress,
+    )
+    for text in read.scan.warnings:
+        warnings.warn(text, CaptureWarning, stacklevel=3)
+    return replace(read.table, flows=_grouped(read.scan))
 
 
 def read_table_file(names: list[str]) -> PacketTable | None:
@@ -249,7 +194,7 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     """Return what reads a packet table, by its ending, or a trace of another tool, by its content; None: a capture."""
     if Path(name).is_dir():
         return read_dataset
-    own = _TABLE_READERS.get(Path(name).suffix.lower())
+    own = TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
     if is_trace(name):
@@ -261,6 +206,20 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     return own
 
 
+def is_table_file(name: str) -> bool:
+    """Return whether a name is that of a packet table: by its ending, or a folder."""
+    return Path(name).suffix.lower() in TABLE_READERS or Path(name).is_dir()
+
+
+def long_table(names: list[str], budget: Budget) -> TableFile | None:
+    """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds the memory."""
+    if len(names) != 1 or not is_table_file(names[0]) or is_stream(names[0]):
+        return None
+    if not (Path(names[0]).is_dir() or holds_packet_table(names[0])) or packets_in(names[0]) <= budget.most_packets:
+        return None
+    return open_table_file(names[0])
+
+
 def is_trace(name: str) -> bool:
     """Return whether a file is a trace of another tool that is recognised without being told its format."""
     if Path(name).suffix.lower() == PARQUET_ENDING:
@@ -268,7 +227,8 @@ def is_trace(name: str) -> bool:
     return recognised_format(name) is not None
 
 
-def _inspection(scan: CaptureScan) -> Inspection:
+def inspection_of(scan: CaptureScan) -> Inspection:
+    """Return what a scan found, its flows grouped to sessions."""
     return Inspection(
         files=scan.files,
         packets=scan.packets,
@@ -289,46 +249,13 @@ def _grouped(scan: CaptureScan) -> pa.Table:
     return group_sessions(scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows)
 
 
-def _view(table: PacketTable, *, flow: int | None, session: int | None, every: bool) -> SessionView:
-    return all_sessions(table) if every else choose_session(table, flow=flow, session=session)
-
-
-def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:
-    """Return whether more payload goes to the servers than to the clients, of a flow, a session or all flows."""
-    for name, wanted in (("flow", flow), ("session", session)):
-        if wanted is not None:
-            flows = flows.filter(pc.equal(flows.column(name), wanted))
-    to_server, to_client = (
-        pc.sum(flows.column(f"payload_bytes_to_{end}")).as_py() or 0 for end in ("server", "client")
-    )
-    return bool(to_server > to_client)
-
-
-def _wanted_flows(inspection: Inspection, *, flow: int | None, session: int | None, every: bool) -> list[int]:
-    """Return the flows whose packets are needed; an unknown choice is left for ``choose_session`` to refuse."""
-    columns = inspection.flows.select(["flow", "session"]).to_pydict()
-    if every:
-        return list(columns["flow"])
-    if flow is not None:
-        return [number for number in columns["flow"] if number == flow]
-    if session is None:
-        session = heaviest_session(inspection.flows)
-        if session is None:
-            raise SelectionError(
-                what="media packet",
-                available=f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
-                + NO_MEDIA_REMEDY,
-            )
-    return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
-
-
 def is_stream(name: str) -> bool:
     """Return whether an input can be read only once: standard input, a named pipe, a shell's ``<(...)``."""
     return name == STANDARD_INPUT or (Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()))
 
 
 @contextmanager
-def _rereadable(names: list[str]) -> Iterator[list[str]]:
+def rereadable(names: list[str]) -> Iterator[list[str]]:
     """Give names that can be read twice: what can be read only once is kept in a temporary file meanwhile."""
     with ExitStack() as stack:
         real_names = [_spooled(name, stack) if is_stream(name) else name for name in names]
@@ -353,13 +280,14 @@ def _spooled(name: str, stack: ExitStack) -> str:
     return spool.name
 
 
-def _read_once(names: list[str]) -> None:
+def named_once(names: list[str]) -> None:
+    """Raise where standard input is named more than once."""
     if names.count(STANDARD_INPUT) > 1:
         problem = "standard input is named more than once"
         raise CaptureError(file=STANDARD_INPUT, problem=problem, remedy="name it once")
 
 
-def _renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> Inspection:
+def renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> Inspection:
     """Put the names as given back where standard input was read from a temporary file."""
     texts = list(inspection.warnings)
     for name, real in zip(names, real_names, strict=True):

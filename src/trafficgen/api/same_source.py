@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.reading import Paths, as_paths, file_text, open_session
+from trafficgen.api.opening import open_session
+from trafficgen.api.reading import Paths, as_paths, file_text
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.models import FittedProvenance, Model, PooledResponse
@@ -66,6 +68,7 @@ def fit_same_source(
     resegment: bool = True,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> SameSourceFit:
     """Fit captures of one source over several paths together: one model, one answer to congestion.
@@ -80,6 +83,8 @@ def fit_same_source(
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        memory_bytes: Memory that the fit may take, bytes, shared by the captures: a session that has more is fitted by
+            stretches of it. None takes what all packets need.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -94,13 +99,20 @@ def fit_same_source(
         <SameSourceFit over 2 paths: thinning, 4 warnings>
     """
     names = as_paths(paths)
+    budget = None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES).share(len(names))
     captures: list[SourceCapture] = []
     fits: list[Fit] = []
     left_out: dict[str, str] = {}
     for done, name in enumerate(names, start=1):
         try:
             opened = open_session(
-                name, session=session, upload=upload, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s
+                name,
+                session=session,
+                upload=upload,
+                decapsulate=decapsulate,
+                idle_timeout_s=idle_timeout_s,
+                budget=budget,
+                condense_seed=seed,
             )
             fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
             levels = fits[-1].calibration.summary()["levels"] is not None

@@ -38,8 +38,8 @@ def load_workload(path: str | Path) -> PlannedWorkload:
     Example:
         >>> import trafficgen
         >>> workload = trafficgen.load_workload("examples/workloads/evening.yaml")
-        >>> workload.name, workload.window_s
-        ('evening', 14400.0)
+        >>> workload
+        <PlannedWorkload evening: 2 groups, 14,400 s>
         >>> for group in workload.groups:
         ...     print(f"{group.name}: {group.share:.0%} of the sessions play {group.model.name}")
         radio: 30% of the sessions play realplayer8_tcp_chung2002

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,26 +10,26 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from trafficgen import html_view as html
+from trafficgen.api.open_loop import Playable, playable_of, sessions_apart, table_of
 from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
 from trafficgen.api.writing import format_of
-from trafficgen.catalogue import load_model
 from trafficgen.errors import ExportError, GenerationError
-from trafficgen.export import FileFormat, View, seen_by
+from trafficgen.export import FileFormat, View, seen_by, write_as
 from trafficgen.export.csv import write_csv_stream
 from trafficgen.export.dataset import write_dataset_stream
 from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
-from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.models import Model, PublishedModel
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.words import counted, number, one_line
-from trafficgen.workloads.blocks import cut
+from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
 from trafficgen.workloads.making import Workload, made_workload, work_folder
+from trafficgen.workloads.planned import PlannedWorkload
+from trafficgen.workloads.received import ReceivedSessions
 from trafficgen.workloads.storage import local_path
 
 #: Memory that a workload takes when nothing is said, bytes.
@@ -40,6 +39,9 @@ _MERGE_SHARE = 0.3
 #: Packets that take half of the memory as one table, with the copies that putting them in order makes, are not cut.
 _BYTES_PER_PACKET = 200
 _WHOLE_SHARE = 0.5
+#: Share of the memory that a block takes while it is made; several are made at once.
+_BLOCK_SHARE = 0.2
+_FEWEST_BLOCK_PACKETS = 1 << 14
 #: What a packet takes at least while it waits to be merged.
 _PART_BYTES_PER_PACKET = 40
 
@@ -78,13 +80,16 @@ class WrittenWorkload:
 
 
 def generate_workload(
-    model: Model | PublishedModel | str | Path,
+    model: Playable | str | Path,
     out: str | Path,
     *,
-    sessions: int = 1,
+    sessions: int | None = None,
+    window_s: float | None = None,
     duration_s: float | None = None,
     seed: int = 0,
     arrival_rate_per_s: float | None = None,
+    arrivals: str | None = None,
+    popularity: str | None = None,
     workers: int = 1,
     scheduler: str | None = None,
     storage: str | None = None,
@@ -103,13 +108,17 @@ def generate_workload(
     bytes are the same either way. Sessions over a path meet each other on it: they are played all at once, in memory.
 
     Args:
-        model: A model, the name of its file, or the name of a catalogue entry.
+        model: A model, the name of its file or of a catalogue entry; a workload of several models, or its file.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without an ending a folder,
             a partitioned Parquet dataset. A file may have a URL (``file://``, ``s3://``, ``gs://``).
-        sessions: Number of sessions.
-        duration_s: Length of each, s; None for that of the model.
+        sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``, or one.
+        window_s: Time in which sessions start, s; None: as the workload says, or until all have started.
+        duration_s: Length of each, s; None for that of the model or workload.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
+        arrivals: When sessions start: ``together``, ``poisson:0.5/s``, ``hourly:FILE``, ``flash:base=...`` or
+            ``file:FILE``, as in a workload file.
+        popularity: How often each clip is played, such as ``zipf:0.8``; None: the model plays as it is.
         workers: Processes that make blocks; the bytes do not depend on them.
         scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make blocks instead.
         storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all workers reach; None for
@@ -136,53 +145,95 @@ def generate_workload(
         >>> trafficgen.save_model(trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model, "rtsp.json")
         >>> written = trafficgen.generate_workload("rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1)
         >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
-        (60, 60)
+        (40, 40)
     """
     file_format = format_of(out)
     _check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
     _check_place(file_format, out)
-    playable = load_model(model) if isinstance(model, str | Path) else model
+    playable = playable_of(model)
     played = None
-    if isinstance(playable, Model) and path is None and not settings and not compete:
-        played = OpenLoopSessions(
-            model=playable, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
+    if path is None and not compete:
+        played = sessions_apart(
+            playable,
+            sessions=sessions,
+            window_s=window_s,
+            duration_s=duration_s,
+            seed=seed,
+            arrival_rate_per_s=arrival_rate_per_s,
+            arrivals=arrivals,
+            popularity=popularity,
+            settings=settings,
         )
-    apart = scheduler is not None or storage is not None
-    if apart and played is None:
-        raise GenerationError(
-            "what is played all at once has no blocks to share; leave --scheduler and --storage out, or give a model"
-            " file without --path, --compete and --set"
+    if played is not None:
+        return _write_apart(
+            played if at == "sender" else ReceivedSessions(played),
+            out,
+            file_format,
+            workers=workers,
+            scheduler=scheduler,
+            storage=storage,
+            memory_bytes=memory_bytes,
+            snaplen_bytes=snaplen_bytes,
+            origin_ns=origin_ns,
         )
-    if played is None or (not apart and _fits(played, memory_bytes)):
+    if isinstance(playable, PlannedWorkload):
+        raise GenerationError("sessions of a workload play apart; leave --path and --compete out")
+    _check_all_at_once(
+        {
+            "--scheduler": scheduler,
+            "--storage": storage,
+            "--for": window_s,
+            "--arrivals": arrivals,
+            "--popularity": popularity,
+        }
+    )
+    with delivered(out) as target:
+        table = generate(
+            playable,
+            target,
+            sessions=1 if sessions is None else sessions,
+            duration_s=duration_s,
+            seed=seed,
+            arrival_rate_per_s=arrival_rate_per_s,
+            workers=workers,
+            at=at,
+            snaplen_bytes=snaplen_bytes,
+            origin_ns=origin_ns,
+            settings=settings,
+            path=path,
+            compete=compete,
+        )
+    return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), out)
+
+
+def _write_apart(
+    played: Sessions,
+    out: str | Path,
+    file_format: FileFormat,
+    *,
+    workers: int,
+    scheduler: str | None,
+    storage: str | None,
+    memory_bytes: int,
+    snaplen_bytes: int | None,
+    origin_ns: int,
+) -> WrittenWorkload:
+    """Write sessions that do not meet: from the memory where they fit, else in blocks."""
+    if scheduler is None and storage is None and _fits(played, memory_bytes):
+        table = table_of(played, workers=workers, origin_ns=origin_ns)
         with delivered(out) as target:
-            table = generate(
-                playable,
-                target,
-                sessions=sessions,
-                duration_s=duration_s,
-                seed=seed,
-                arrival_rate_per_s=arrival_rate_per_s,
-                workers=workers,
-                at=at,
-                snaplen_bytes=snaplen_bytes,
-                origin_ns=origin_ns,
-                settings=settings,
-                path=path,
-                compete=compete,
-            )
-        return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), out)
+            write_as(file_format, table, target, snaplen_bytes=snaplen_bytes)
+        return _written(table, out)
     folder = work_folder(out)
     _check_room(played, folder, memory_bytes, blocks_here=storage is None)
-    request = {
-        "model": hashlib.sha256(played.model.model_dump_json().encode()).hexdigest(),
-        "sessions": sessions,
-        "duration_s": duration_s,
-        "seed": seed,
-        "arrival_rate_per_s": arrival_rate_per_s,
-    }
     with (
         made_workload(
-            played, cut(played), folder, request=request, workers=workers, scheduler=scheduler, storage=storage
+            played,
+            cut(played, packets=_block_packets(memory_bytes)),
+            folder,
+            workers=workers,
+            scheduler=scheduler,
+            storage=storage,
         ) as workload,
         delivered(out, workload.scratch) as target,
     ):
@@ -196,13 +247,28 @@ def generate_workload(
         )
 
 
-def _fits(played: OpenLoopSessions, memory_bytes: int) -> bool:
+def _check_all_at_once(options: dict[str, object]) -> None:
+    """Refuse options of sessions that play apart where they meet on a path."""
+    told = [name for name, value in options.items() if value is not None]
+    if told:
+        raise GenerationError(
+            f"{' and '.join(told)}: for sessions that play apart, from their own blocks; leave --path and --compete"
+            " out, and ask for more than one session of a published model"
+        )
+
+
+def _block_packets(memory_bytes: int) -> int:
+    """Return how many packets a block has, about: not by the number of workers, so that a run may go on with others."""
+    return max(_FEWEST_BLOCK_PACKETS, min(BLOCK_PACKETS, int(_BLOCK_SHARE * memory_bytes / _BYTES_PER_PACKET)))
+
+
+def _fits(played: Sessions, memory_bytes: int) -> bool:
     """Return whether all packets may be one table in memory."""
     expected = played.expected_packets(range(played.count))
     return expected * _BYTES_PER_PACKET <= _WHOLE_SHARE * memory_bytes
 
 
-def _check_room(played: OpenLoopSessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
+def _check_room(played: Sessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
     """Refuse what the memory or the disk cannot hold before hours are spent on it.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,22 +28,31 @@ def read_dataset(folder: str | Path) -> PacketTable:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
     folder = Path(folder)
+    head = dataset_head(folder)
+    packets = pa.concat_tables([_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()])
+    return checked_table(replace(head, packets=fitted_packets(packets, str(folder))), str(folder))
+
+
+def dataset_head(folder: Path) -> PacketTable:
+    """Return all of a dataset but its packets.
+
+    Raises:
+        PacketTableError: If the folder is no dataset, or a file of it cannot be read or does not fit.
+    """
     if not is_dataset(folder):
         raise PacketTableError(
             file=str(folder), problem=f"is a folder without {METADATA_FILE}: no packet table", remedy=_REMEDY
         )
-    packets = pa.concat_tables([_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()])
     flows_path, metadata_path = folder / FLOWS_FILE, folder / METADATA_FILE
     with reading_refused(flows_path):
         flows = pq.read_table(flows_path)
     with reading_refused(metadata_path):
         metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
     try:
-        table = table_from_metadata(fitted_packets(packets, str(folder)), metadata, flows=flows)
+        return table_from_metadata(PACKET_SCHEMA.empty_table(), metadata, flows=flows)
     except (ValueError, AttributeError) as error:
         remedy = "write the dataset anew with the trafficgen that reads it"
         raise PacketTableError(file=str(metadata_path), problem=f"{error}", remedy=remedy) from error
-    return checked_table(table, str(folder))
 
 
 def _part(path: Path) -> pa.Table:

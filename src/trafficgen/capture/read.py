@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen._core import CaptureReader
-from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_all
+from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_steps
 from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
 
 _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 _TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
-_SCHEMA = pa.schema(
+#: Columns of packets that were captured.
+CAPTURE_SCHEMA = pa.schema(
     [*REQUIRED_FIELDS, *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS)]
 )
 #: Columns of the core that have another name; no packet is both RTP and TCP, so some serve two.
@@ -28,6 +29,18 @@ _SOURCES = {
     "rtp_timestamp": "timestamp_or_acknowledgement",
     "tcp_acknowledgement": "timestamp_or_acknowledgement",
 }
+
+
+class PacketsBeyondLimitError(Exception):
+    """More packets than were allowed.
+
+    Attributes:
+        packets: How many had come.
+    """
+
+    def __init__(self, packets: int) -> None:
+        self.packets = packets
+        super().__init__(f"{packets} packets")
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ def read_capture(
     idle_timeout_s: float | None = None,
     flows: Collection[int] | None = None,
     scan: CaptureScan | None = None,
+    most_packets: int | None = None,
     progress: Progress | None = None,
 ) -> CapturePackets:
     """Read packets into memory, about 50 bytes each.
@@ -55,9 +69,11 @@ def read_capture(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
         scan: An earlier scan of the same files with the same options.
+        most_packets: Packets after which the reading ends with an error; None has no limit.
         progress: Called with bytes read so far and in all.
 
     Raises:
+        PacketsBeyondLimitError: If there are more than ``most_packets``.
         CaptureError: If a file cannot be read at all.
         ValueError: If ``flows`` is given without ``scan``.
     """
@@ -67,7 +83,9 @@ def read_capture(
     reader = open_reader(
         paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
     )
-    read_all(reader, progress)
+    for _ in read_steps(reader, progress):
+        if most_packets is not None and reader.counts()["packets"] > most_packets:
+            raise PacketsBeyondLimitError(reader.counts()["packets"])
     found = collect_scan(reader, paths)
     table = PacketTable(
         packets=_packets(reader, found),
@@ -83,17 +101,24 @@ def read_capture(
 
 
 def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
-    batches = []
-    while (columns := reader.take_columns(scan.numbers, scan.start_time_ns)) is not None:
-        batches.append(_record_batch(columns))
-    return pa.Table.from_batches(batches, schema=_SCHEMA)
+    return pa.Table.from_batches(list(taken_batches(reader, scan)), schema=CAPTURE_SCHEMA)
+
+
+def taken_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
+    """Yield the packets that a reader has kept so far, named as a scan of the same files says.
+
+    Raises:
+        ValueError: If there are flows that the scan has not seen.
+    """
+    while (columns := reader.take_columns(scan.plan, scan.start_time_ns)) is not None:
+        yield _record_batch(columns)
 
 
 def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
     """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants them."""
     count = len(columns["time_ns"])
     arrays = []
-    for field in _SCHEMA:
+    for field in CAPTURE_SCHEMA:
         validity = None
         if field.name in _RTP_FIELDS:
             validity = pa.py_buffer(columns["rtp_known_bits"])
@@ -101,4 +126,4 @@ def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch
             validity = pa.py_buffer(columns["tcp_known_bits"])
         values = pa.py_buffer(columns[_SOURCES.get(field.name, field.name)])
         arrays.append(pa.Array.from_buffers(field.type, count, [validity, values]))
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, schema=CAPTURE_SCHEMA)

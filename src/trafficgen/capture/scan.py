@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen._core import CaptureReader
+from trafficgen._core import CaptureReader, FlowPlan
+from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
@@ -48,6 +50,7 @@ class CaptureScan:
         rates: Frame bytes over time by number in the flow table, s from the first packet; of the heavier flows where
             there are many.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
+        plan: What was decided about the flows, as the core needs it to read their packets.
     """
 
     files: tuple[str, ...]
@@ -65,6 +68,7 @@ class CaptureScan:
     warnings: tuple[str, ...]
     rates: Mapping[int, FlowRates]
     numbers: npt.NDArray[np.uint32]
+    plan: FlowPlan = field(repr=False, compare=False)
 
 
 def scan_capture(
@@ -112,11 +116,19 @@ def open_reader(
 
 def read_all(reader: CaptureReader, progress: Progress | None) -> None:
     """Run a reader to its end, in steps so that progress is shown and an interrupt is heard."""
+    for _ in read_steps(reader, progress):
+        pass
+
+
+def read_steps(reader: CaptureReader, progress: Progress | None) -> Iterator[None]:
+    """Run a reader to its end and stop after each step, the last one included."""
     while reader.read(_PACKETS_PER_STEP):
         done_bytes, total_bytes = reader.progress()
         tell("reading", done_bytes, total_bytes, unit="bytes")
         if progress is not None:
             progress(done_bytes, total_bytes)
+        yield
+    yield
 
 
 def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureScan:
@@ -147,6 +159,7 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
         rates=_rates(found, numbers, start_ns),
         numbers=numbers,
+        plan=reader.plan(numbers),
     )
 
 
@@ -191,10 +204,9 @@ def _streams(
     interleaved: list[tuple[int, int, RtpStreamDict]],
     clocks: list[MediaClock],
 ) -> tuple[RtpStreamCount, ...]:
-    in_udp = [(old, None, stream) for old, stream in found["rtp_streams"]]
-    in_tcp: list[tuple[int, int | None, RtpStreamDict]] = [*interleaved]
+    in_udp = ((old, None, stream) for old, stream in each_stream(found["rtp_streams"]))
     counts = []
-    for old, channel, stream in [*in_udp, *in_tcp]:
+    for old, channel, stream in itertools.chain(in_udp, interleaved):
         clock_hz = _clock_hz(stream, clocks)
         counts.append(
             RtpStreamCount(

@@ -47,17 +47,26 @@ def read_parquet_table(path: str | Path) -> PacketTable:
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:
-        raise PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+        raise unreadable(error, name) from error
     packets = fitted_packets(packets, name)
-    metadata = (schema.metadata or {}).get(METADATA_KEY)
-    if metadata is None:
-        return _with_inferred_flows(packets, name)
+    table = described_table(packets, schema.metadata, name)
+    return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
+
+
+def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str) -> PacketTable | None:
+    """Return packets with what a Parquet file's metadata says of them; None where it is not ours.
+
+    Raises:
+        PacketTableError: If it is ours and damaged.
+    """
+    ours = (metadata or {}).get(METADATA_KEY)
+    if ours is None:
+        return None
     try:
-        table = table_from_metadata(packets, json.loads(metadata))
+        return table_from_metadata(packets, json.loads(ours))
     except (ValueError, AttributeError) as error:
         remedy = "write the table anew with the trafficgen that reads it"
         raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
-    return checked_table(table, name)
 
 
 def read_csv_table(path: str | Path) -> PacketTable:
@@ -73,9 +82,19 @@ def read_csv_table(path: str | Path) -> PacketTable:
     """
     path = Path(path)
     packets = fitted_packets(_read_csv(path, PACKET_SCHEMA), str(path))
+    table = csv_described_table(packets, path)
+    return _with_inferred_flows(packets, str(path)) if table is None else checked_table(table, str(path))
+
+
+def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
+    """Return packets with the flow table and the origin in ``NAME.flows.csv``; None where that is not there.
+
+    Raises:
+        PacketTableError: If it cannot be read or does not fit.
+    """
     flows_path = path.with_suffix(".flows.csv")
     if not flows_path.exists():
-        return _with_inferred_flows(packets, str(path))
+        return None
     flows = _read_csv(flows_path, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
     origins = flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
     if len(origins) > 1 or None in origins:
@@ -85,11 +104,10 @@ def read_csv_table(path: str | Path) -> PacketTable:
     origin_ns = origins[0] if origins else 0
     try:
         flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
-        table = PacketTable(packets=packets, flows=flows, origin_ns=origin_ns)
+        return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns)
     except (KeyError, ValueError, pa.ArrowException) as error:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
         raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
-    return checked_table(table, str(path))
 
 
 def holds_packet_table(path: str | Path) -> bool:
@@ -122,25 +140,43 @@ def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
-    types = {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
-    options = csv.ConvertOptions(
-        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
     try:
         with path.open("rb") as stream:
-            return csv.read_csv(stream, convert_options=options)
+            return csv.read_csv(stream, convert_options=csv_options(schema))
     except (OSError, pa.ArrowException) as error:
-        raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+        raise unreadable(error, str(path)) from error
 
 
-def fitted_packets(packets: pa.Table, name: str) -> pa.Table:
-    """Return the known columns in the schema's types; optional ones without any value are left out."""
+def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
+    """Return how the texts of a CSV become the columns of a schema."""
+    types = {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
+    return csv.ConvertOptions(
+        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+
+
+def unreadable(error: Exception, name: str) -> PacketTableError:
+    """Return the error that says that a file cannot be read, and why."""
+    return PacketTableError(file=name, problem=_cannot_read(error), remedy=_FILE_REMEDY)
+
+
+def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) -> pa.Table:
+    """Return the known columns in the schema's types; optional ones without any value are left out.
+
+    Args:
+        packets: Columns of a file.
+        name: Name of the file.
+        keep_empty: Whether columns without any value stay: in a piece of a table others may have some.
+
+    Raises:
+        PacketTableError: If a column is missing, has another type or nulls where none are allowed.
+    """
     columns: dict[str, pa.ChunkedArray] = {}
     for field in PACKET_SCHEMA:
         if field.name not in packets.column_names:
             continue
         column = packets.column(field.name)
-        if field in OPTIONAL_FIELDS and column.null_count == len(column):
+        if field in OPTIONAL_FIELDS and column.null_count == len(column) and not keep_empty:
             continue
         columns[field.name] = _converted(column, field, name)
     missing = [column for column in _REQUIRED_NAMES if column not in columns]

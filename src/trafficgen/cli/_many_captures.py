@@ -54,6 +54,7 @@ class FitOptions(TypedDict):
     resegment: bool
     decapsulate: bool
     idle_timeout_s: float | None
+    memory_bytes: int | None
 
 
 @dataclass(frozen=True)

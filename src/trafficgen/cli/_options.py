@@ -11,7 +11,7 @@ import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text
+from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
 
 Captures = Annotated[
     list[str],
@@ -40,6 +40,10 @@ IdleTimeout = Annotated[
     float | None,
     typer.Option("--idle-timeout", metavar="S", help="Silence after which packets are a new flow, s; default: never."),
 ]
+Memory = Annotated[
+    str,
+    typer.Option("--memory", metavar="SIZE", help="Memory that the command may take, such as 500MB or 4GB."),
+]
 PlayerLogFile = Annotated[
     Path | None,
     typer.Option(
@@ -67,15 +71,7 @@ Snaplen = Annotated[
         help="Bytes kept of a frame in a pcap; default: all.",
     ),
 ]
-Memory = Annotated[
-    str,
-    typer.Option(metavar="SIZE", help="Memory to keep to, such as 500MB; what needs more waits on the disk."),
-]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
-
-
-#: The interpreter and what it loads take most of this.
-_LEAST_MEMORY_BYTES = 100_000_000
 
 
 def messages_of(*, quiet: bool, verbose: bool) -> Messages:
@@ -96,18 +92,31 @@ def positive(value: float | None, *, option: str, endless: bool = False) -> floa
     return value
 
 
-def size_bytes_of(text: str, *, option: str) -> int:
-    """Return the bytes that an option's value such as ``500MB`` names.
+def memory_bytes_of(text: str) -> int:
+    """Return the bytes that ``--memory`` allows.
 
     Raises:
-        typer.BadParameter: If it names none, or too few to work with.
+        typer.BadParameter: If it is no size above 0.
     """
-    found_bytes = bytes_from_text(text)
-    if found_bytes is None:
-        raise typer.BadParameter(f"{text!r} is no size; give a number with kB, MB or GB", param_hint=option)
-    if found_bytes < _LEAST_MEMORY_BYTES:
-        raise typer.BadParameter(f"{text} is too little to work with; give 100MB or more", param_hint=option)
-    return int(found_bytes)
+    size_bytes = bytes_from_text(text)
+    if size_bytes is None or not 1 <= size_bytes < math.inf:
+        raise typer.BadParameter(f"{text!r} is no size such as 500MB or 4GB", param_hint="--memory")
+    return int(size_bytes)
+
+
+def seconds_of(text: str | None, *, option: str) -> float | None:
+    """Return the seconds that an option's value such as ``24h`` names; a bare number is seconds.
+
+    Raises:
+        typer.BadParameter: If it names none above 0.
+    """
+    if text is None:
+        return None
+    parts = number_and_unit(text)
+    found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
+    if found_s is None:
+        raise typer.BadParameter(f"{text!r} is no time; give a number with s, min or h", param_hint=option)
+    return positive(found_s, option=option)
 
 
 def checked_view(at: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trafficgen.cli._progress import Progress, clear_line
@@ -52,6 +52,26 @@ def print_json(value: object) -> None:
     """Print one JSON object; NaN and infinity become null. What the encoding lacks is escaped as JSON does."""
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     print(json.dumps(finite(value), indent=1, ensure_ascii=ascii_only, allow_nan=False))
+
+
+def print_json_lists(head: dict[str, object], lists: Mapping[str, Iterable[object]]) -> None:
+    """Print what :func:`print_json` would of an object that ends with long lists, without having them in memory."""
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+
+    def text(value: object) -> str:
+        return json.dumps(finite(value), indent=1, ensure_ascii=ascii_only, allow_nan=False)
+
+    write = sys.stdout.write
+    write(text(head).removesuffix("\n}"))
+    for name, items in lists.items():
+        write(f',\n "{name}": [')
+        between = ""
+        for item in items:
+            # Line breaks within texts are escaped: those that are left are of the layout.
+            write(f"{between}\n  " + text(item).replace("\n", "\n  "))
+            between = ","
+        write("\n ]" if between else "]")
+    write("\n}\n")
 
 
 def finite(value: object) -> object:

@@ -8,7 +8,17 @@ import typer
 
 import trafficgen
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import AsJson, FlowChoice, Quiet, Seed, SessionChoice, Verbose, messages_of
+from trafficgen.cli._options import (
+    AsJson,
+    FlowChoice,
+    Memory,
+    Quiet,
+    Seed,
+    SessionChoice,
+    Verbose,
+    memory_bytes_of,
+    messages_of,
+)
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
@@ -52,6 +62,7 @@ def compare(
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     seed: Seed = 0,
+    memory: Memory = "1GB",
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -81,6 +92,7 @@ def compare(
             candidate_upload=candidate_upload,
             seed=seed,
             undo_offload=undo_offload,
+            memory_bytes=memory_bytes_of(memory),
         )
     write_reports(comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())

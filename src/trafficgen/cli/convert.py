@@ -8,7 +8,17 @@ from typing import Annotated, Any, cast
 import typer
 
 import trafficgen
-from trafficgen.cli._options import AsJson, At, Quiet, Verbose, checked_view, messages_of, positive
+from trafficgen.cli._options import (
+    AsJson,
+    At,
+    Memory,
+    Quiet,
+    Verbose,
+    checked_view,
+    memory_bytes_of,
+    messages_of,
+    positive,
+)
 from trafficgen.cli._output import print_json
 from trafficgen.units import rate_from_text
 
@@ -66,6 +76,7 @@ def convert(
         typer.Option(metavar="udp|tcp", help="Protocol of a list or a D-ITG log, which names none; default: udp."),
     ] = None,
     at: At = "sender",
+    memory: Memory = "1GB",
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -97,6 +108,7 @@ def convert(
             rtp=rtp,
             protocol=cast("Any", protocol),
             at=view,
+            memory_bytes=memory_bytes_of(memory),
         )
     if as_json:
         print_json(done.to_json())
@@ -104,8 +116,8 @@ def convert(
     for text in done.assumptions:
         messages.detail(f"assumed: {text}")
     flows = done.table.flows.num_rows
-    lost = len(done.table) - done.written
+    lost = done.packets - done.written
     messages.say(
-        f"{len(done.table):,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s "
+        f"{done.packets:,} packets of {flows:,} flow{'s' * (flows != 1)} in {done.duration_s:.3f} s "
         f"read as {done.format}, " + (f"{done.written:,} that arrived " if lost else "") + f"written to {out}"
     )

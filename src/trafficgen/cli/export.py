@@ -9,7 +9,18 @@ import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
-from trafficgen.cli._options import AsJson, At, FlowChoice, Quiet, Snaplen, Verbose, checked_view, messages_of
+from trafficgen.cli._options import (
+    AsJson,
+    At,
+    FlowChoice,
+    Memory,
+    Quiet,
+    Snaplen,
+    Verbose,
+    checked_view,
+    memory_bytes_of,
+    messages_of,
+)
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._terminal import say_line
 
@@ -47,6 +58,7 @@ def export(
     settings: TargetSettings = None,
     at: At = "sender",
     snaplen: Snaplen = None,
+    memory: Memory = "1GB",
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -64,7 +76,9 @@ def export(
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     view = cast("Any", checked_view(at))
     with messages.progress("exporting"):
-        report = work(table, to=to, directory=out, flow=flow, at=view, settings=given)
+        report = work(
+            table, to=to, directory=out, flow=flow, at=view, settings=given, memory_bytes=memory_bytes_of(memory)
+        )
     if as_json:
         print_json(report.to_dict())
         return

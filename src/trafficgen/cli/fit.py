@@ -17,6 +17,7 @@ from trafficgen.cli._options import (
     Decapsulate,
     FlowChoice,
     IdleTimeout,
+    Memory,
     PlayerLogFile,
     PlayerLogOffset,
     Quiet,
@@ -24,6 +25,7 @@ from trafficgen.cli._options import (
     SessionChoice,
     Upload,
     Verbose,
+    memory_bytes_of,
     messages_of,
     positive,
 )
@@ -66,6 +68,7 @@ def fit(
     population: ManyCaptures = False,
     same_source: SameSource = False,
     workers: FitWorkers = None,
+    memory: Memory = "1GB",
     player_log: PlayerLogFile = None,
     player_log_offset: PlayerLogOffset = None,
     report: ReportFile = None,
@@ -95,6 +98,7 @@ def fit(
         resegment=resegment,
         decapsulate=decapsulate,
         idle_timeout_s=positive(idle_timeout, option="--idle-timeout", endless=True),
+        memory_bytes=memory_bytes_of(memory),
     )
     reports = ReportOptions(report=report, plots=plots, plot_formats=plot_formats)
     if population or same_source or workers is not None:

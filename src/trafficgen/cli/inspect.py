@@ -9,8 +9,19 @@ import typer
 
 import trafficgen
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import AsJson, Captures, Decapsulate, IdleTimeout, Quiet, Verbose, messages_of, positive
-from trafficgen.cli._output import number, print_json
+from trafficgen.cli._options import (
+    AsJson,
+    Captures,
+    Decapsulate,
+    IdleTimeout,
+    Memory,
+    Quiet,
+    Verbose,
+    memory_bytes_of,
+    messages_of,
+    positive,
+)
+from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import NS_PER_S
@@ -25,6 +36,7 @@ def inspect(
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
     flows: Annotated[int, typer.Option("--flows", min=0, help="Flows to show; 0 shows all.")] = _SHOWN_FLOWS,
+    memory: Memory = "1GB",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -38,10 +50,15 @@ def inspect(
     timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)
     look = trafficgen.inspect  # loaded before the clock of the progress runs
     with messages.progress("reading"):
-        found = look(captures, decapsulate=decapsulate, idle_timeout_s=timeout_s)
+        found = look(
+            captures,
+            decapsulate=decapsulate,
+            idle_timeout_s=timeout_s,
+            memory_bytes=memory_bytes_of(memory),
+        )
     messages.warn(found.warnings)
     if as_json:
-        print_json(found.to_json())
+        print_json_lists(found.json_head(), found.json_lists())
         return
     _render(found, shown=flows)
 

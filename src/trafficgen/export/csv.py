@@ -33,12 +33,12 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(
         target="csv",
-        files=(path.name, _flows_path(path).name),
+        files=(path.name, flows_file(path).name),
         packets=len(table),
         packets_changed=0,
         bytes_before=size_bytes,
         bytes_after=size_bytes,
-        cannot_express=tuple(_cannot_express(table)),
+        cannot_express=tuple(csv_losses(table)),
     )
 
 
@@ -50,14 +50,15 @@ def write_csv_stream(stream: PacketStream, path: Path) -> int:
     """
     flows = stream.head.flows
     origin_ns = pa.array([stream.head.origin_ns] * flows.num_rows, type=pa.int64())
-    with whole_files([path, _flows_path(path)]) as [packets_part, flows_part]:
+    with whole_files([path, flows_file(path)]) as [packets_part, flows_part]:
         packets = _write_packets(stream, packets_part)
         with flows_part.open("wb") as file:
             csv.write_csv(flows.append_column("origin_ns", origin_ns), file)
     return packets
 
 
-def _flows_path(path: Path) -> Path:
+def flows_file(path: Path) -> Path:
+    """Return the name of the file beside a CSV of packets that has the flow table."""
     return path.with_suffix(".flows.csv")
 
 
@@ -77,7 +78,8 @@ def _text_field(field: pa.Field) -> pa.Field:
     return field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
 
 
-def _cannot_express(table: PacketTable) -> Iterator[str]:
+def csv_losses(table: PacketTable) -> Iterator[str]:
+    """Yield what the two files lack of a table."""
     if table.signalling.num_rows:
         yield f"signalling messages ({table.signalling.num_rows})"
     if table.notes:

@@ -5,17 +5,16 @@ The Rust core makes the frames (see ``crates/trafficgen-core/src/write``); paylo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
 from trafficgen.export.base import ProjectionReport, View
-from trafficgen.export.protocols import EXPERIMENTAL_PROTOCOL, NOT_IP, protocol_number
+from trafficgen.export.capture_losses import CaptureLosses
+from trafficgen.export.protocols import protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
 from trafficgen.progress import tell
@@ -24,11 +23,8 @@ from trafficgen.tables.buffers import known_of, values_of
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 from trafficgen.units import WHOLE_FRAME_BYTES
 
-ETHERNET_HEADER_BYTES = 14
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
-_UDP = 17
-_NUMBERS_WITH_HEADERS = (1, 2, 6, _UDP, 58)  # ICMP, IGMP, TCP, UDP, ICMPv6
 _PLAIN_COLUMNS = ("time_ns", "flow", "to_client", "ip_bytes", "payload_bytes")
 _NULLABLE_COLUMNS = (
     "rtp_ssrc",
@@ -40,7 +36,6 @@ _NULLABLE_COLUMNS = (
     "tcp_flags",
     "tcp_window",
 )
-_COLUMNS_WITHOUT_PLACE = ("arrival_ns", "phase", "scale_level", "retransmission")
 
 
 def write_pcap(
@@ -132,6 +127,8 @@ def _write_capture(
     if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
         raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
     table = seen_by(table, view)
+    losses = CaptureLosses(table)
+    losses.add(table)
     written = write_capture_stream(
         stream_of(table),
         path,
@@ -147,7 +144,7 @@ def _write_capture(
         packets_changed=written["packets_raised"],
         bytes_before=pc.sum(table.column("ip_bytes")).as_py() or 0,
         bytes_after=written["ip_bytes"],
-        cannot_express=tuple(_cannot_express(table, written, snaplen_bytes)),
+        cannot_express=tuple(losses.texts(written, snaplen_bytes=snaplen_bytes)),
     )
 
 
@@ -217,41 +214,3 @@ def _write_batch(writer: CaptureWriter, batch: pa.RecordBatch) -> None:
         if name in batch.schema.names and batch.column(name).null_count < batch.num_rows:
             columns[name] = (values_of(batch.column(name)), known_of(batch.column(name)))
     writer.write(**columns)
-
-
-def _cannot_express(table: PacketTable, written: dict[str, int], snaplen_bytes: int) -> Iterator[str]:
-    """Yield what the capture lacks of the table."""
-    yield "payload content: zero bytes stand for it"
-    lost = [name for name in _COLUMNS_WITHOUT_PLACE if table.known(name).any()]
-    if lost:
-        yield f"columns that a capture has no place for: {', '.join(lost)}"
-    if table.signalling.num_rows:
-        yield f"signalling messages ({table.signalling.num_rows}): their packets carry zero bytes"
-    if written["packets_left_out"]:
-        yield f"packets without IP were left out ({written['packets_left_out']} packets)"
-    if written["packets_raised"]:
-        yield f"sizes below their headers were raised to them ({written['packets_raised']} packets)"
-    if written["windows_cut"]:
-        yield f"TCP windows above 65535 were written as 65535 ({written['windows_cut']} packets)"
-    if int(table.frame_bytes.max(initial=0)) > snaplen_bytes:
-        yield f"bytes of a frame behind the first {snaplen_bytes}"
-    yield from _flow_losses(table)
-
-
-def _flow_losses(table: PacketTable) -> Iterator[str]:
-    names = table.flows.column("protocol").to_pylist()
-    numbers = np.array([protocol_number(name) or 0 for name in names], dtype=np.int64)
-    unknown = sorted({name for name, number in zip(names, numbers, strict=True) if number == EXPERIMENTAL_PROTOCOL})
-    if unknown:
-        yield f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}: {', '.join(unknown)}"
-    is_ip = np.array([name != NOT_IP for name in names], dtype=np.bool_)
-    is_other = is_ip & ~np.isin(numbers, _NUMBERS_WITH_HEADERS)
-    others = np.count_nonzero(is_other[table.flow])
-    if others:
-        yield f"headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for them ({others} packets)"
-    other_links = np.count_nonzero(is_ip[table.flow] & (table.frame_bytes - table.ip_bytes != ETHERNET_HEADER_BYTES))
-    if other_links:
-        yield f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes ({other_links} packets)"
-    rtp_elsewhere = np.count_nonzero(table.known("rtp_sequence") & (numbers[table.flow] != _UDP))
-    if rtp_elsewhere:
-        yield f"RTP headers in other than UDP packets ({rtp_elsewhere} packets)"

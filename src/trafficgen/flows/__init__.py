@@ -7,7 +7,8 @@ from trafficgen.flows.bursts import (
     segment_bursts,
     spread_over_tick,
 )
-from trafficgen.flows.inspection import Inspection, inspect_table
+from trafficgen.flows.condensed import CondensedClock, CondensedSession, condense
+from trafficgen.flows.inspection import Inspection, inspect_stream, inspect_table
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.measures import (
     BUFFERING_UNTIL_S,
@@ -33,6 +34,7 @@ from trafficgen.flows.resegment import infer_mtu_bytes, resegment
 from trafficgen.flows.reversal import heaviest_upload, turned_round
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
 from trafficgen.flows.sessions import Session, group_sessions, list_sessions
+from trafficgen.flows.stretches import Stretches, plan_stretches
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
 __all__ = [
@@ -42,6 +44,8 @@ __all__ = [
     "SHORTEST_PLAYOUT_S",
     "STEADY_FROM_S",
     "Bursts",
+    "CondensedClock",
+    "CondensedSession",
     "DataRates",
     "Delivery",
     "Inspection",
@@ -49,10 +53,12 @@ __all__ = [
     "RtpLoss",
     "Session",
     "SessionView",
+    "Stretches",
     "adaptation_time_s",
     "all_sessions",
     "choose_session",
     "clock_tick_ns",
+    "condense",
     "data_rates",
     "data_rates_of_parts",
     "delivery",
@@ -65,10 +71,12 @@ __all__ = [
     "heaviest_session",
     "heaviest_upload",
     "infer_mtu_bytes",
+    "inspect_stream",
     "inspect_table",
     "list_sessions",
     "media_packets",
     "normalised_differences",
+    "plan_stretches",
     "rate_curve",
     "rate_series",
     "received_kbps",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import FlowMeter
+from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
 from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
 
 _ROWS_PER_STEP = 1 << 20
+_ROWS_PER_PIECE = 1 << 17
+_FLOWS_PER_STEP = 10_000
 _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
 
 
@@ -97,12 +101,20 @@ class Inspection:
         Args:
             largest: How many; None describes all.
         """
-        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
-        order = np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))[:largest]
+        order = self._order()[:largest]
+        return list(self._described(order))
+
+    def _described(self, order: npt.NDArray[np.intp]) -> Iterator[dict[str, object]]:
         offset_ns = self.origin_ns - self.start_time_ns
         streams = _streams_by_flow(self.rtp_streams)
-        rows = self.flows.take(pa.array(order)).to_pylist()
-        return [describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])) for row in rows]
+        for start in range(0, len(order), _FLOWS_PER_STEP):
+            for row in self.flows.take(pa.array(order[start : start + _FLOWS_PER_STEP])).to_pylist():
+                yield describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], []))
+
+    def _order(self) -> npt.NDArray[np.intp]:
+        """Return the rows of the flow table, most frame bytes first."""
+        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
+        return np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))
 
     def describe_flow(self, number: int) -> dict[str, object]:
         """Return one flow as JSON has it.
@@ -132,6 +144,10 @@ class Inspection:
 
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
+        return {**self.json_head(), **{name: list(values) for name, values in self.json_lists().items()}}
+
+    def json_head(self) -> dict[str, object]:
+        """Return what :meth:`to_json` has before its long lists."""
         return {
             "files": list(self.files),
             "packets": self.packets,
@@ -140,8 +156,13 @@ class Inspection:
             "start_time_ns": self.start_time_ns,
             "duration_s": self.duration_s,
             "warnings": list(self.warnings),
-            "sessions": [self._describe_session(session) for session in self.sessions],
-            "flows": self.describe_flows(),
+        }
+
+    def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
+        """Return its lists, which are made as they are read: captures of whole networks have millions of flows."""
+        return {
+            "sessions": (self._describe_session(session) for session in self.sessions),
+            "flows": self._described(self._order()),
         }
 
 
@@ -214,9 +235,7 @@ def inspect_table(
         What is in the table, and the table with its flow table measured anew (and flows split).
     """
     table = table.sorted_by_time()
-    meter = FlowMeter(
-        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
-    )
+    meter = _meter(idle_timeout_s)
     numbers = _run(meter, table)
     counts = meter.flows()
     table, order = _with_measured_flows(table, counts, numbers, renumber=idle_timeout_s is not None)
@@ -237,6 +256,44 @@ def inspect_table(
         rates=_rates(counts, order, zero_ns=first_ns),
     )
     return inspection, table
+
+
+def inspect_stream(stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None) -> Inspection:
+    """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table` finds in all of it."""
+    meter, original = _meter(idle_timeout_s), list[int]()
+    packets = frame_bytes = 0
+    first_ns, last_ns = 0, 0
+    for piece in stream.in_pieces(_ROWS_PER_PIECE):
+        numbers = _run(meter, piece)
+        # Measured flows are numbered as they begin: those that begin here have the next numbers.
+        begun, first_row = np.unique(numbers, return_index=True)
+        original += piece.flow[first_row[begun >= len(original)]].tolist()
+        first_ns = first_ns if packets else int(piece.time_ns[0])
+        last_ns = int(piece.time_ns[-1])
+        packets += len(piece)
+        frame_bytes += int(piece.frame_bytes.sum())
+    counts, renumber = meter.flows(), idle_timeout_s is not None
+    order = list(range(len(original))) if renumber else original
+    flows = _measured_flows(stream.head.flows, counts, original, order, renumber=renumber)
+    return Inspection(
+        files=files,
+        packets=packets,
+        ip_packets=packets,
+        frame_bytes=frame_bytes,
+        start_time_ns=stream.head.origin_ns + first_ns,
+        origin_ns=stream.head.origin_ns,
+        duration_s=s_from_ns(last_ns - first_ns),
+        flows=flows,
+        rtp_streams=_rtp_streams(counts, order, flows),
+        signalling=stream.head.signalling.slice(0, 0) if renumber else stream.head.signalling,
+        warnings=(),
+        rates=_rates(counts, order, zero_ns=first_ns),
+    )
+
+
+def _meter(idle_timeout_s: float | None) -> FlowMeter:
+    timeout_ns = None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+    return FlowMeter(idle_timeout_ns=timeout_ns)
 
 
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
@@ -268,7 +325,21 @@ def _with_measured_flows(
     first_packet = np.unique(numbers, return_index=True)[1]
     original = [int(table.flow[index]) for index in first_packet]
     order = list(range(len(original))) if renumber else original
-    rows_of = {row["flow"]: row for row in table.flows.to_pylist()}
+    flows = _measured_flows(table.flows, counts, original, order, renumber=renumber)
+    packets = table.packets
+    if renumber:
+        column = packets.schema.get_field_index("flow")
+        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
+    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
+    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
+    return measured_table, order
+
+
+def _measured_flows(
+    flows: pa.Table, counts: FlowCountsDict, original: list[int], order: list[int], *, renumber: bool
+) -> pa.Table:
+    """Return a flow table with times and counts as measured; ``original`` are numbers in it, ``order`` the new ones."""
+    rows_of = {row["flow"]: row for row in flows.to_pylist()}
     pairs = {
         "packets": counts["packets"],
         "frame_bytes": counts["frame_bytes"],
@@ -285,14 +356,7 @@ def _with_measured_flows(
         rows.append(row)
     seen = set(original)
     rows.extend(row for number, row in rows_of.items() if number not in seen and not renumber)
-    flows = pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=table.flows.schema)
-    packets = table.packets
-    if renumber:
-        column = packets.schema.get_field_index("flow")
-        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
-    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
-    measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
-    return measured_table, order
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: row["flow"]), schema=flows.schema)
 
 
 def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[int, FlowRates]:
@@ -312,7 +376,7 @@ def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[in
 def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:
     facts = {row["flow"]: row for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()}
     found: list[RtpStreamCount] = []
-    for measured, stream in counts["rtp_streams"]:
+    for measured, stream in each_stream(counts["rtp_streams"]):
         number = order[measured]
         found.append(_rtp_stream(stream, number, facts[number]))
     return tuple(sorted(found, key=lambda stream: (stream.flow, -stream.packets)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,16 +15,20 @@ from trafficgen.units import BoolArray
 _NOT_MEDIA = ("probe", "signalling")
 
 
-def media_packets(table: PacketTable) -> BoolArray:
+def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = None) -> BoolArray:
     """Return where a packet is a media packet, shape (n,).
 
     A media packet goes to the client, carries payload, belongs to a flow that is not control, and is neither RTCP nor a
     capacity probe. In a flow that has RTP, only packets with an RTP sequence number count: what else travels there is
     RTCP, STUN or the like.
+
+    Args:
+        table: The packets.
+        rtp_flows: Flows that have RTP to the client, where the table is a piece of a longer one; None looks for them.
     """
     media = table.to_client & (table.payload_bytes > 0)
     media &= ~np.isin(table.flow, _control_flows(table))
-    media &= ~_without_rtp_in_an_rtp_flow(table)
+    media &= ~_without_rtp_in_an_rtp_flow(table, rtp_flows)
     if "phase" in table.packets.column_names:
         media &= ~_of_phases(table, _NOT_MEDIA)
     return media
@@ -34,13 +40,14 @@ def _control_flows(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.uin
     return np.asarray(control.column("flow").to_numpy(), dtype=np.uint32)
 
 
-def _without_rtp_in_an_rtp_flow(table: PacketTable) -> BoolArray:
+def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] | None) -> BoolArray:
     """Return where a packet has no RTP sequence number although others of its flow to the client have one."""
     known = table.known("rtp_sequence")
+    if rtp_flows is not None:
+        return np.isin(table.flow, np.asarray(list(rtp_flows), dtype=np.uint32)) & ~known
     if not known.any():
         return np.zeros(len(table), dtype=np.bool_)
-    rtp_flows = np.unique(table.flow[known & table.to_client])
-    return np.isin(table.flow, rtp_flows) & ~known
+    return np.isin(table.flow, np.unique(table.flow[known & table.to_client])) & ~known
 
 
 def _of_phases(table: PacketTable, phases: tuple[str, ...]) -> BoolArray:

@@ -29,14 +29,15 @@ def turned_round(table: PacketTable) -> PacketTable:
     """Return a packet table with server and client exchanged in every flow, packet and message."""
     return replace(
         table,
-        packets=_inverted(table.packets),
+        packets=inverted_directions(table.packets),
         flows=turned_round_flows(table.flows),
-        signalling=_inverted(table.signalling),
-        rtcp=_inverted(table.rtcp),
+        signalling=inverted_directions(table.signalling),
+        rtcp=inverted_directions(table.rtcp),
     )
 
 
-def _inverted(rows: pa.Table) -> pa.Table:
+def inverted_directions(rows: pa.Table) -> pa.Table:
+    """Return packets, messages or reports with their directions exchanged."""
     place = rows.schema.get_field_index("to_client")
     return rows.set_column(place, rows.schema.field(place), pc.invert(rows.column("to_client")))
 

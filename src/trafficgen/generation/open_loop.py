@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,19 +63,47 @@ def generate_sessions(
             or the packets do not fit in this machine's memory.
         ValueError: If the seed is negative, or a rate or a number of workers is not positive.
     """
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
     played = OpenLoopSessions(
         model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
     )
     played.check_memory()
+    return generated(played, workers=workers, origin_ns=origin_ns)
+
+
+class PlayedSessions(Protocol):
+    """Sessions that are made in blocks, in any order."""
+
+    @property
+    def count(self) -> int:
+        """Number of sessions."""
+        ...
+
+    @property
+    def notes(self) -> dict[str, object]:
+        """How they are made, JSON-compatible."""
+        ...
+
+    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        ...
+
+
+def generated(played: PlayedSessions, *, workers: int, origin_ns: int) -> PacketTable:
+    """Return the packets of all sessions in one table; it does not depend on ``workers``, which are threads.
+
+    Raises:
+        GenerationError: If the sessions cannot be played.
+        ValueError: If the number of workers is not positive.
+    """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
     packets: list[pa.Table] = []
     flows: list[FlowRow] = []
     for done, block_packets, block_flows in _blocks(played, workers=workers):
         # Sessions of a population differ in their number of flows: blocks count their own.
         packets += [_renumbered(table, len(flows)) for table in block_packets]
         flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
-        tell("generating", done, sessions, unit="sessions")
+        tell("generating", done, played.count, unit="sessions")
     tell("putting packets in order")
     return PacketTable(
         packets=superposed(packets),
@@ -122,6 +152,15 @@ class OpenLoopSessions:
     def notes(self) -> dict[str, object]:
         """How they are made, for the notes of their table."""
         return {"model": self.model.name, "seed": self.seed, "sessions": self.count}
+
+    @property
+    def request(self) -> dict[str, object]:
+        """All that their packets depend on, JSON-compatible."""
+        model = hashlib.sha256(self.model.model_dump_json().encode()).hexdigest()
+        return {
+            "model": model,
+            **{part.name: getattr(self, part.name) for part in fields(self) if part.name != "model"},
+        }
 
     @cached_property
     def starts_ns(self) -> IntArray:
@@ -172,7 +211,7 @@ def _renumbered(table: pa.Table, shift: int) -> pa.Table:
     return table.set_column(place, table.schema.field(place), flow)
 
 
-def _blocks(played: OpenLoopSessions, *, workers: int) -> Iterator[tuple[int, list[pa.Table], list[FlowRow]]]:
+def _blocks(played: PlayedSessions, *, workers: int) -> Iterator[tuple[int, list[pa.Table], list[FlowRow]]]:
     """Yield the sessions done so far, packets and flow rows of blocks of sessions, in the order of the sessions."""
     size = min(_LARGEST_BLOCK, math.ceil(played.count / _FEWEST_BLOCKS))
 

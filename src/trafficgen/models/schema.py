@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
@@ -14,6 +14,7 @@ from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
 from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
+from trafficgen.models.sampling import Sampling
 
 SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
@@ -70,10 +71,19 @@ class FittedProvenance(ModelPart):
     resegmented_packets: int = Field(
         default=0, ge=0, description="Segmentation-offload packets cut back to MTU size before the fit."
     )
+    sampling: Sampling | None = Field(
+        default=None,
+        description="Which part of a session too long for the memory was fitted; not there for a whole one.",
+    )
     conditions: CaptureConditions = Field(default_factory=CaptureConditions, description="The path of the capture.")
     software: str = Field(description="Name and version of the software that fitted it.")
     seed: int = Field(ge=0, description="Seed of the resampling used for intervals and p-values.")
     date: str = Field(description="Day of the fit, ISO 8601.")
+
+    @model_serializer(mode="wrap")
+    def _without_sampling_of_all(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        content: dict[str, object] = handler(self)
+        return {name: value for name, value in content.items() if name != "sampling" or value is not None}
 
 
 class PublishedSource(ModelPart):

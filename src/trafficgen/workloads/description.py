@@ -249,14 +249,7 @@ class GroupPart(ModelPart):
 
 
 class WorkloadDescription(ModelPart):
-    """A workload, as data: what a workload file holds.
-
-    Example:
-        >>> import trafficgen
-        >>> workload = trafficgen.load_workload("examples/workloads/evening.yaml")
-        >>> [group.model for group in workload.description.groups]
-        ['realplayer8_tcp_chung2002', 'wmedia9_nichols2004']
-    """
+    """A workload, as data: what a workload file holds."""
 
     model_config = ConfigDict(populate_by_name=True)
 

@@ -143,7 +143,6 @@ def made_workload(
     blocks: Sequence[Block],
     folder: Path,
     *,
-    request: dict[str, object],
     workers: int = 1,
     scheduler: str | None = None,
     storage: str | None = None,
@@ -159,7 +158,6 @@ def made_workload(
         sessions: What plays the sessions.
         blocks: How they are cut.
         folder: Folder of this output alone on this machine.
-        request: All that the packets depend on, JSON-compatible.
         workers: Processes that make blocks; 1 makes them here.
         scheduler: Address of a Dask scheduler whose workers make them instead; None for none.
         storage: Where blocks wait, as a URL or path that all workers reach; None for ``folder``.
@@ -170,7 +168,7 @@ def made_workload(
         SettingError: If the storage or the cluster is none that can be used.
     """
     blocks = tuple(blocks)
-    name = _digest(blocks, request)
+    name = _digest(blocks, sessions.request)
     place = Folder(folder.absolute() / name) if storage is None else _inside(storage_at(storage), f"trafficgen-{name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -232,7 +230,7 @@ def _emptied(folder: Path, *, keep: str | None) -> Path:
 def _begun(place: Storage) -> str:
     """Say in a place that a run has begun there, and return its name."""
     run = uuid.uuid4().hex
-    place.sweep()
+    place.begin()
     place.write(RUN, lambda file: file.write(run.encode()))
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -93,13 +94,13 @@ class MixedSessions:
     @property
     def request(self) -> dict[str, object]:
         """All that their packets depend on, JSON-compatible."""
-        durations = [repr(group.duration) for group in self.workload.groups]
+        durations = hashlib.sha256(repr([group.duration for group in self.workload.groups]).encode())
         return {
             "workload": self.workload.description.model_dump(mode="json"),
             "digests": list(self.workload.digests),
             "sessions": self.workload.sessions,
             "window_s": self.workload.window_s,
-            "durations": durations,
+            "durations": durations.hexdigest(),
             "seed": self.seed,
         }
 

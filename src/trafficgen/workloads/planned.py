@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from trafficgen import html_view as html
 from trafficgen.distributions import MixedLaw
 from trafficgen.generation.address_plan import AddressRange
 from trafficgen.generation.arrivals import Arrivals
 from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
+from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.played_entry import Variants
 
@@ -76,7 +78,7 @@ class PlannedGroup:
     servers: dict[int, AddressRange]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlannedWorkload:
     """A workload ready to be drawn.
 
@@ -87,6 +89,15 @@ class PlannedWorkload:
         sessions: Number of sessions; None: as many as start.
         window_s: Time in which sessions start, s; None: until all have started.
         digests: Digests of the models and of what was read from files.
+
+    Example:
+        >>> import trafficgen
+        >>> workload = trafficgen.load_workload("examples/workloads/evening.yaml")
+        >>> radio = workload.groups[0]
+        >>> print(f"{radio.clips.popularity.shares[0]:.0%} of {radio.name} is the most popular of 79 clips")
+        13% of radio is the most popular of 79 clips
+        >>> print(f"{radio.departures.share:.0%} of the viewers may leave, half of them within 90 s")
+        40% of the viewers may leave, half of them within 90 s
     """
 
     description: WorkloadDescription
@@ -95,6 +106,26 @@ class PlannedWorkload:
     sessions: int | None
     window_s: float | None
     digests: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.groups), "group")]
+        parts += [] if self.sessions is None else [counted(self.sessions, "session")]
+        parts += [] if self.window_s is None else [f"{number(self.window_s)} s"]
+        return f"<PlannedWorkload {one_line(self.name)}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        sessions = "as many as start" if self.sessions is None else number(self.sessions)
+        window = None if self.window_s is None else number(self.window_s)
+        rows = [
+            (group.name, group.model.name, "its own arrivals" if group.arrivals else f"{group.share:.1%}")
+            for group in self.groups
+        ]
+        return html.view(
+            f"Workload {self.name}",
+            html.paragraph(self.description.description),
+            html.facts([("sessions", sessions), ("they start within, s", window)]),
+            html.table(("group", "model", "share of the sessions"), rows, what="groups"),
+        )
 
     @property
     def name(self) -> str:

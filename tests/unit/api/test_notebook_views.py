@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -37,6 +38,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         trafficgen.generate("cbr", capture, duration_s=20, settings={"rate_kbps": rate})
     fitted = trafficgen.fit(captures[0])
     table = trafficgen.generate(fitted.model)
+    workload = folder / f"workload {HOSTILE}.yaml"
+    workload.write_text(f"name: {json.dumps(HOSTILE)}\ngroups: [{{model: cbr}}]", encoding="utf-8")
     reproduction = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
     return {
         "CatalogueModel": trafficgen.models_list()[0],
@@ -49,6 +52,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "Model": fitted.model,
         "PacketTable": table,
         "Path": trafficgen.Path.from_settings({"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}),
+        "PlannedWorkload": trafficgen.load_workload(workload),
         "PopulationFit": trafficgen.fit_population([*captures, HOSTILE], workers=1),
         "ProjectionReport": trafficgen.export(table, to="mgen", directory=folder / "for-mgen"),
         "PublishedModel": trafficgen.load_model("chunked"),
@@ -92,7 +96,9 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(name: str, object
     assert svg.attrib["aria-label"] == title
 
 
-@pytest.mark.parametrize("name", ["Conversion", "Fit", "Inspection", "Model", "PopulationFit", "Comparison"])
+@pytest.mark.parametrize(
+    "name", ["Conversion", "Fit", "Inspection", "Model", "PlannedWorkload", "PopulationFit", "Comparison"]
+)
 def test_hostile_names_are_shown_and_not_obeyed(name: str, objects: dict[str, Any]) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt; $x$" in objects[name]._repr_html_()
 

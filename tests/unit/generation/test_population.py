@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.generation import generate_sessions
+from trafficgen.generation.played_model import PlayedModel
 from trafficgen.generation.population import SessionSampler
+from trafficgen.generation.viewing import Viewing
 from trafficgen.models import (
     Estimate,
     Law,
@@ -141,6 +143,41 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
     assert np.corrcoef(rate, length)[0, 1] == pytest.approx(-0.7, abs=3.3 * 0.51 / 2000**0.5)
     silent = np.array([each.silence_s == 0 for each in drawn])
     assert silent.mean() == pytest.approx(0.5, abs=3.3 * 0.5 / 2000**0.5)
+
+
+def test_sessions_of_a_clip_are_alike_and_not_the_same(udp_model: Model, mixed_model: Model) -> None:
+    played = PlayedModel(with_population(udp_model, mixed_model), seed=1)
+    first, second = Viewing(session=3, clip=5), Viewing(session=8, clip=5)
+    assert played.timeline(first) is played.timeline(second)
+    assert played.timeline(Viewing(session=5)).length_s == played.timeline(first).length_s  # a clip is such a draw
+    made = [played.session(viewing, start_ns=0, first_flow=0) for viewing in (first, second)]
+    assert len(made[0].flows) == len(made[1].flows)
+    assert made[0].flows[0]["client"] != made[1].flows[0]["client"]
+    assert not np.array_equal(made[0].packets[-1].columns.ip_bytes, made[1].packets[-1].columns.ip_bytes)
+
+
+def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> None:
+    model = with_population(udp_model)
+    assert model.population is not None
+    sampler = SessionSampler(model, model.population, seed=1)
+    usual, faster = sampler.drawn(4), sampler.drawn(4, rate_factor=2.0)
+    assert faster.playout_rate_bps == 2 * usual.playout_rate_bps
+    assert faster.media_duration_s == usual.media_duration_s
+    played = PlayedModel(model, seed=1)
+    expected = [played.expected_packets(Viewing(session=4, rate_factor=rate)) for rate in (1.0, 2.0)]
+    assert expected[1] == pytest.approx(2 * expected[0])
+
+
+def test_viewers_of_a_population_leave_where_they_were_to(udp_model: Model) -> None:
+    played = PlayedModel(with_population(udp_model), seed=1)
+    for session in range(10):
+        whole = played.timeline(Viewing(session=session))
+        left = played.timeline(Viewing(session=session, leaves_at=0.4))
+        assert left.length_s == pytest.approx(max(0.4 * whole.length_s, whole.first_media_s + 1e-3))
+        share = played.expected_packets(Viewing(session=session, leaves_at=0.4))
+        assert share == pytest.approx(0.4 * played.expected_packets(Viewing(session=session)))
+        shortest = Viewing(session=session, length_s=played.shortest_s())
+        assert played.timeline(shortest).length_s == pytest.approx(played.shortest_s())
 
 
 def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:

@@ -16,10 +16,10 @@ from tests.unit.workloads.conftest import Load
 
 from trafficgen.api.workload_files import sessions_of_workload, workload_of_model
 from trafficgen.errors import GenerationError
-from trafficgen.generation.open_loop import OpenLoopSessions
+from trafficgen.generation.open_loop import OpenLoopSessions, generated
 from trafficgen.generation.superposition import superposed
 from trafficgen.models import load_model
-from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
 from trafficgen.workloads.making import made_workload
 from trafficgen.workloads.mixing import MixedSessions
@@ -45,7 +45,7 @@ def played(sessions: MixedSessions, first: int, count: int) -> tuple[pa.Table, l
 
 
 def everything(sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1) -> pa.Table:
-    with made_workload(sessions, blocks, folder, request=sessions.request, workers=workers) as workload:
+    with made_workload(sessions, blocks, folder, workers=workers) as workload:
         packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
         flows = workload.flow_table()
     return packets.select(sorted(packets.column_names)).append_column(
@@ -65,6 +65,16 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(load: 
     assert len(blocks) > 5
     assert everything(sessions, blocks, tmp_path / "many").equals(one)
     assert everything(sessions, cut(sessions, packets=900), tmp_path / "two", workers=2).equals(one)
+
+
+def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
+    sessions = sessions_of_workload(load(MIX), seed=5)
+    table = generated(sessions, workers=1, origin_ns=DEFAULT_ORIGIN_NS)
+    with made_workload(sessions, cut(sessions, packets=300), tmp_path / "work", workers=1) as workload:
+        packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
+        assert workload.flow_table().equals(table.flows)
+    assert packets.select(table.packets.column_names).equals(table.packets)
+    assert table.notes == sessions.notes
 
 
 def test_flow_rows_count_the_packets_of_their_flow(load: Load) -> None:

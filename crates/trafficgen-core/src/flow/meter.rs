@@ -2,7 +2,7 @@
 
 use super::rate_bins::RateBins;
 use super::row::PacketRow;
-use super::rtp::RtpStream;
+use super::rtp::{RtpCandidate, RtpStream};
 
 /// Synchronisation sources kept for one flow; random bytes that look like RTP must not fill the memory.
 const MAX_STREAMS_PER_FLOW: usize = 32;
@@ -29,7 +29,7 @@ pub struct FlowCounts {
     pub syn_ack_from_initiator: Option<bool>,
     /// Frame bytes over time, from the second packet on; only of the heavier flows where there are many.
     pub rates: Option<Box<RateBins>>,
-    streams: Vec<RtpStream>,
+    streams: Vec<RtpCandidate>,
     last_stream: usize,
 }
 
@@ -85,7 +85,7 @@ impl FlowCounts {
 
     #[inline]
     fn add_rtp(&mut self, row: &PacketRow) {
-        let same = |stream: &RtpStream| stream.ssrc == row.ssrc_or_sequence && stream.direction == row.direction();
+        let same = |stream: &RtpCandidate| stream.is_of(row);
         if let Some(stream) = self.streams.get_mut(self.last_stream).filter(|stream| same(stream)) {
             stream.add(row);
         } else if let Some(index) = self.streams.iter().position(same) {
@@ -93,13 +93,17 @@ impl FlowCounts {
             self.streams[index].add(row);
         } else if self.streams.len() < MAX_STREAMS_PER_FLOW {
             self.last_stream = self.streams.len();
-            self.streams.push(RtpStream::new(row));
+            if self.streams.is_empty() {
+                self.streams.reserve_exact(1); // most flows have one
+            }
+            self.streams.push(RtpCandidate::new(row));
         }
     }
 
     /// RTP streams of the flow, most packets first; empty where the flow as a whole is not RTP.
     pub fn rtp_streams(&self) -> Vec<&RtpStream> {
-        let mut streams: Vec<&RtpStream> = self.streams.iter().filter(|stream| stream.is_rtp()).collect();
+        let known = self.streams.iter().filter_map(RtpCandidate::stream);
+        let mut streams: Vec<&RtpStream> = known.filter(|stream| stream.is_rtp()).collect();
         let of_direction = |direction: usize| -> u64 {
             streams.iter().filter(|stream| stream.direction == direction).map(|stream| stream.packets).sum()
         };

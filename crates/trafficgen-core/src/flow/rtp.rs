@@ -35,6 +35,54 @@ pub struct RtpStream {
     jitter: Jitter,
 }
 
+/// A synchronisation source that may prove to be RTP. Until it has packets enough for that, they are kept as they are:
+/// random bytes that look like RTP must not cost what a stream does.
+#[derive(Clone, Debug)]
+pub enum RtpCandidate {
+    Few(Vec<PacketRow>),
+    Stream(Box<RtpStream>),
+}
+
+impl RtpCandidate {
+    pub(super) fn new(row: &PacketRow) -> Self {
+        Self::Few(vec![*row])
+    }
+
+    /// Whether a packet has the same source and direction.
+    #[inline]
+    pub(super) fn is_of(&self, row: &PacketRow) -> bool {
+        let (ssrc, direction) = match self {
+            Self::Few(rows) => (rows[0].ssrc_or_sequence, rows[0].direction()),
+            Self::Stream(stream) => (stream.ssrc, stream.direction),
+        };
+        ssrc == row.ssrc_or_sequence && direction == row.direction()
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, row: &PacketRow) {
+        match self {
+            Self::Stream(stream) => stream.add(row),
+            Self::Few(rows) if rows.len() as u64 + 1 < MIN_PACKETS => rows.push(*row),
+            Self::Few(rows) => {
+                let mut stream = Box::new(RtpStream::new(&rows[0]));
+                for earlier in &rows[1..] {
+                    stream.add(earlier);
+                }
+                stream.add(row);
+                *self = Self::Stream(stream);
+            }
+        }
+    }
+
+    /// The stream, once it has packets enough to be one.
+    pub(super) fn stream(&self) -> Option<&RtpStream> {
+        match self {
+            Self::Few(_) => None,
+            Self::Stream(stream) => Some(stream),
+        }
+    }
+}
+
 /// What an RTP stream amounts to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtpSummary {

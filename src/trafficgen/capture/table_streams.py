@@ -1,0 +1,224 @@
+"""Packet tables in Parquet and CSV files, piece by piece: for files of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from trafficgen.capture.datasets import dataset_head
+from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.capture.streams import in_order
+from trafficgen.capture.table_files import (
+    csv_described_table,
+    csv_options,
+    described_table,
+    fitted_packets,
+    reading_refused,
+    unreadable,
+)
+from trafficgen.errors import PacketTableError
+from trafficgen.progress import tell
+from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables.dataset import part_paths
+from trafficgen.tables.stream import PacketStream
+
+_PIECE_ROWS = 1 << 17
+_CSV_BLOCK_BYTES = 1 << 23
+_SAMPLE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A packet table in a file, read from its beginning as often as is wanted.
+
+    Attributes:
+        path: The file, Parquet or CSV by its ending.
+        head: Its flow table, origin, signalling and notes, without packets.
+        columns: Those columns of a packet table that have values in it.
+    """
+
+    path: Path
+    head: PacketTable
+    columns: tuple[str, ...]
+
+    def stream(self, flows: Collection[int] | None = None) -> PacketStream:
+        """Return its packets, or those of some flows, in order of time.
+
+        The pieces raise ``PacketTableError`` where the file holds impossible values, and ``CaptureError`` where packets
+        are too far out of order.
+        """
+        wanted = None if flows is None else pa.array(list(flows), pa.uint32())
+
+        def pieces() -> Iterator[pa.Table]:
+            for packets in self._checked_pieces():
+                chosen = packets if wanted is None else packets.filter(pc.is_in(packets.column("flow"), wanted))
+                if chosen.num_rows:
+                    yield chosen
+
+        ordered = in_order(pieces(), name=str(self.path))
+        return PacketStream(head=self.head, pieces=ordered, columns=frozenset(self.columns))
+
+    def _checked_pieces(self) -> Iterator[pa.Table]:
+        at, total = 0, self._rows()
+        for raw in raw_pieces(self.path, self.columns):
+            packets = fitted_packets(raw, str(self.path), keep_empty=True)
+            highest = pc.max(packets.column("flow")).as_py()
+            if highest is not None and highest >= self.head.flows.num_rows:
+                problem = (
+                    f"a packet from {at} on is of flow {highest}, the flow table has {self.head.flows.num_rows} rows"
+                )
+                remedy = "give every flow a row in the flow table"
+                raise PacketTableError(file=str(self.path), problem=problem, remedy=remedy)
+            at += packets.num_rows
+            tell("reading", at, total, unit="packets")
+            yield packets
+
+    def _rows(self) -> int | None:
+        return parquet_rows(self.path) if _parquet_files(self.path) else None
+
+
+def open_table_file(path: str | Path) -> TableFile:
+    """Return a packet table that is to be read piece by piece.
+
+    Raises:
+        PacketTableError: If the file cannot be read, lacks columns, or its flow table does not fit.
+    """
+    path = Path(path)
+    empty = PACKET_SCHEMA.empty_table()
+    head: PacketTable | None
+    if path.is_dir():
+        head, columns = dataset_head(path), _columns_in(path)
+    elif _parquet_files(path):
+        schema, columns = _parquet_columns(path)
+        head = described_table(empty, schema.metadata, str(path))
+    else:
+        head, columns = csv_described_table(empty, path), _csv_columns(path)
+    if head is None:
+        head = PacketTable(packets=empty, flows=_inferred_flows(path))
+    ids = np.asarray(head.flows.column("flow").to_numpy())
+    if not np.array_equal(ids, np.arange(len(ids))):
+        remedy = "number the rows of the flow table from 0"
+        raise PacketTableError(file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
+    return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in columns))
+
+
+def packets_in(path: str | Path) -> int:
+    """Return how many packets a packet table has; of a CSV an estimate by the length of its first lines.
+
+    Raises:
+        PacketTableError: If the file cannot be read.
+    """
+    path = Path(path)
+    if _parquet_files(path):
+        return parquet_rows(path)
+    try:
+        with path.open("rb") as stream:
+            sample = stream.read(_SAMPLE_BYTES)
+        lines = sample.count(b"\n")
+        return 0 if not lines else round(path.stat().st_size * lines / len(sample))
+    except OSError as error:
+        raise unreadable(error, str(path)) from error
+
+
+def parquet_rows(path: Path) -> int:
+    """Return how many rows a Parquet file, or a folder of them, has.
+
+    Raises:
+        PacketTableError: If a file cannot be read.
+    """
+    rows = 0
+    for file_path in _parquet_files(path):
+        with reading_refused(file_path), file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            rows += int(file.metadata.num_rows)
+    return rows
+
+
+def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iterator[pa.Table]:
+    """Yield the columns of a file that have these names, as they are in it.
+
+    Raises:
+        PacketTableError: If the file cannot be read.
+    """
+    try:
+        files = _parquet_files(path)
+        for file_path in files:
+            with file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+                columns = [name for name in file.schema_arrow.names if name in names]
+                for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns, use_threads=False):
+                    yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+        if files:
+            return
+        read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False), csv_options(PACKET_SCHEMA)
+        with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
+            for batch in reader:
+                piece = pa.Table.from_batches([batch])
+                yield piece.select([name for name in piece.column_names if name in names])
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, str(path)) from error
+
+
+def _inferred_flows(path: Path) -> pa.Table:
+    """Return a flow table for packets that came without one, by a first reading of their flow ids."""
+    highest = -1
+    for piece in raw_pieces(path, ("flow",)):
+        if "flow" in piece.column_names and piece.num_rows:
+            highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
+    ids = [] if highest < 0 else [highest]
+    columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
+    try:
+        return inferred_flows(
+            pa.table({**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS))
+        )
+    except (ValueError, OverflowError) as error:
+        raise PacketTableError(file=str(path), problem=str(error), remedy="number the flows from 0") from error
+
+
+def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
+    """Return the schema of a Parquet file and the columns that are not null throughout."""
+    try:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            columns = {name for name in schema.names if name in PACKET_SCHEMA.names}
+            groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+            parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, str(path)) from error
+    used = {part.path_in_schema for part in parts if not _is_null(part)}
+    return schema, {name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable}
+
+
+def _is_null(part: pq.ColumnChunkMetaData) -> bool:
+    """Return whether a part of a column is known to have no value."""
+    statistics = part.statistics
+    return statistics is not None and statistics.has_null_count and statistics.null_count == part.num_values
+
+
+def _csv_columns(path: Path) -> set[str]:
+    """Return the columns of a CSV that are not null throughout, by a first reading."""
+    used: set[str] = set()
+    for piece in raw_pieces(path):
+        used |= {
+            name
+            for name in piece.column_names
+            if not PACKET_SCHEMA.field(name).nullable or piece.column(name).null_count < piece.num_rows
+        }
+    return used
+
+
+def _columns_in(folder: Path) -> set[str]:
+    """Return the columns of the parts of a dataset that are not null throughout."""
+    return {name for path in part_paths(folder) for name in _parquet_columns(path)[1]}
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a packet table; none where it is a CSV."""
+    if path.is_dir():
+        return part_paths(path)
+    return [path] if path.suffix.lower() == ".parquet" else []

@@ -1,0 +1,31 @@
+"""JSON of many flows, printed as it is made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import trafficgen
+from trafficgen.cli._output import print_json, print_json_lists
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+
+
+def test_lists_printed_piece_by_piece_are_those_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    found = trafficgen.inspect(EXAMPLE)
+    print_json(found.to_json())
+    whole = capsys.readouterr().out
+    print_json_lists(found.json_head(), found.json_lists())
+    assert capsys.readouterr().out == whole
+
+
+def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    head: dict[str, object] = {"name": "a\nb}"}
+    lists: dict[str, list[object]] = {"none": [], "some": [{"text": "x\n}", "value": float("nan")}, []]}
+    print_json_lists(head, lists)
+    pieces = capsys.readouterr().out
+    print_json({**head, **lists})
+    assert pieces == capsys.readouterr().out
+    assert json.loads(pieces)["some"][0] == {"text": "x\n}", "value": None}
