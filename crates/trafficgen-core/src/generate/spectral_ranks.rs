@@ -33,7 +33,7 @@ pub fn spectral_ranks(ascending: &[f64], amplitude: &[f64], phase: &[f64], most_
     for (place, (&amplitude, &phase)) in amplitude.iter().zip(phase).enumerate() {
         turning.set_frequency(place, Complex64::from_polar(amplitude, phase));
     }
-    turning.to_series();
+    turning.transform_back();
     let mut ranks = vec![0; count];
     turning.rank(&mut ranks);
     let most_moved = (still * count as f64) as usize;
@@ -41,12 +41,12 @@ pub fn spectral_ranks(ascending: &[f64], amplitude: &[f64], phase: &[f64], most_
         for (value, &rank) in turning.values.iter_mut().zip(&ranks) {
             *value = Complex64::new(ascending[rank as usize], 0.0);
         }
-        turning.to_spectrum();
+        turning.transform_forward();
         for (place, &amplitude) in amplitude.iter().enumerate() {
             let found = turning.values[place];
             turning.set_frequency(place, found * (amplitude / found.norm_sqr().sqrt().max(TINY)));
         }
-        turning.to_series();
+        turning.transform_back();
         if turning.rank(&mut ranks) <= most_moved {
             break;
         }
@@ -104,11 +104,11 @@ impl Turning {
         self.values[mirror] = value.conj();
     }
 
-    fn to_spectrum(&mut self) {
+    fn transform_forward(&mut self) {
         self.plans.forward.process_with_scratch(&mut self.values, &mut self.scratch);
     }
 
-    fn to_series(&mut self) {
+    fn transform_back(&mut self) {
         self.plans.inverse.process_with_scratch(&mut self.values, &mut self.scratch);
     }
 
