@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint verify ns3 kernel verification-results bench release audit docs site format clean
+.PHONY: help demo test lint verify ns3 kernel verification-results callgrind bench release audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -52,6 +52,9 @@ kernel: $(VENV)/installed  ## the same dumbbell in network namespaces (root; ipr
 
 verification-results: $(VENV)/installed  ## the records behind "How sure are we" (PARTS="theory exports"; all take an hour)
 	$(RUN) docs/verification_results.py $(PARTS)
+
+callgrind: $(VENV)/installed  ## instructions that the Rust loops take for a packet, beside those that are stored (valgrind)
+	$(RUN) benchmarks/instructions.py
 
 bench: $(VENV)/installed  ## us and the peers side by side, with ratios
 	$(RUN) benchmarks/run.py

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+#: The command, of the environment that the benchmarks run in.
+OURS = Path(sys.executable).with_name("trafficgen")
 SHARED_MEMORY = Path("/dev/shm")
 _BYTES_IN_MB = 1_000_000
 _KIB = 1024
@@ -88,6 +90,20 @@ def run_once(command: Sequence[str]) -> tuple[float, int, str]:
     return elapsed_s, usage.ru_maxrss * _KIB, text
 
 
+def cpu_once(command: Sequence[str]) -> float:
+    """Return user and system time of a command, s: other work on the machine hardly changes it.
+
+    Raises:
+        subprocess.CalledProcessError: If it fails.
+    """
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, list(command))
+    return usage.ru_utime + usage.ru_stime
+
+
 def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
     """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one."""
     times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
@@ -116,7 +132,7 @@ def print_outcomes(title: str, ours: Outcome, peers: Sequence[Outcome], *, absen
     print(f"  {'':38}{'s':>8}{'Mpackets/s':>12}{'MB/s':>9}{'peak MB':>9}{'x packets':>11}{'x bytes':>9}")
     for outcome in (ours, *peers):
         by_packets = ours.packets_per_s / outcome.packets_per_s if outcome.packets else float("nan")
-        by_bytes = ours.megabytes_per_s / outcome.megabytes_per_s
+        by_bytes = ours.megabytes_per_s / outcome.megabytes_per_s if outcome.size_bytes else float("nan")
         print(
             f"  {outcome.name:38}{outcome.time_s:8.2f}{outcome.packets_per_s / 1e6:12.3f}{outcome.megabytes_per_s:9.0f}"
             f"{outcome.peak_bytes / _BYTES_IN_MB:9.0f}{by_packets:11.2f}{by_bytes:9.2f}  {outcome.note}".rstrip()

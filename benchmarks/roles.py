@@ -17,6 +17,7 @@ import pyarrow as pa
 from benchmarks.workload import make_schedule, make_table
 from scipy import stats
 
+from benchmarks import generation_roles as generation
 from trafficgen import export, fit, read_packets
 from trafficgen.export import TARGETS
 from trafficgen.export.pcap import write_pcap, write_pcapng
@@ -260,12 +261,28 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     **{f"export_{name}": partial(export_to, target=name) for name in TARGETS},
     "lines_of_a_loop": lines_of_a_loop,
     "lines_of_numpy": lines_of_numpy,
+    "make_renewal_model": generation.make_renewal_model,
+    "tables": generation.tables,
+    "tables_long": generation.tables_long,
+    "numpy_samples": generation.numpy_samples,
     "simulate_dumbbell": simulate_dumbbell,
     "simulate_sessions": simulate_sessions,
 }
 
 
+#: Roles that write a file of a model's packets.
+WRITING_ROLES: dict[str, Callable[[Path, int, Path], float]] = {
+    "merge": generation.merge,
+    "workload_1": partial(generation.workload, workers=1),
+    "workload_2": partial(generation.workload, workers=2),
+}
+
+
 if __name__ == "__main__":
-    elapsed = ROLES[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))
+    source, count = Path(sys.argv[2]), int(sys.argv[3])
+    if sys.argv[1] in WRITING_ROLES:
+        elapsed: float | None = WRITING_ROLES[sys.argv[1]](source, count, Path(sys.argv[4]))
+    else:
+        elapsed = ROLES[sys.argv[1]](source, count)
     if elapsed is not None:
         print(f"elapsed_s={elapsed}")

@@ -9,15 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # so that the benchmarks import each other by the names that mypy knows
 
-from benchmarks import capture_reading, capture_writing, exporting, fitting, sending, simulation  # noqa: E402
+from benchmarks import capture_reading, capture_writing, exporting, fitting, generating, sending, simulation, starting  # noqa: E402
 
 BENCHMARKS = {
     "capture_writing": capture_writing.run,
     "capture_reading": capture_reading.run,
     "exporting": exporting.run,
     "fitting": fitting.run,
+    "generating": generating.run,
     "sending": sending.run,
     "simulation": simulation.run,
+    "starting": starting.run,
 }
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 
+from trafficgen.light_arrow import arrow_without_pandas
+
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
@@ -20,7 +22,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     :func:`interrupts_held_back`.
     """
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BaseException:
@@ -31,6 +33,11 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False)
         raise
     pool.shutdown(cancel_futures=True)  # waits, so that nothing of it is left when a command ends without ceremony
+
+
+def _begin() -> None:
+    arrow_without_pandas()
+    _end_with_parent()
 
 
 def _end_with_parent() -> None:

@@ -12,8 +12,11 @@ import trafficgen.cli.convert
 import trafficgen.cli.export
 from trafficgen.capture.traces import FORMATS
 from trafficgen.export import TARGETS
+from trafficgen.worker_processes import worker_pool
 
-_HEAVY = ("scipy", "pyarrow", "pandas", "rich", "matplotlib", "plotly", "jinja2", "starlette")
+_STATISTICS = ("scipy", "pandas", "statsmodels", "rich", "matplotlib", "plotly", "jinja2", "starlette")
+_CLUSTERS = ("dask", "distributed", "fsspec")
+_HEAVY = ("pyarrow", *_STATISTICS, *_CLUSTERS)
 
 
 def test_help_names_all_targets_and_formats() -> None:
@@ -32,11 +35,33 @@ def test_help_loads_no_heavy_library(command: list[str]) -> None:
     assert "trafficgen" in done.stdout
 
 
-def test_looking_into_a_table_loads_no_statistics(table_file: Path) -> None:
+@pytest.mark.parametrize("kind", ["table", "capture"])
+def test_looking_into_a_file_loads_no_statistics(kind: str, table_file: Path) -> None:
+    capture = Path(__file__).parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+    names = (*_STATISTICS, *_CLUSTERS, *(("pyarrow.parquet",) if kind == "capture" else ()))
     code = (
         "import sys; from trafficgen.cli.app import run; run(['inspect', sys.argv[1]]); "
-        "sys.exit(', '.join(name for name in ('scipy', 'rich', 'matplotlib') if name in sys.modules))"
+        f"sys.exit(', '.join(name for name in {names!r} if name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(table_file)], capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == ""
-    assert "1,000 packets" in done.stdout
+    path = table_file if kind == "table" else capture
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    said = [line for line in done.stderr.splitlines() if line and "captured in part" not in line]
+    assert said == []
+    assert " packets" in done.stdout
+
+
+def test_arrow_without_pandas_still_gives_data_frames() -> None:
+    code = (
+        "import sys, pyarrow as pa; from trafficgen.light_arrow import arrow_without_pandas; arrow_without_pandas(); "
+        "column = pa.array([1, 2]); print('pandas' in sys.modules); print(pa.table({'a': column}).to_pandas().a.sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "3"]
+
+
+def test_workers_do_without_pandas() -> None:
+    with worker_pool(1) as pool:
+        assert (
+            pool.submit(eval, "(__import__('pyarrow').array([1]), 'pandas' in __import__('sys').modules)[1]").result()
+            is False
+        )

@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import fsspec
 import pytest
+import s3fs
 from tests.cluster.played import digest, play, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,11 +101,28 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
             patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
             until(lambda: answers(port))
-            import s3fs  # noqa: PLC0415 - only where the server is wanted
-
             s3fs.S3FileSystem.clear_instance_cache()
-            s3fs.S3FileSystem().mkdir("bucket")
+            s3fs.S3FileSystem(use_listings_cache=False).mkdir("bucket")
             yield "s3://bucket"
+    finally:
+        ended(process)
+
+
+@pytest.fixture(scope="module")
+def google_bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of an empty bucket on a server that speaks as Google's does."""
+    port = free_port()
+    server = str(Path(sys.executable).with_name("gcp-storage-emulator"))
+    log = tmp_path_factory.mktemp("gs") / "server.log"
+    process = started(server, "start", "--host=127.0.0.1", f"--port={port}", "--in-memory", log=log)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
+            patch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # the server does not speak gRPC
+            patch.setitem(fsspec.config.conf, "gs", {"token": "anon"})
+            until(lambda: answers(port))
+            fsspec.filesystem("gs", use_listings_cache=False).mkdir("bucket")
+            yield "gs://bucket"
     finally:
         ended(process)
 

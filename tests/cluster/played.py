@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 from unittest.mock import patch
 
+import numpy as np
+import pyarrow as pa
 from tests.unit.generation.conftest import model_with, phase, renewal, stream
 
 from trafficgen.api import workloads
 from trafficgen.api.workloads import WrittenWorkload, generate_workload
+from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model
+from trafficgen.tables import PACKET_SCHEMA
 from trafficgen.workloads.blocks import Block
 
 SESSIONS = 120
@@ -33,7 +40,7 @@ def play(
     """Make the workload in a dozen small blocks."""
     count = SESSIONS // BLOCKS
     blocks = tuple(Block(place, place * count, count) for place in range(BLOCKS))
-    with patch.object(workloads, "cut", lambda _: blocks):
+    with patch.object(workloads, "cut", lambda _, *, packets: blocks if packets else ()):
         return generate_workload(
             small_model(),
             out,
@@ -45,6 +52,23 @@ def play(
             scheduler=scheduler,
             storage=storage,
         )
+
+
+class Deadly:
+    """Sessions of which the fourth ends the process that plays it, as the kernel does when memory runs out."""
+
+    count = 6
+    starts_ns = np.zeros(6, dtype=np.int64)
+    notes: ClassVar[dict[str, object]] = {}
+    request: ClassVar[dict[str, object]] = {}
+
+    def expected_packets(self, sessions: range) -> float:
+        return float(len(sessions))
+
+    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
+        if first <= 3 < first + count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [PACKET_SCHEMA.empty_table()], []
 
 
 def digest(path: Path) -> str:

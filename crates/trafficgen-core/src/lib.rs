@@ -2,12 +2,14 @@
 //!
 //! `capture` turns files into records, `packet` turns a record into header facts, `flow` assigns flows and measures them;
 //! `write` turns packet columns back into capture files; `transport` is TCP as a state machine.
+//! `generate` has the inner loops of open-loop generation;
 //! `des` simulates sources over a path in closed loop, `source` holds the sources.
 #![forbid(unsafe_code)]
 
 pub mod capture;
 pub mod des;
 pub mod flow;
+pub mod generate;
 pub mod packet;
 pub mod source;
 pub mod transport;

@@ -2,6 +2,7 @@
 use pyo3::prelude::*;
 
 mod columns;
+mod generate;
 mod meter;
 mod reader;
 mod simulate;
@@ -15,6 +16,9 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
+    module.add_function(wrap_pyfunction!(generate::time_order, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::stream_key, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_class::<simulate::SimulationOutcome>()?;
     Ok(())

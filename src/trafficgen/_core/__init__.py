@@ -9,6 +9,9 @@ from trafficgen._core._rust import (
     SimulationOutcome,
     __version__,
     simulate,
+    spectral_ranks,
+    stream_key,
+    time_order,
 )
 
 __all__ = [
@@ -20,4 +23,7 @@ __all__ = [
     "SimulationOutcome",
     "__version__",
     "simulate",
+    "spectral_ranks",
+    "stream_key",
+    "time_order",
 ]

@@ -25,6 +25,9 @@ __all__ = [
     "SimulationOutcome",
     "__version__",
     "simulate",
+    "spectral_ranks",
+    "stream_key",
+    "time_order",
 ]
 
 __version__: str
@@ -158,3 +161,14 @@ class SimulationOutcome:
         media_only: bool = False,
     ) -> TotalsDict: ...
     def columns(self) -> dict[str, npt.NDArray[np.generic]]: ...
+
+def time_order(time_ns: npt.NDArray[np.int64], flow: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64] | None: ...
+def spectral_ranks(
+    ascending: npt.NDArray[np.float64],
+    amplitude: npt.NDArray[np.float64],
+    phase: npt.NDArray[np.float64],
+    *,
+    most_turns: int,
+    still: float,
+) -> npt.NDArray[np.int64]: ...
+def stream_key(seed: list[int], spawn_key: list[int]) -> npt.NDArray[np.uint64]: ...

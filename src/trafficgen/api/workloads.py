@@ -145,7 +145,7 @@ def generate_workload(
         >>> trafficgen.save_model(trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz").model, "rtsp.json")
         >>> written = trafficgen.generate_workload("rtsp.json", "fleet", sessions=20, arrival_rate_per_s=0.5, seed=1)
         >>> written.flows, trafficgen.read_packets("fleet").flows.num_rows
-        (60, 60)
+        (40, 40)
     """
     file_format = format_of(out)
     _check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from trafficgen.capture.inferred_flows import inferred_flows
@@ -39,6 +38,8 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     Warns:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     name = str(path)
     try:
         with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
@@ -117,6 +118,8 @@ def holds_packet_table(path: str | Path) -> bool:
     path = Path(path)
     try:
         if path.suffix.lower() == ".parquet":
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
             with path.open("rb") as stream, pq.ParquetFile(stream) as file:
                 schema = file.schema_arrow
             names, marked = set(schema.names), METADATA_KEY in (schema.metadata or {})

@@ -1,10 +1,12 @@
-"""Help of the commands: their examples stay on one line each, so that they can be copied."""
+"""What all commands have in common: examples in their help that can be copied, and a start without pandas."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import typer.core
+
+from trafficgen.light_arrow import arrow_without_pandas
 
 _EXAMPLE = "Example: "
 #: Before a paragraph, tells the formatter of the help to leave its lines as they are.
@@ -19,6 +21,11 @@ def examples_of(text: str) -> list[str]:
 
 class CommandWithExamples(typer.core.TyperCommand):
     """A command whose help shows each example as it is typed, however long the line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        arrow_without_pandas()
+        return super().invoke(ctx)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the help text, examples unwrapped."""

@@ -32,9 +32,9 @@ class CaptureLosses:
         self._longest_bytes = self._others = self._other_links = self._rtp_elsewhere = 0
 
     def add(self, piece: PacketTable) -> None:
-        """Count packets; those of unknown flows are left for the writer to refuse."""
-        has_flow = piece.flow < self._numbers.size
-        piece = piece if has_flow.all() else piece.select(has_flow)
+        """Count packets; those of a flow that is not in the table are left for the writer, which refuses them."""
+        if int(piece.flow.max(initial=0)) >= len(self._numbers):
+            return
         self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.known(name).any()}
         self._longest_bytes = max(self._longest_bytes, int(piece.frame_bytes.max(initial=0)))
         self._others += int(np.count_nonzero(self._is_other[piece.flow]))

@@ -17,8 +17,27 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
+#: Columns with few different values; a dictionary of all others would be filled first and thrown away then.
+_FEW_VALUES = (
+    "flow",
+    "frame_bytes",
+    "ip_bytes",
+    "payload_bytes",
+    "rtp_ssrc",
+    "tcp_acknowledgement",
+    "tcp_flags",
+    "tcp_window",
+    "phase",
+    "scale_level",
+)
+#: Numbers that grow from row to row, or from packet to packet of a flow: their differences are stored.
+_GROWING = ("time_ns", "rtp_timestamp", "tcp_sequence", "arrival_ns")
 #: How packets are kept in Parquet files.
-PARQUET_OPTIONS: dict[str, Any] = {"compression": "zstd"}
+PARQUET_OPTIONS: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": list(_FEW_VALUES),
+    "column_encoding": dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED"),
+}
 
 
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,8 +19,9 @@ from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
 from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
+from trafficgen.tables.buffers import known_of, values_of
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
-from trafficgen.units import BITS_PER_BYTE, WHOLE_FRAME_BYTES, BoolArray
+from trafficgen.units import WHOLE_FRAME_BYTES
 
 DEFAULT_PAYLOAD_TYPE = 96  # first of the dynamic ones, RFC 3551 section 6
 
@@ -210,27 +209,8 @@ def _flow_rows(flows: pa.Table) -> list[tuple[int | None, str, int, str, int, in
 
 
 def _write_batch(writer: CaptureWriter, batch: pa.RecordBatch) -> None:
-    columns: dict[str, Any] = {name: _values(batch.column(name)) for name in _PLAIN_COLUMNS}
+    columns: dict[str, Any] = {name: values_of(batch.column(name)) for name in _PLAIN_COLUMNS}
     for name in _NULLABLE_COLUMNS:
         if name in batch.schema.names and batch.column(name).null_count < batch.num_rows:
-            columns[name] = (_values(batch.column(name)), _known(batch.column(name)))
+            columns[name] = (values_of(batch.column(name)), known_of(batch.column(name)))
     writer.write(**columns)
-
-
-def _values(array: pa.Array) -> npt.NDArray[np.generic]:
-    """Return a column's values without copying them; those of nulls mean nothing. Booleans are unpacked."""
-    _, buffer = array.buffers()
-    if pa.types.is_boolean(array.type):
-        return _unpacked(buffer, array.offset, len(array))
-    return np.frombuffer(buffer, dtype=array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]
-
-
-def _known(array: pa.Array) -> BoolArray | None:
-    """Return where a column is not null, ``None`` for everywhere."""
-    return _unpacked(array.buffers()[0], array.offset, len(array)) if array.null_count else None
-
-
-def _unpacked(buffer: pa.Buffer, offset: int, count: int) -> BoolArray:
-    first_byte, skipped = divmod(offset, BITS_PER_BYTE)
-    packed = np.frombuffer(buffer, dtype=np.uint8)[first_byte:]
-    return np.unpackbits(packed, count=skipped + count, bitorder="little")[skipped:].view(np.bool_)

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from trafficgen.generation.media import MediaPackets
 from trafficgen.models import RtpFormat
-from trafficgen.units import FloatArray, IntArray, s_from_ns
+from trafficgen.processes.base import BLOCK
+from trafficgen.units import IntArray, s_from_ns
 
 #: Sampling instants are kept apart as long as there are hardly more frames than instants.
 _CROWDED = 1.1
@@ -32,36 +33,45 @@ def rtp_headers(
     """
     ssrc = int(generator.integers(1, 1 << 32))
     first_sequence, first_timestamp = int(generator.integers(1 << 16)), int(generator.integers(1 << 32))
-    sequence = np.arange(first_sequence, first_sequence + len(media), dtype=np.int64)
+    # Sequence numbers count modulo 2**16, timestamps modulo 2**32.
+    sequence = np.arange(first_sequence, first_sequence + len(media), dtype=np.uint32).astype(np.uint16)
     timestamp = _clock_ticks(media, rtp)
-    timestamp += first_timestamp
+    timestamp += np.uint32(first_timestamp)
     return ssrc, {
         "rtp_ssrc": np.full(len(media), ssrc, dtype=np.uint32),
-        "rtp_sequence": sequence.astype(np.uint16),
-        "rtp_timestamp": timestamp.astype(np.uint32),
+        "rtp_sequence": sequence,
+        "rtp_timestamp": timestamp,
         "rtp_marker": media.ends_burst() if rtp.frame_per_burst else np.zeros(len(media), dtype=np.bool_),
     }
 
 
-def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> IntArray:
-    """Return the clock of each packet from that of the first, shape (n,)."""
+def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> npt.NDArray[np.uint32]:
+    """Return the clock of each packet from that of the first, modulo 2**32, shape (n,)."""
     framed = rtp.frame_per_burst or media.frame_clock_ns is not None
     frames = media.burst_starts if framed else None
     time_ns = media.time_ns if frames is None else media.time_ns[frames]
     if media.frame_clock_ns is not None:
         time_ns = media.frame_clock_ns
-    time_s = s_from_ns(time_ns - time_ns[0])
     step = 1 if rtp.timestamp_step is None else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
-    ticks = _instants(time_s * (rtp.clock_hz / step), apart=rtp.frame_per_burst or step > 1) * step
+    steps_per_s = rtp.clock_hz / step
+    last = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
+    apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (last + 1) + 1
+    ticks = np.empty(time_ns.size, dtype=np.uint32)
+    before = np.int64(-1)
+    for row in range(0, time_ns.size, BLOCK):
+        instants = np.rint(s_from_ns(time_ns[row : row + BLOCK] - time_ns[0]) * steps_per_s).astype(np.int64)
+        if apart:
+            instants = _kept_apart(instants, after=before)
+            before = instants[-1]
+        ticks[row : row + BLOCK] = instants * step  # modulo 2**32
     if frames is None:
         return ticks
     return np.repeat(ticks, np.diff(np.append(frames, len(media))))
 
 
-def _instants(steps: FloatArray, *, apart: bool) -> IntArray:
-    """Return the nearest whole step of each frame; where ``apart``, no two frames share one unless they must."""
-    instants = np.rint(steps).astype(np.int64)
-    if not apart or instants.size > _CROWDED * (instants[-1] + 1) + 1:
-        return instants
+def _kept_apart(instants: IntArray, *, after: np.int64) -> IntArray:
+    """Return instants of which each is later than the one before, moved no further than that needs."""
     order = np.arange(instants.size)
-    return np.maximum.accumulate(instants - order) + order
+    instants -= order
+    instants[0] = max(instants[0], after + 1)
+    return np.maximum.accumulate(instants) + order

@@ -7,18 +7,23 @@ measured then has nearly its autocorrelation, without the sampling error of a fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
 
+from trafficgen import _core
 from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes; fewer for long series, which are near at once.
 _TURNS, _FEW_TURNS = 30, 6
 _LONG_SERIES = 50_000
+#: A turn that moves no more than this share of the ranks is the last.
+_STILL = 0.01
 _FEWEST_VALUES = 8
-_TINY = 1e-300
+#: Sessions of a model have series of about the same length: what depends on it alone is kept for this many lengths.
+_KEPT = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +41,19 @@ class Spectrum:
     share: FloatArray
     line_frequency: FloatArray
     line_share: FloatArray
+    _amplitudes: dict[int, FloatArray] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def amplitudes(self, count: int) -> FloatArray:
         """Return amplitudes at the Fourier frequencies of a series, none at 0, shape (count // 2 + 1,)."""
+        kept = self._amplitudes.get(count)
+        if kept is not None:
+            return kept
+        made = self._computed_amplitudes(count)
+        if count <= _LONG_SERIES and len(self._amplitudes) < _KEPT:
+            self._amplitudes[count] = made
+        return made
+
+    def _computed_amplitudes(self, count: int) -> FloatArray:
         frequency = np.arange(count // 2 + 1) / count
         band = np.minimum(np.searchsorted(self.upper, frequency - 1e-12), self.upper.size - 1)
         width = np.diff(self.upper, prepend=0.0)
@@ -50,7 +65,18 @@ class Spectrum:
 
 
 def normal_scores(count: int) -> FloatArray:
-    """Return the ascending normal scores of a sample, shape (count,)."""
+    """Return the ascending normal scores of a sample, shape (count,); those of short samples are read only."""
+    return _kept_scores(count) if count <= _LONG_SERIES else _scores(count)
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept_scores(count: int) -> FloatArray:
+    scores = _scores(count)
+    scores.flags.writeable = False
+    return scores
+
+
+def _scores(count: int) -> FloatArray:
     return np.asarray(special.ndtri((np.arange(count) + 0.5) / count), dtype=np.float64)
 
 
@@ -72,16 +98,6 @@ def spectral_ranks(
     ascending = normal_scores(count) if ascending is None else ascending - ascending.mean()
     if not amplitude.any() or float(np.ptp(ascending)) == 0:
         return generator.permutation(count)
-    phases = np.exp(2j * np.pi * generator.random(amplitude.size))
-    ranks = _ranks(np.fft.irfft(amplitude * phases, n=count))
-    for _ in range(_TURNS if count <= _LONG_SERIES else _FEW_TURNS):
-        bent = np.fft.rfft(ascending[ranks])
-        bent *= amplitude / np.maximum(np.abs(bent), _TINY)
-        ranks = _ranks(np.fft.irfft(bent, n=count))
-    return ranks
-
-
-def _ranks(series: FloatArray) -> IntArray:
-    ranks = np.empty(series.size, dtype=np.int64)
-    ranks[np.argsort(series, kind="stable")] = np.arange(series.size)
-    return ranks
+    phase = 2 * np.pi * generator.random(amplitude.size)
+    most_turns = _TURNS if count <= _LONG_SERIES else _FEW_TURNS
+    return _core.spectral_ranks(ascending, amplitude, phase, most_turns=most_turns, still=_STILL)

@@ -174,6 +174,7 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
     check_wanted(storage, run)
     tables, rows = sessions.block(block.first, block.count)
     packets = superposed(tables)
+    check_wanted(storage, run)
     flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
     made = MadeBlock(
         place=block.place,
@@ -186,10 +187,21 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
         packets_file_bytes=storage.write(_packets_file(block.name), lambda file: write_batches(packets, file)),
         flows_file_bytes=storage.write(_flows_file(block.name), lambda file: write_batches(flows, file)),
     )
-    check_wanted(storage, run)  # the run may have ended meanwhile, and what it left been removed
+    _check_still_wanted(storage, run, block)
     said = json.dumps(asdict(made)).encode()
     storage.write(_whole_file(block.name), lambda file: file.write(said))
     return made
+
+
+def _check_still_wanted(storage: Storage, run: str, block: Block) -> None:
+    """Refuse to finish a block when its run has ended meanwhile; where it was the last one, leave nothing behind."""
+    try:
+        check_wanted(storage, run)
+    except OutputFileError:
+        if RUN not in storage.read_all([RUN]):
+            storage.remove(_packets_file(block.name))
+            storage.remove(_flows_file(block.name))
+        raise
 
 
 def check_wanted(storage: Storage, run: str) -> None:

@@ -23,7 +23,7 @@ from trafficgen.workloads.blocks import Block, MadeBlock
 from trafficgen.workloads.workers import AHEAD, Task, make_packed
 
 #: Time for a scheduler to answer, and for the first worker to come, s.
-_CONNECT_S = 30.0
+_CONNECT_S = 15.0
 #: Time after which a cluster that has lost all its workers is given up, s.
 _PATIENCE_S = 60.0
 #: Time for taking leave of a scheduler, s.
@@ -117,7 +117,9 @@ class DaskCluster:
             while waiting and len(given) < ahead:
                 block = waiting.pop()
                 key = f"trafficgen-{task.run}-{block.place}"
-                given[client.submit(_make, packed, block, ours, key=key, priority=-block.place)] = block
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of sessions that take some megabytes: a block takes far more
+                    given[client.submit(_make, packed, block, ours, key=key, priority=-block.place)] = block
             try:
                 with client.as_current():
                     done = distributed.wait(list(given), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done

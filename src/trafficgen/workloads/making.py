@@ -230,7 +230,7 @@ def _emptied(folder: Path, *, keep: str | None) -> Path:
 def _begun(place: Storage) -> str:
     """Say in a place that a run has begun there, and return its name."""
     run = uuid.uuid4().hex
-    place.sweep()
+    place.begin()
     place.write(RUN, lambda file: file.write(run.encode()))
     return run
 

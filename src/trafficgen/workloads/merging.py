@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.generation.superposition import time_order
+from trafficgen._core import time_order
+from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.parts import BATCH_ROWS, Part, read_part
 from trafficgen.workloads.storage import Folder
 
@@ -153,7 +154,7 @@ def _windows(parts: Sequence[Part], scratch: Path) -> Iterator[pa.Table]:
 def _sorted(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
     order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
-    return table if order is None else table.combine_chunks().take(pa.array(order))
+    return table if order is None else rows_taken(table, order)
 
 
 def _renumbered(batch: pa.RecordBatch, shift: int) -> pa.RecordBatch:

@@ -34,6 +34,10 @@ class Storage(Protocol):
         """The place as people write it."""
         ...
 
+    def begin(self) -> None:
+        """Make the place where there is none yet, and remove what killed writers have left half-written there."""
+        ...
+
     def write(self, name: str, fill: Callable[[pa.NativeFile], None]) -> int:
         """Have a file filled and put it in its place whole; return its length, bytes."""
         ...
@@ -62,10 +66,6 @@ class Storage(Protocol):
         """Remove all files and the place itself."""
         ...
 
-    def sweep(self) -> None:
-        """Remove what writers that were killed have left half-written."""
-        ...
-
     @contextmanager
     def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
         """Give the path of a file on this machine, which may be a copy in ``scratch`` that is removed afterwards.
@@ -81,7 +81,8 @@ class Folder:
     """Files in a folder of a disk.
 
     Attributes:
-        path: The folder, absolute, since workers may stand elsewhere; it is made when something is written.
+        path: The folder, absolute, since workers may stand elsewhere. Only the run that it belongs to makes it: who
+            works on for one that is over must not bring it back.
     """
 
     path: Path
@@ -91,9 +92,14 @@ class Folder:
         """The place as people write it."""
         return str(self.path)
 
+    def begin(self) -> None:
+        """Make the folder where there is none yet, and remove what killed writers have left half-written there."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        for part in self.path.glob(".*.part"):
+            part.unlink(missing_ok=True)
+
     def write(self, name: str, fill: Callable[[pa.NativeFile], None]) -> int:
         """Have a file filled and put it in its place whole; return its length, bytes."""
-        self.path.mkdir(parents=True, exist_ok=True)
         # Numbers of processes would not do: machines that share the disk may have the same.
         part = self.path / f".{name}.{uuid.uuid4().hex}.part"
         try:
@@ -129,11 +135,6 @@ class Folder:
         """Remove all files and the folder itself."""
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def sweep(self) -> None:
-        """Remove what writers that were killed have left half-written."""
-        for part in self.path.glob(".*.part"):
-            part.unlink(missing_ok=True)
-
     @contextmanager
     def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
         """Give the path of a file; nothing is copied."""
@@ -165,6 +166,9 @@ class Bucket:
     def place(self) -> str:
         """The place as people write it."""
         return self.url
+
+    def begin(self) -> None:
+        """Do nothing: a store has no folders, and what has not come whole is not there."""
 
     def write(self, name: str, fill: Callable[[pa.NativeFile], None]) -> int:
         """Have a file filled in memory and sent; return its length, bytes."""
@@ -205,9 +209,6 @@ class Bucket:
         """Remove all files."""
         with suppress(FileNotFoundError), _told(self.url, missing=True):
             self._files.rm(self.url, recursive=True)
-
-    def sweep(self) -> None:
-        """Remove nothing: what has not come whole is not there."""
 
     @contextmanager
     def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
@@ -259,9 +260,13 @@ def check_reachable(url: str) -> None:
     """
     files = _file_system(url)
     bucket = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}"
-    with _told(url):
-        if not files.exists(bucket):
-            raise OutputFileError(file=url, problem="there is no such bucket", remedy="make it first, or name another")
+    try:
+        with _told(url, missing=True):
+            files.info(bucket)
+    except FileNotFoundError:
+        raise OutputFileError(
+            file=url, problem="there is no such bucket", remedy="make it first, or name another"
+        ) from None
 
 
 def upload(path: Path, url: str) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from trafficgen.capture.traces.base import (
@@ -122,6 +121,8 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
     Raises:
         PacketTableError: If it cannot be read, has no time or no size, or no row is readable.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     try:
         with Path(name).open("rb") as stream, pq.ParquetFile(stream) as parquet:
             names = parquet.schema_arrow.names
@@ -148,6 +149,8 @@ def no_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableE
 
 def is_parquet_list(name: str) -> bool:
     """Return whether a Parquet file has columns of a time and a size."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     try:
         with Path(name).open("rb") as stream, pq.ParquetFile(stream) as parquet:
             return list_columns(parquet.schema_arrow.names) is not None

@@ -1,0 +1,10 @@
+//! Loops of the generator that are too slow in array operations: packets put in order of time, series with a
+//! spectrum, keys of random streams.
+
+mod spectral_ranks;
+mod stream_key;
+mod time_order;
+
+pub use spectral_ranks::spectral_ranks;
+pub use stream_key::stream_key;
+pub use time_order::time_order;
