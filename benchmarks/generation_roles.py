@@ -80,7 +80,7 @@ def workload(path: Path, packets: int, out: Path, *, workers: int) -> float:
 def merge(path: Path, packets: int, out: Path) -> float:
     """Make the blocks of a workload, then time merging them into a capture."""
     played = _sessions(path, packets)
-    with made_workload(played, cut(played), out.with_suffix(".work"), request={}, workers=1) as made:
+    with made_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
         flows = made.flow_table()
         started = time.perf_counter()
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
