@@ -49,6 +49,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trafficgen.generate("cbr", folder / "captures" / f"{rate}.pcap", duration_s=20, settings=settings)
     (folder / "frames.txt").write_text("9000\n1500\n1200\n" * 50, encoding="utf-8")
     (folder / "packets.csv").write_text("time_s,bytes\n0.00,1200\n0.02,1200\n0.05,400\n", encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "workloads" / "evening.yaml", folder)
+    (folder / "secret.key").write_bytes(bytes(range(32)))
     return folder
 
 

@@ -48,9 +48,9 @@ def anonymise(
     Addresses keep the prefixes they share (Crypto-PAn). SSRCs, sequence numbers and timestamps are mapped or shifted;
     URIs, notes and packets without IP are left out. Gaps, sizes and losses stay: fit gives the model of the original.
 
-    Example: trafficgen anonymise capture.pcap -o shared.pcap
+    Example: trafficgen anonymise capture.pcapng -o shared.pcap
 
-    Example: trafficgen anonymise capture.pcap -o shared.parquet --key-file secret.key --ports map
+    Example: trafficgen anonymise capture.pcapng -o shared.parquet --key-file secret.key --ports map
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     work = trafficgen.anonymise  # loaded here, so that only the work itself counts as progress

@@ -114,7 +114,7 @@ def generate(
     Example: trafficgen generate realplayer8_chung2002 -o evening.pcap --for 1h --arrivals poisson:20/h --popularity
     zipf:0.8 --snaplen 96
 
-    Example: trafficgen generate examples/workloads/evening.yaml -o evening --workers 2
+    Example: trafficgen generate evening.yaml -o evening --for 30min --workers 2
 
     Example: trafficgen generate realvideo10_boyden2005 -o received.pcap --path rate=725kbps,delay=45ms,queue=80p
     --compete tcp@-10s --at receiver

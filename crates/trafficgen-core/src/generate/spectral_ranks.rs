@@ -3,7 +3,7 @@
 //! Source: Schreiber and Schmitz, "Improved surrogate data for nonlinearity tests", Physical Review Letters 77, 1996.
 
 use rustfft::num_complex::Complex64;
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftPlannerScalar};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,7 +68,8 @@ impl Plans {
                 plans.clear();
             }
             let made = || {
-                let mut planner = FftPlanner::new();
+                // The planner that looks for vector instructions would make the bytes depend on the processor.
+                let mut planner = FftPlannerScalar::new();
                 Self { forward: planner.plan_fft_forward(count), inverse: planner.plan_fft_inverse(count) }
             };
             plans.entry(count).or_insert_with(made).clone()
