@@ -134,7 +134,7 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
     command: Command, model_file: Path, sent: signal.Signals, expected: int
 ) -> None:
     code = "from trafficgen.cli.app import main; main()"
-    arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000"]
+    arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000", "--memory", "9GB"]
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
     # A shell's background job ignores interrupts, and so would the program that it starts.
     process = subprocess.Popen(

@@ -150,6 +150,7 @@ def test_names_that_the_encoding_lacks_do_not_end_a_command(table_file: Path) ->
 def test_an_interrupt_takes_the_line_of_progress_away(model_file: Path) -> None:
     out = model_file.with_name("out.csv")
     program = [*_PROGRAM, "generate", str(model_file), "-o", str(out), "--duration", "30000", "--sessions", "20"]
+    program += ["--memory", "90GB"]  # in memory: finished blocks would be kept for the next run
     began_s = time.monotonic()
     shown = _on_terminal(program, columns=60, interrupt_at="\r", TRAFFICGEN_PROGRESS="1")
     assert time.monotonic() - began_s > 2, "short work is silent"

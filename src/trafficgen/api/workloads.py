@@ -55,6 +55,11 @@ class WrittenWorkload:
         packets: Number of packets.
         flows: Number of flows.
         duration_s: First to last packet, s.
+
+    Example:
+        >>> import trafficgen
+        >>> trafficgen.generate_workload("cbr", "two.parquet", sessions=2, duration_s=10, settings={"rate_kbps": 500})
+        <WrittenWorkload two.parquet: 1,250 packets, 2 flows, 9.984 s>
     """
 
     path: Path | str

@@ -172,7 +172,7 @@ def made_workload(
     place = Folder(folder.absolute() / name) if storage is None else _inside(storage_at(storage), f"trafficgen-{name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone_in(folder):
+        with _alone_in(folder), _removed_if_empty(folder, place):
             scratch = _emptied(folder, keep=name if storage is None else None)
             run = _begun(place)
             made = {block.place: block for block in made_before(blocks, place)}
@@ -191,6 +191,18 @@ def made_workload(
         ) from error
     except OutputFileError as error:
         raise _kept(error.file, error.problem, error.remedy, place, blocks) from error
+
+
+@contextmanager
+def _removed_if_empty(folder: Path, place: Storage) -> Iterator[None]:
+    """Remove a folder of this machine when the block fails and nothing in it is finished that a next run could use."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError, OutputFileError):
+            if isinstance(place, Folder) and place.path.is_relative_to(folder.absolute()) and not count_whole(place):
+                shutil.rmtree(folder)
+        raise
 
 
 def _kept(file: str, problem: str, remedy: str, place: Storage, blocks: Sequence[Block]) -> OutputFileError:
