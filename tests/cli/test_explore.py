@@ -20,7 +20,13 @@ Command = Callable[..., Any]
 def test_page_is_served_until_it_is_ended(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", "from trafficgen.cli.app import main; main()", "explore", "cbr", "--port", "0"]
     with subprocess.Popen(
-        [*command, "--no-browser"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--no-browser"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     ) as started:
         assert started.stdout is not None
         url = started.stdout.readline().strip()
