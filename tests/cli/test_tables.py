@@ -30,7 +30,16 @@ def _on_terminal(program: Sequence[str], *, columns: int, interrupt_at: str | No
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     inherited = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
     env = {**inherited, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **environment}
-    process = subprocess.Popen(program, stdin=child, stdout=child, stderr=child, env=env, start_new_session=True)
+    process = subprocess.Popen(
+        program,
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        env=env,
+        start_new_session=True,
+        # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
+    )
     os.close(child)
     written = b""
     while piece := _piece(parent):
