@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -123,7 +124,7 @@ class Anonymiser:
             signalling = _with(signalling, f"{end}_ports", mapped)
         return _with(signalling, "uri", [None] * signalling.num_rows)
 
-    @property
+    @cached_property
     def _port_map(self) -> npt.NDArray[np.uint16]:
         ports = np.arange(_PORTS, dtype=np.uint16)
         if self.ports == "map":

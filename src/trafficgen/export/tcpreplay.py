@@ -123,8 +123,8 @@ Things to know:
 - `{_SCRIPT} eth1` is `python3 {_OWN_SENDER} - | tcpreplay --intf1=eth1 --topspeed -`: {_OWN_SENDER} hands over each
   frame at its time from the first and says at the end how late frames were. With an option, or without python3, it is
   `tcpreplay --intf1=eth1 --preload-pcap OPTION... {_FILE}`, where tcpreplay keeps the time. Older than 4.5.3, it then
-  waits from packet to packet, so that lateness adds up: 6 to 90 ms after 589 packets of 12 s were seen with 4.4.3.
-- Beyond some 100,000 packets a second, or where only one processor is free, let tcpreplay keep the time.
+  waits from packet to packet, so that lateness adds up: 6 to 99 ms after 589 packets of 12 s were seen with 4.4.3.
+- Where packets come faster than a Python loop writes them, or only one processor is free, let tcpreplay keep the time.
 - `python3 {_OWN_SENDER} eth1` sends the same frames on Linux without tcpreplay.
 - The interface must send packets of this size (`ip link show`); nothing else should run on the processor that sends.
 - Repeat with `./{_SCRIPT} eth1 --loop=3`; `./{_SCRIPT} eth1 --multiplier=2` plays twice as fast.
