@@ -10,7 +10,7 @@ import typer
 
 from reference_pages.markdown import page, table
 from trafficgen.cli._help import examples_of
-from trafficgen.cli.app import app
+from trafficgen.cli.app import command_table
 
 
 def cli_page() -> str:
@@ -33,7 +33,7 @@ tells how far it is: one line that is rewritten on a terminal, a line every 10 s
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yield each command with its full name, in the order of the help."""
-    yield from _commands_of("trafficgen", cast("Any", typer.main.get_command(app)))
+    yield from _commands_of("trafficgen", cast("Any", typer.main.get_command(command_table())))
 
 
 def _commands_of(prefix: str, group: Any) -> Iterator[tuple[str, Any]]:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import overload
+from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+    FloatArray = npt.NDArray[np.float64]
+    IntArray = npt.NDArray[np.int64]
+    BoolArray = npt.NDArray[np.bool_]
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Return a type of arrays: a help text, which takes lengths and rates from here, does without numpy."""
+        if name not in ("FloatArray", "IntArray", "BoolArray"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import numpy as np  # noqa: PLC0415
+        import numpy.typing as npt  # noqa: PLC0415
+
+        types = {"FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
+        globals().update({key: npt.NDArray[dtype] for key, dtype in types.items()})
+        return globals()[name]
+
 
 BITS_PER_BYTE = 8
 NS_PER_S = 1_000_000_000
@@ -45,6 +59,8 @@ def ns_from_s(time_s: float) -> int:
 
 def ns_array_from_s(time_s: FloatArray) -> IntArray:
     """Return whole nanoseconds, rounded to nearest, from seconds; any shape."""
+    import numpy as np  # noqa: PLC0415 - see __getattr__
+
     time_s = np.ascontiguousarray(time_s, dtype=np.float64)
     time_ns = np.empty(time_s.shape, dtype=np.int64)
     source, target = time_s.reshape(-1), time_ns.reshape(-1)

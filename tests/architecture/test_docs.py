@@ -15,7 +15,7 @@ import console_pages
 import generate
 from trafficgen import errors
 from trafficgen.capture.traces import FORMATS
-from trafficgen.cli.app import app
+from trafficgen.cli.app import command_table
 from trafficgen.export import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
@@ -37,10 +37,11 @@ WRITTEN = [path for path in PAGES if str(path.relative_to(ROOT)) not in generate
 _NOT_RUN = re.compile(r"(?P<before>.*)\n *```(?:sh|bash|shell|py)\n(?P<first>.*)")
 _REASON = re.compile(r" *<!-- not run: \S.* -->")
 
-COMMANDS = {str(command.name): command for command in app.registered_commands}
+_TABLE = command_table()
+COMMANDS = {str(command.name): command for command in _TABLE.registered_commands}
 SUBCOMMANDS = {
     f"{group.name} {command.name}": command
-    for group in app.registered_groups
+    for group in _TABLE.registered_groups
     if group.typer_instance is not None
     for command in group.typer_instance.registered_commands
 }
@@ -73,7 +74,7 @@ def test_commands_of_a_page_run_and_print_what_it_says(page: str) -> None:
 
 def test_every_option_of_every_command_is_documented() -> None:
     page = (REFERENCE / "cli.md").read_text(encoding="utf-8")
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(_TABLE)
     for name in COMMANDS:
         section = page.partition(f"## trafficgen {name}\n")[2].partition("\n## ")[0]
         command = group.commands[name]  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ import pytest
 import trafficgen
 from reference_pages.command_line import commands
 from trafficgen.cli._help import examples_of
-from trafficgen.cli.app import app
+from trafficgen.cli.app import command_table
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "examples" / "captures"
@@ -92,5 +92,5 @@ def test_example_in_the_help_of_a_command_runs(name: str, line: str, files: Path
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES])
 def test_help_shows_an_example_on_one_line(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [*name.split()[1:], "--help"]
-    assert app(args=arguments, prog_name="trafficgen", standalone_mode=False) in {None, 0}
+    assert command_table()(args=arguments, prog_name="trafficgen", standalone_mode=False) in {None, 0}
     assert f"  Example: {line}\n" in capsys.readouterr().out

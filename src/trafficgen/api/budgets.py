@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
 from trafficgen.flows import CondensedSession, Inspection, SessionView, choose_session, condense, plan_stretches
 from trafficgen.flows.reversal import inverted_directions, turned_round
-from trafficgen.randomness import random_stream
 from trafficgen.tables.stream import PacketStream
 from trafficgen.words import size_text
 
@@ -101,6 +100,8 @@ def sessions_that_fit(flows: pa.Table, sessions: Sequence[int], budget: Budget, 
     Returns:
         The sessions, in the order in which they were given.
     """
+    from trafficgen.randomness import random_stream  # noqa: PLC0415 - a look into a capture draws nothing
+
     packets, frame_bytes = (
         flows.column(f"{what}_to_client").to_numpy().astype(np.int64)
         + flows.column(f"{what}_to_server").to_numpy().astype(np.int64)
@@ -145,6 +146,8 @@ def condensed_session(
         SelectionError: If it has no media.
         ValueError: If there are other packets than the inspection counted.
     """
+    from trafficgen.randomness import random_stream  # noqa: PLC0415 - a look into a capture draws nothing
+
     packets = packets_of(inspection.flows, wanted)
     most = budget.most_packets * packets // weight_of(inspection.flows, wanted)
     number = session if session is not None else 0

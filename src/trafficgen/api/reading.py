@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import shutil
 import sys
 import tempfile
@@ -28,7 +29,6 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
-from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, read_trace, recognised_format, refuse_json
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
 from trafficgen.flows import (
     Inspection,
@@ -40,6 +40,7 @@ from trafficgen.tables import PacketTable
 
 TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
 STANDARD_INPUT = "-"
+_SNIFFED_BYTES = 1 << 16
 _OTHER_REMEDY = "or cut the input (editcap does that for captures)"
 
 Paths = str | Path | Sequence[str | Path]
@@ -197,6 +198,10 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     own = TABLE_READERS.get(Path(name).suffix.lower())
     if own is not None and holds_packet_table(name):
         return own
+    if own is None and not _may_be_text(name):
+        return None
+    from trafficgen.capture.traces import read_trace, refuse_json  # noqa: PLC0415 - captures need no readers of traces
+
     if is_trace(name):
         return lambda trace: read_trace(trace).table
     if own is read_csv_table:
@@ -222,9 +227,23 @@ def long_table(names: list[str], budget: Budget) -> TableFile | None:
 
 def is_trace(name: str) -> bool:
     """Return whether a file is a trace of another tool that is recognised without being told its format."""
+    from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, recognised_format  # noqa: PLC0415 - as above
+
     if Path(name).suffix.lower() == PARQUET_ENDING:
         return is_parquet_list(name)
     return recognised_format(name) is not None
+
+
+def _may_be_text(name: str) -> bool:
+    """Return whether a file may be text by its beginning; a stream, which is read once, is a capture."""
+    if is_stream(name):
+        return False
+    try:
+        with Path(name).open("rb") as stream:
+            beginning = stream.read(_SNIFFED_BYTES)
+    except (OSError, ValueError):
+        return True  # what is tried next says what is wrong with it
+    return b"\0" not in beginning or beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def inspection_of(scan: CaptureScan) -> Inspection:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused
 from trafficgen.errors import PacketTableError
@@ -39,6 +38,8 @@ def dataset_head(folder: Path) -> PacketTable:
     Raises:
         PacketTableError: If the folder is no dataset, or a file of it cannot be read or does not fit.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     if not is_dataset(folder):
         raise PacketTableError(
             file=str(folder), problem=f"is a folder without {METADATA_FILE}: no packet table", remedy=_REMEDY
@@ -56,6 +57,8 @@ def dataset_head(folder: Path) -> PacketTable:
 
 
 def _part(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     with reading_refused(path), path.open("rb") as stream, pq.ParquetFile(stream) as file:
         columns = [column for column in file.schema_arrow.names if column in PACKET_SCHEMA.names]
         return file.read(columns=columns).replace_schema_metadata(None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from trafficgen.capture.datasets import dataset_head
@@ -28,6 +28,9 @@ from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.dataset import part_paths
 from trafficgen.tables.stream import PacketStream
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _PIECE_ROWS = 1 << 17
 _CSV_BLOCK_BYTES = 1 << 23
@@ -133,6 +136,8 @@ def parquet_rows(path: Path) -> int:
     Raises:
         PacketTableError: If a file cannot be read.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     rows = 0
     for file_path in _parquet_files(path):
         with reading_refused(file_path), file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
@@ -146,6 +151,8 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
     Raises:
         PacketTableError: If the file cannot be read.
     """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     try:
         files = _parquet_files(path)
         for file_path in files:
@@ -182,6 +189,8 @@ def _inferred_flows(path: Path) -> pa.Table:
 
 def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
     """Return the schema of a Parquet file and the columns that are not null throughout."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
+
     try:
         with path.open("rb") as stream, pq.ParquetFile(stream) as file:
             schema, metadata = file.schema_arrow, file.metadata

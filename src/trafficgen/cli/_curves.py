@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from trafficgen.cli._output import number
 from trafficgen.cli._terminal import columns, is_styled, say_line, shows_blocks
-from trafficgen.units import FloatArray
+
+if TYPE_CHECKING:
+    from trafficgen.units import FloatArray
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 #: For encodings without block elements, from low to high.

@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interr
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -13,24 +14,12 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import trafficgen
-from trafficgen.cli import (
-    anonymise,
-    compare,
-    convert,
-    explore,
-    export,
-    fit,
-    generate,
-    inspect,
-    models,
-    reproduce,
-    simulate,
-)
 from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.errors import TrafficgenError
@@ -38,26 +27,44 @@ from trafficgen.errors import TrafficgenError
 USAGE_ERROR = 2
 INTERRUPTED = 130
 TERMINATED = 143
-
-app = typer.Typer(
-    name="trafficgen",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+#: Objects after which Python looks for cycles: with its 700 a tenth of a short command's time goes there.
+_GARBAGE_THRESHOLD = 50_000
+#: Each stands in a module of its name, as a function of its name or, where it has commands of its own, as ``app``.
+COMMANDS = (
+    "inspect",
+    "fit",
+    "generate",
+    "simulate",
+    "compare",
+    "convert",
+    "anonymise",
+    "export",
+    "reproduce",
+    "explore",
+    "models",
 )
-app.command("inspect")(inspect.inspect)
-app.command("fit")(fit.fit)
-app.command("generate")(generate.generate)
-app.command("simulate")(simulate.simulate)
-app.command("compare")(compare.compare)
-app.command("convert")(convert.convert)
-app.command("anonymise")(anonymise.anonymise)
-app.command("export")(export.export)
-app.command("reproduce")(reproduce.reproduce)
-app.command("explore")(explore.explore)
-app.add_typer(models.app, name="models")
-for _command in (*app.registered_commands, *models.app.registered_commands):
-    _command.cls = CommandWithExamples
+
+
+def command_table(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """Return the table of commands; one that is asked for does not wait for the others to be loaded."""
+    table = typer.Typer(
+        name="trafficgen",
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    table.callback(invoke_without_command=True)(_common)
+    groups = [table]
+    for name in names:
+        module = import_module(f"trafficgen.cli.{name}")
+        if isinstance(group := getattr(module, "app", None), typer.Typer):
+            table.add_typer(group, name=name)
+            groups.append(group)
+        else:
+            table.command(name)(getattr(module, name))
+    for command in (command for group in groups for command in group.registered_commands):
+        command.cls = CommandWithExamples
+    return table
 
 
 def _version(wanted: bool) -> None:
@@ -66,7 +73,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _common(
     context: typer.Context,
     version: Annotated[
@@ -102,8 +108,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _outcome(arguments: Sequence[str] | None) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        given = list(arguments) if arguments is not None else None
-        result = app(args=given, prog_name="trafficgen", standalone_mode=False)
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()
+        result = table(args=given, prog_name="trafficgen", standalone_mode=False)
     sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
     if result == INTERRUPTED:  # typer has turned the interrupt into a result
         raise KeyboardInterrupt
@@ -144,6 +151,7 @@ def main() -> None:
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
+    gc.set_threshold(_GARBAGE_THRESHOLD)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
     signals: list[int] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 import trafficgen
@@ -104,7 +104,7 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     bins = min(count, curve_bins([*rates, "buffer"]))
     curves: list[Curve | Marks] = [Curve(name, in_parts(series[key], bins), "kbps") for name, key in rates.items()]
     curves.append(Curve("buffer", in_parts(series["buffer_s"], bins), "s"))
-    curves = [curve for curve in curves if not isinstance(curve, Curve) or np.isfinite(curve.values).any()]
+    curves = [curve for curve in curves if not isinstance(curve, Curve) or any(map(math.isfinite, curve.values))]
     letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
     meaning = ", ".join(f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters)
     curves.append(Marks("phases", letters, meaning))
