@@ -8,7 +8,7 @@ from collections.abc import Callable
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Timeline
-from trafficgen.models import LONGEST_S
+from trafficgen.models import LONGEST_S, Transport
 from trafficgen.processes import LARGEST_IP_BYTES
 
 #: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken generously.
@@ -40,12 +40,18 @@ def check_extent(timeline: Timeline) -> None:
 
 
 def expected_packets(timeline: Timeline) -> float:
-    """Return about how many media packets a session has."""
+    """Return about how many packets a session has, with the acknowledgements of every second TCP segment."""
     return sum(
-        phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
+        packets_per_media_packet(played.stream.transport)
+        * phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
         for played in timeline.streams
         for phase in played.phases
     )
+
+
+def packets_per_media_packet(transport: Transport) -> float:
+    """Return how many packets a flow has for each that carries media: every second TCP segment is acknowledged."""
+    return 1.5 if transport.protocol == "tcp" else 1.0
 
 
 def expected_of(sessions: range, expected: Callable[[int], float]) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from trafficgen.distributions import MixedLaw
+from trafficgen.generation.extent import packets_per_media_packet
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scaled_process
 from trafficgen.generation.timeline import Timeline, session_timeline
 from trafficgen.models import Model, Phase, Population, PopulationQuantity, Prototype, Stream
@@ -148,7 +149,7 @@ class _Played:
         buffering_s: Its buffering, s; 0 where it has none.
         playout_bps: Rate of all its streams in the playout, bit/s.
         buffering_bps: Rate of all its streams while buffering, bit/s; 0 where it has none.
-        packet_bytes: Mean size of its packets, bytes.
+        packet_bytes: Bytes of media for each of its packets, acknowledgements included.
     """
 
     streams: tuple[Stream, ...]
@@ -165,10 +166,10 @@ class _Played:
         end_s = max(stream.phases[-1].end_s for stream in streams)
         sent = {True: 0.0, False: 0.0}
         sizes, weights = [], []
-        for phase in (phase for stream in streams for phase in stream.phases):
+        for transport, phase in ((stream.transport, phase) for stream in streams for phase in stream.phases):
             sent[phase.name == "buffering"] += phase.rate_bps * phase.duration_s
             laws = playable(phase.process).size_laws()
-            sizes.append(next(iter(laws.values())).mean)
+            sizes.append(next(iter(laws.values())).mean / packets_per_media_packet(transport))
             weights.append(phase.rate_bps * phase.duration_s + _SHORTEST_S)
         if 0.0 in (buffering_s, sent[True], sent[False]):  # one phase alone, whatever it is called
             buffering_s, sent = 0.0, {True: 0.0, False: sent[True] + sent[False]}

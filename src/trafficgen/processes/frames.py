@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,11 @@ class FrameTypeLaws:
     lead_bytes: tuple[int, ...]
     lead_share: float
 
+    def expected_packets(self, packet_bytes: float) -> float:
+        """Return about how many packets a frame has that is cut into packets of so many bytes."""
+        rest = self.frame_bytes.mean - self.lead_share * sum(self.lead_bytes)
+        return self.lead_share * len(self.lead_bytes) + max(1.0, rest / packet_bytes + 0.5)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupLaws:
@@ -42,6 +48,12 @@ class GroupLaws:
     first_key_frame: int
     reference_period: int | None
     reference_position: int
+
+    def shares(self) -> dict[str, float]:
+        """Return the share of frames that are of each type, by name."""
+        key = float(self.share.sum() / max(1.0, np.dot(self.frames, self.share)))
+        predicted = 1.0 if self.reference_period is None else 1 / self.reference_period
+        return {"key": key, "predicted": (1 - key) * predicted, "bidirectional": (1 - key) * (1 - predicted)}
 
     def types(self, count: int, generator: np.random.Generator) -> IntArray:
         """Return the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
@@ -112,7 +124,11 @@ class FrameLaws:
         largest, packet = max(part.frame_bytes.mean for part in self.types), self.packet_bytes.mean
         if not (math.isfinite(largest) and packet >= 1):
             raise GenerationError(f"frame_bytes in {place} has no finite mean, or packet_bytes is below 1 on average")
-        return frames * (largest / packet + 1 + max(len(part.lead_bytes) for part in self.types))
+        if self.packetisation == "equal":
+            packet = min(self.packet_bytes.support[1], LARGEST_IP_BYTES)
+        shares = {"predicted": 1.0} if self.group is None else self.group.shares()
+        rows = type_rows(self.types)
+        return frames * sum(share * self.types[rows[name]].expected_packets(packet) for name, share in shares.items())
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field; frames are cut into these."""
@@ -137,12 +153,17 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
     return instant_s[: max(1, int(np.searchsorted(instant_s, span_s)))]
 
 
+def type_rows(types: Sequence[FrameTypeLaws]) -> dict[str, int]:
+    """Return the index into ``types`` of key, predicted and bidirectional frames, in the order of their numbers."""
+    place = {part.name: row for row, part in enumerate(types)}
+    return {name: place.get(name, 0) for name in ("key", "predicted", "bidirectional")}
+
+
 def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> IntArray:
     """Return the index into ``laws.types`` of each frame, shape (count,)."""
     if laws.group is None:
         return np.zeros(count, dtype=np.int64)
-    place = {part.name: row for row, part in enumerate(laws.types)}
-    rows = np.array([place.get(name, 0) for name in ("key", "predicted", "bidirectional")])
+    rows = np.array(list(type_rows(laws.types).values()))
     return rows[laws.group.types(count, generator_of("group"))]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,3 +133,18 @@ def test_sending_times_are_lindleys_recursion() -> None:
     rng = np.random.default_rng(0)
     ready_s, busy_s = np.cumsum(rng.exponential(1, 200)), rng.exponential(0.9, 200)
     np.testing.assert_allclose(sent_times(ready_s, busy_s), by_hand(ready_s, busy_s), rtol=1e-12)
+
+
+@pytest.mark.parametrize("packetisation", ["filled", "equal"])
+def test_expected_packets_are_about_those_that_come(packetisation: str) -> None:
+    sizes = {"key": 9000, "predicted": 3000, "bidirectional": 900}
+    types = tuple(
+        FrameTypeLaws(name=name, frame_bytes=atom(size), lead_bytes=(60,) if name == "key" else (), lead_share=1.0)
+        for name, size in sizes.items()
+    )
+    group = GroupLaws(
+        frames=np.array([12]), share=np.ones(1), first_key_frame=0, reference_period=3, reference_position=0
+    )
+    clocked = laws(types=types, group=group, packetisation=packetisation)
+    played = clocked.play(start_s=0, end_s=60, first_at_start=True, generator_of=generator_of)
+    assert clocked.expected_packets(60.0, place="here") == pytest.approx(played.time_s.size, rel=0.1)
