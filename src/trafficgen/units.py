@@ -117,7 +117,7 @@ _TIME_UNITS_PER_S = {"ns": NS_PER_S, "us": 1_000_000, "µs": 1_000_000, "ms": 10
 _TIME_UNITS_S = {"s": 1, "min": 60, "h": S_PER_HOUR, "d": HOURS_PER_DAY * S_PER_HOUR}
 TIME_UNITS = (*_TIME_UNITS_PER_S, *_TIME_UNITS_S)
 
-_NUMBER_WITH_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*")
+_NUMBER_WITH_UNIT = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*")
 
 
 def number_and_unit(text: str) -> tuple[float, str] | None:

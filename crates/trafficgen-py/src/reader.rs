@@ -25,6 +25,7 @@ pub struct CaptureReader {
 fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
     let remedy = match error {
         CaptureError::Open(_) | CaptureError::Read(_) => "check the name and the permissions",
+        CaptureError::Expands(_) => "if you trust it, unpack it and give the unpacked file, or pipe that into `-`",
         CaptureError::Empty | CaptureError::CutInHeader { .. } => "record or copy it again",
         CaptureError::UnknownFormat(_) | CaptureError::BadHeader(_) => {
             "give a pcap or pcapng file, plain or compressed (gz, zst, xz), or a packet table (.parquet)"
@@ -65,8 +66,12 @@ impl CaptureReader {
     }
 
     /// Reads up to `packets` packets; false when all is read.
-    fn read(&mut self, py: Python<'_>, packets: u64) -> bool {
-        py.detach(|| self.ingest.read(packets))
+    fn read(&mut self, py: Python<'_>, packets: u64) -> PyResult<bool> {
+        let goes_on = py.detach(|| self.ingest.read(packets));
+        match self.ingest.refusal() {
+            Some((name, error)) => Err(capture_error(py, name, &error)),
+            None => Ok(goes_on),
+        }
     }
 
     /// Bytes on disk read so far, and in all.
@@ -129,16 +134,16 @@ impl CaptureReader {
     /// RTSP messages as (time_ns, flow, from_initiator, text), and interleaved RTP as (flow, channel, stream).
     fn signalling<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let (messages, channels) = self.ingest.signalling();
-        let (_, meter) = self.ingest.flows();
+        let starts = self.ingest.flows().1.starts();
         let texts = PyList::empty(py);
         for message in messages {
-            if let Some(flow) = meter.flow_at(message.key, message.time_ns) {
+            if let Some(flow) = starts.flow_at(message.key, message.time_ns) {
                 texts.append((message.time_ns, flow, message.forward, PyBytes::new(py, &message.text)))?;
             }
         }
         let streams = PyList::empty(py);
         for channel in channels {
-            if let Some(flow) = meter.flow_at(channel.key, i64::MAX) {
+            if let Some(flow) = starts.flow_at(channel.key, i64::MAX) {
                 let summary = summary_to_python(py, &channel.rtp)?;
                 summary.set_item("from_initiator", channel.forward)?;
                 streams.append((flow, channel.channel, summary))?;
@@ -150,9 +155,9 @@ impl CaptureReader {
     /// RTCP reports: a dictionary of arrays, one entry a report; call once, at the end.
     fn rtcp_reports<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reports = self.ingest.rtcp_reports();
-        let (_, meter) = self.ingest.flows();
+        let starts = self.ingest.flows().1.starts();
         let of_flows =
-            reports.into_iter().filter_map(|report| Some((meter.flow_at(report.key, report.time_ns)?, report)));
+            reports.into_iter().filter_map(|report| Some((starts.flow_at(report.key, report.time_ns)?, report)));
         reports_to_python(py, &of_flows.collect::<Vec<_>>())
     }
 

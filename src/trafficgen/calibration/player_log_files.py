@@ -67,6 +67,10 @@ def _from_json(name: str, text: str) -> PlayerLog:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         raise _error(name, f"is not valid JSON at line {error.lineno} ({error.msg})", "correct it there") from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits; brackets without end
+        raise _error(
+            name, "is no JSON that can be read: its nesting or a number is too large", _FORMAT_REMEDY
+        ) from None
     if isinstance(found, dict) and "player_log" in found:
         return _from_events(name, found)
     records = found.get("samples") if isinstance(found, dict) else found

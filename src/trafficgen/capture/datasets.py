@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused
+from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused, refuse_expansion
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, is_dataset, part_paths
@@ -60,5 +60,6 @@ def _part(path: Path) -> pa.Table:
     import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
 
     with reading_refused(path), path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        refuse_expansion(file.metadata, path)
         columns = [column for column in file.schema_arrow.names if column in PACKET_SCHEMA.names]
         return file.read(columns=columns).replace_schema_metadata(None)

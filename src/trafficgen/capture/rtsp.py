@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-_REQUEST = re.compile(r"^([A-Z_]+) (\S+)")
-_RESPONSE = re.compile(r"^RTSP/\S+ (\d{3})")
-_RTPMAP = re.compile(r"^a=rtpmap:(\d+) [^/\s]+/(\d+)")
-_MEDIA = re.compile(r"^m=(\w+) \d+(?:/\d+)? \S+ ?(.*)")
+# What strangers write is read in bounded lengths: text that is one number or one name from end to end costs no more.
+_REQUEST = re.compile(r"^([A-Z_]{1,32}) (\S{1,4096})")
+_RESPONSE = re.compile(r"^RTSP/\S{1,16} (\d{3})")
+_RTPMAP = re.compile(r"^a=rtpmap:(\d{1,3}) [^/\s]{1,64}/(\d{1,10})(?!\d)")
+_MEDIA = re.compile(r"^m=(\w{1,32}) \d{1,6}(?:/\d{1,6})? \S{1,64} ?(.{0,1024})")
+#: Clocks that one description may name; those of real ones are fewer than 30.
+_MOST_CLOCKS = 256
 
 #: Clocks of the static payload types (RFC 3551, tables 4 and 5), Hz.
 STATIC_CLOCK_HZ = {
@@ -96,7 +100,7 @@ def parse_rtsp(text: bytes) -> RtspMessage | None:
 
 def _whole_number(text: str, *, maximum: int) -> int | None:
     """Return a number that a header holds, or None where it is none or out of range."""
-    if not text.isascii() or not text.isdigit() or int(text) > maximum:
+    if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) > maximum:
         return None
     return int(text)
 
@@ -111,15 +115,25 @@ def _range(transport: str, name: str, *, maximum: int) -> tuple[int, ...]:
 
 def parse_media_clocks(sdp: str) -> tuple[MediaClock, ...]:
     """Return the payload types that a session description names, with their clocks."""
-    clocks: list[MediaClock] = []
+    clocks: dict[MediaClock, None] = {}
     media, formats, mapped = "unknown", list[int](), set[int]()
     for line in [*sdp.splitlines(), "m=end 0 x"]:
         if found := _MEDIA.match(line):
             unmapped = [number for number in formats if number not in mapped and number in STATIC_CLOCK_HZ]
-            clocks.extend(MediaClock(media, number, STATIC_CLOCK_HZ[number]) for number in unmapped)
+            clocks.update((_clock(media, number, STATIC_CLOCK_HZ[number]), None) for number in unmapped)
             media, mapped = found.group(1), set()
-            formats = [int(part) for part in found.group(2).split() if part.isascii() and part.isdigit()]
+            formats = [
+                int(part) for part in found.group(2).split() if part.isascii() and part.isdigit() and len(part) < 4
+            ]
         elif (found := _RTPMAP.match(line)) and int(found.group(1)) < 128 and 0 < int(found.group(2)) <= 0xFFFFFFFF:
-            clocks.append(MediaClock(media, int(found.group(1)), int(found.group(2))))
+            clocks[_clock(media, int(found.group(1)), int(found.group(2)))] = None
             mapped.add(int(found.group(1)))
+        if len(clocks) > _MOST_CLOCKS:
+            break
     return tuple(clocks)
+
+
+@lru_cache(maxsize=4096)
+def _clock(media: str, payload_type: int, clock_hz: int) -> MediaClock:
+    """Return a clock, the same one for the same values: a capture says them again and again."""
+    return MediaClock(media, payload_type, clock_hz)

@@ -16,7 +16,7 @@ from trafficgen._core import CaptureReader, FlowPlan
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
-from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, MediaClock, RtspMessage, parse_rtsp
+from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
 from trafficgen.progress import tell
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
@@ -139,8 +139,8 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
     messages, interleaved = reader.signalling()
     parsed = [(time_ns, flow, forward, parse_rtsp(text)) for time_ns, flow, forward, text in messages]
     rows = [(time_ns, flow, forward, message) for time_ns, flow, forward, message in parsed if message]
-    clocks = [clock for *_, message in rows for clock in message.media_clocks]
-    streams = _streams(found, numbers, interleaved, clocks)
+    clocks_hz = {clock.payload_type: clock.clock_hz for *_, message in rows for clock in message.media_clocks}
+    streams = _streams(found, numbers, interleaved, clocks_hz)
     files = tuple(str(path) for path in paths)
     name = files[0] if len(files) == 1 else f"{len(files)} files"
     return CaptureScan(
@@ -185,12 +185,11 @@ def _rates(found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: i
     }
 
 
-def _clock_hz(stream: RtpStreamDict, clocks: list[MediaClock]) -> int | None:
-    """Return the clock: as the SDP says, else as the static payload type says, else as the timestamps ran."""
+def _clock_hz(stream: RtpStreamDict, clocks_hz: Mapping[int, int]) -> int | None:
+    """Return the clock: as the last SDP says, else as the static payload type says, else as the timestamps ran."""
     payload_type = stream["payload_type"]
-    said = [clock.clock_hz for clock in clocks if clock.payload_type == payload_type]
-    if said:
-        return said[-1]
+    if payload_type in clocks_hz:
+        return clocks_hz[payload_type]
     return STATIC_CLOCK_HZ.get(payload_type, stream["measured_clock_hz"])
 
 
@@ -202,12 +201,12 @@ def _streams(
     found: CapturedFlowsDict,
     numbers: npt.NDArray[np.uint32],
     interleaved: list[tuple[int, int, RtpStreamDict]],
-    clocks: list[MediaClock],
+    clocks_hz: Mapping[int, int],
 ) -> tuple[RtpStreamCount, ...]:
     in_udp = ((old, None, stream) for old, stream in each_stream(found["rtp_streams"]))
     counts = []
     for old, channel, stream in itertools.chain(in_udp, interleaved):
-        clock_hz = _clock_hz(stream, clocks)
+        clock_hz = _clock_hz(stream, clocks_hz)
         counts.append(
             RtpStreamCount(
                 flow=int(numbers[old]),

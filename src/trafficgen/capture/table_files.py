@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,15 @@ from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
 
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
 _LONGEST_HEADER = 1 << 16
+#: Rows may take this many times the room of their Parquet file, or so many bytes if those are more.
+_MOST_EXPANSION = 256
+_ALWAYS_EXPANDED_BYTES = 1 << 30
+_CELL_BYTES = 8
 _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
 )
@@ -43,6 +51,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     name = str(path)
     try:
         with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
+            refuse_expansion(file.metadata, name)
             schema = file.schema_arrow
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
@@ -51,6 +60,21 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     packets = fitted_packets(packets, name)
     table = described_table(packets, schema.metadata, name)
     return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
+
+
+def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
+    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as captures are refused.
+
+    Raises:
+        PacketTableError: If they do.
+    """
+    name, file_bytes = str(path), Path(path).stat().st_size
+    expanded_bytes = metadata.num_rows * metadata.num_columns * _CELL_BYTES
+    if expanded_bytes > max(_ALWAYS_EXPANDED_BYTES, _MOST_EXPANSION * file_bytes):
+        problem = (
+            f"claims {metadata.num_rows:,} rows in {file_bytes:,} bytes: more than {_MOST_EXPANSION} times its size"
+        )
+        raise PacketTableError(file=name, problem=problem, remedy="if you trust it, write it as CSV and give that")
 
 
 def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str) -> PacketTable | None:
@@ -64,7 +88,7 @@ def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name
         return None
     try:
         return table_from_metadata(packets, json.loads(ours))
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         remedy = "write the table anew with the trafficgen that reads it"
         raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
 
@@ -219,7 +243,7 @@ def reading_refused(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
 
 

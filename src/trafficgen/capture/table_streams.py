@@ -21,6 +21,7 @@ from trafficgen.capture.table_files import (
     described_table,
     fitted_packets,
     reading_refused,
+    refuse_expansion,
     unreadable,
 )
 from trafficgen.errors import PacketTableError
@@ -141,6 +142,7 @@ def parquet_rows(path: Path) -> int:
     rows = 0
     for file_path in _parquet_files(path):
         with reading_refused(file_path), file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+            refuse_expansion(file.metadata, file_path)
             rows += int(file.metadata.num_rows)
     return rows
 

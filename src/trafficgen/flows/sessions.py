@@ -132,6 +132,8 @@ def list_sessions(flows: pa.Table, signalling: pa.Table) -> tuple[Session, ...]:
     rtsp = set(signalling.column("flow").to_pylist())
     plays: dict[int, int] = {}
     for message in signalling.filter(pc.equal(signalling.column("method"), "PLAY")).to_pylist():
+        if message["flow"] not in place:
+            continue  # of a session that was not asked for
         session = columns["session"][place[message["flow"]]]
         plays[session] = min(message["time_ns"], plays.get(session, message["time_ns"]))
 
@@ -181,13 +183,40 @@ def _join_rtsp(
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
         ports[message["flow"]].update(message["client_ports"], message["server_ports"])
-    # The latest control connection that was there when the media began has them.
-    for control in sorted((rows[flow] for flow in ports), key=lambda flow: flow.first_time_ns):
-        for media in by_hosts.get(control.hosts, ()):
-            named = bool(ports[control.flow] & media.ports)
-            unnamed = not ports[control.flow] and media.overlaps(control, margin_ns=ns_from_s(RTSP_MARGIN_S))
-            if named or unnamed:
-                union.join(control.flow, media.flow)
+    # All media that have a port which was named belong together: the first of them then stands for the others, so that
+    # a stranger's thousands of connections and streams are not compared each with each.
+    named = {(rows[flow].hosts, port) for flow, numbers in ports.items() for port in numbers}
+    first: dict[tuple[frozenset[str], int], int] = {}
+    for hosts in {hosts for hosts, _ in named}:
+        for media in by_hosts.get(hosts, ()):
+            for place in ((hosts, port) for port in media.ports if (hosts, port) in named):
+                union.join(first.setdefault(place, media.flow), media.flow)
+    unnamed: dict[frozenset[str], list[_Flow]] = defaultdict(list)
+    for flow, numbers in ports.items():
+        hosts = rows[flow].hosts
+        for place in ((hosts, port) for port in numbers if (hosts, port) in first):
+            union.join(flow, first[place])
+        if not numbers:
+            unnamed[hosts].append(rows[flow])
+    for hosts, controls in unnamed.items():
+        _join_overlapping(controls, by_hosts.get(hosts, ()), union)
+
+
+def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
+    """Join connections that named no ports with the media of the same time: one pass in order of their beginnings."""
+    margin_ns = ns_from_s(RTSP_MARGIN_S)
+    by_start = [(flow.first_time_ns, True, flow) for flow in media]
+    by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
+    # Those that go on, media and connections. What was joined to one of the other side is represented by whichever of
+    # it goes on longest: a later one that overlaps any of them overlaps that.
+    going_on: dict[bool, list[_Flow]] = {True: [], False: []}
+    for start_ns, is_media, flow in sorted(by_start, key=lambda one: one[0]):
+        away_ns = margin_ns if is_media else 0
+        others = [one for one in going_on[not is_media] if one.last_time_ns + away_ns >= start_ns]
+        for other in others:
+            union.join(flow.flow, other.flow)
+        going_on[not is_media] = [max(others, key=lambda one: one.last_time_ns)] if others else []
+        going_on[is_media].append(flow)
 
 
 def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> None:

@@ -270,7 +270,7 @@ def _is_numeric(value: JsonValue) -> bool:
 def _refuse_what_json_lacks(value: JsonValue) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a value must be finite")
-    if isinstance(value, str) and re.fullmatch(r"[-+]?\d[\d_]*\.?\d*([eE][-+]?\d+)?", value):
+    if isinstance(value, str) and re.fullmatch(r"[-+]?\d[\d_]*(\.\d*)?([eE][-+]?\d+)?", value):
         raise ValueError(f"{value!r} is text that looks like a number; YAML wants 1.0e+6 for 1e6")
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for part in parts:

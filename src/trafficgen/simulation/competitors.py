@@ -86,7 +86,7 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
         SimulationError: If a part is no ``key=value``, or a key comes twice.
     """
     options: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in re.split(r",(?![^\[{(]*[\]})])", text))):
+    for item in filter(None, (part.strip() for part in _parts(text))):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not key:
             raise SimulationError(f"{place}: {item!r} is no key=value")
@@ -94,6 +94,18 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
             raise SimulationError(f"{place}: {key} is given twice; leave one out")
         options[key] = value
     return options
+
+
+def _parts(text: str) -> list[str]:
+    """Return what stands between commas, but for those whose next bracket closes; in one pass from the end."""
+    parts, end, in_brackets = list[str](), len(text), False
+    for at in range(len(text) - 1, -1, -1):
+        if text[at] in "[{()}]":
+            in_brackets = text[at] in ")}]"
+        elif text[at] == "," and not in_brackets:
+            parts.append(text[at + 1 : end])
+            end = at
+    return [text[:end], *reversed(parts)]
 
 
 def participants(
@@ -172,7 +184,7 @@ def _value(text: str) -> object:
         return int(size_bytes)
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{Stream, CONCATENATED};
 use thiserror::Error;
 
 /// A capture that cannot be read at all. The texts end with what the user can do.
@@ -23,7 +25,24 @@ pub enum CaptureError {
     UnknownFormat(String),
     #[error("has a file header with an impossible value: {0}")]
     BadHeader(String),
+    #[error(transparent)]
+    Expands(#[from] Expands),
 }
+
+/// A compressed file that expands to far more than captures do: made so, most likely, to keep its reader busy.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("expands to more than {MOST_EXPANSION} times its size ({} MB from the first {} kB)", .expanded_bytes / 1_000_000, .packed_bytes.div_ceil(1000))]
+pub struct Expands {
+    pub packed_bytes: u64,
+    pub expanded_bytes: u64,
+}
+
+/// Captures without payload entropy shrink to about a hundredth; gzip reaches 1032 at most, zstd and xz ten thousands.
+const MOST_EXPANSION: u64 = 256;
+/// What may be expanded in any case: it takes a second or two.
+const ALWAYS_EXPANDED_BYTES: u64 = 1 << 30;
+/// Memory that an xz stream may ask for; its own highest setting needs 65 MiB.
+const XZ_MEMORY_BYTES: u64 = 256 << 20;
 
 /// How the bytes of a file are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +81,25 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// Compares what a decompressor gives with what it took, and stops it where that is out of all proportion.
+struct Bounded<R> {
+    inner: R,
+    expanded_bytes: u64,
+    packed_bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let (expanded_bytes, packed_bytes) = (self.expanded_bytes, self.packed_bytes.load(Ordering::Relaxed));
+        if expanded_bytes > ALWAYS_EXPANDED_BYTES.max(MOST_EXPANSION.saturating_mul(packed_bytes)) {
+            return Err(io::Error::other(Expands { packed_bytes, expanded_bytes }));
+        }
+        let count = self.inner.read(target)?;
+        self.expanded_bytes += count as u64;
+        Ok(count)
+    }
+}
+
 /// An opened source of bytes, decompressed.
 pub(super) struct Input {
     pub bytes: Box<dyn Read + Send + Sync>,
@@ -91,7 +129,11 @@ impl Input {
         Self::from_reader(file, total)
     }
 
-    fn from_reader(reader: impl Read + Send + Sync + 'static, total_bytes: Option<u64>) -> Result<Self, CaptureError> {
+    /// Takes bytes from anywhere; `total_bytes` is their number where it is known.
+    pub fn from_reader(
+        reader: impl Read + Send + Sync + 'static,
+        total_bytes: Option<u64>,
+    ) -> Result<Self, CaptureError> {
         let consumed_bytes = Arc::new(AtomicU64::new(0));
         let mut counted = Counted { inner: reader, bytes: Arc::clone(&consumed_bytes) };
         let mut magic = Vec::with_capacity(MAGIC_BYTES);
@@ -104,14 +146,23 @@ impl Input {
         let buffered = |r| io::BufReader::with_capacity(DECOMPRESSOR_BUFFER_BYTES, r);
         let bytes: Box<dyn Read + Send + Sync> = match compression {
             Compression::None => Box::new(whole),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
+            Compression::Gzip => bounded(flate2::bufread::MultiGzDecoder::new(buffered(whole)), &consumed_bytes),
             Compression::Zstandard => {
-                Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole)).map_err(CaptureError::Read)?)
+                let decoder = zstd::stream::read::Decoder::with_buffer(buffered(whole)).map_err(CaptureError::Read)?;
+                bounded(decoder, &consumed_bytes)
             }
-            Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(whole))),
+            Compression::Xz => {
+                let stream = Stream::new_stream_decoder(XZ_MEMORY_BYTES, CONCATENATED)
+                    .map_err(|error| CaptureError::Read(error.into()))?;
+                bounded(XzDecoder::new_stream(buffered(whole), stream), &consumed_bytes)
+            }
         };
         Ok(Self { bytes, compression, consumed_bytes, total_bytes })
     }
+}
+
+fn bounded(inner: impl Read + Send + Sync + 'static, packed_bytes: &Arc<AtomicU64>) -> Box<dyn Read + Send + Sync> {
+    Box::new(Bounded { inner, expanded_bytes: 0, packed_bytes: Arc::clone(packed_bytes) })
 }
 
 /// Large enough that a read costs little per packet, small enough to stay in the processor's cache.
@@ -162,6 +213,11 @@ impl ReadBuffer {
         self.failure.as_ref()
     }
 
+    /// How far the stream expanded, where that ended it.
+    pub fn expands(&self) -> Option<Expands> {
+        self.failure.as_ref()?.get_ref()?.downcast_ref().copied()
+    }
+
     /// Makes at least `wanted` bytes available if the stream has them; returns whether it does.
     #[inline]
     pub fn fill(&mut self, wanted: usize) -> bool {
@@ -173,10 +229,11 @@ impl ReadBuffer {
         self.bytes.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.bytes.len() < wanted {
-            self.bytes.resize(wanted.next_power_of_two(), 0);
-        }
         while self.end < wanted && !self.finished {
+            if self.end == self.bytes.len() {
+                // Grown by what has come, not by what is claimed.
+                self.bytes.resize(2 * self.end, 0);
+            }
             match self.inner.read(&mut self.bytes[self.end..]) {
                 Ok(0) => self.finished = true,
                 Ok(count) => self.end += count,
@@ -188,5 +245,27 @@ impl ReadBuffer {
             }
         }
         self.end >= wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of 2 GiB a reader gives before it refuses, with so many packed bytes taken.
+    fn given_bytes(packed_bytes: u64) -> u64 {
+        let packed_bytes = Arc::new(AtomicU64::new(packed_bytes));
+        let mut reader = bounded(io::repeat(0).take(2 << 30), &packed_bytes);
+        let (mut target, mut given_bytes) = (vec![0; 1 << 20], 0);
+        while let Ok(count @ 1..) = reader.read(&mut target) {
+            given_bytes += count as u64;
+        }
+        given_bytes
+    }
+
+    #[test]
+    fn what_expands_is_stopped_by_proportion_and_not_by_size() {
+        assert!(given_bytes(1 << 20) <= ALWAYS_EXPANDED_BYTES + (1 << 20));
+        assert_eq!(given_bytes(8 << 20), 2 << 30);
     }
 }

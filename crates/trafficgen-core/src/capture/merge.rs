@@ -24,17 +24,22 @@ impl MergedReader {
     pub fn open(paths: &[PathBuf]) -> Result<Self, (usize, CaptureError)> {
         let mut files = Vec::with_capacity(paths.len());
         for (index, path) in paths.iter().enumerate() {
-            files.push(CaptureFile::open(path).map_err(|error| (index, error))?);
+            files.push((path.display().to_string(), CaptureFile::open(path).map_err(|error| (index, error))?));
         }
-        let names = paths.iter().map(|path| path.display().to_string()).collect();
-        Ok(Self { names, files, open: Vec::new(), current: 0, started: false })
+        Ok(Self::new(files))
+    }
+
+    /// Merges opened files, given with their names.
+    pub fn new(files: Vec<(String, CaptureFile)>) -> Self {
+        let (names, files) = files.into_iter().unzip();
+        Self { names, files, open: Vec::new(), current: 0, started: false }
     }
 
     /// Moves to the next record of all files; false when all are read.
     #[inline(always)]
     pub fn advance(&mut self) -> bool {
-        if self.files.len() == 1 {
-            return self.files[0].advance();
+        if let [file] = self.files.as_mut_slice() {
+            return file.advance();
         }
         self.advance_many()
     }
@@ -67,6 +72,12 @@ impl MergedReader {
     pub fn damages(&self) -> Vec<String> {
         let named = self.names.iter().zip(&self.files);
         named.filter_map(|(name, file)| file.damage().map(|damage| format!("{name}: {damage}"))).collect()
+    }
+
+    /// The first file that is not to be read although it goes on, and why.
+    pub fn refusal(&self) -> Option<(&str, CaptureError)> {
+        let mut named = self.names.iter().zip(&self.files);
+        named.find_map(|(name, file)| Some((name.as_str(), file.refusal()?)))
     }
 
     /// Bytes taken from all files so far, as they lie on disk.

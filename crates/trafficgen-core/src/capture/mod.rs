@@ -7,7 +7,7 @@ mod pcapng;
 mod reader;
 mod record;
 
-pub use input::{CaptureError, Compression};
+pub use input::{CaptureError, Compression, Expands};
 pub use merge::MergedReader;
 pub use reader::{CaptureFile, Damage};
 pub use record::{LinkType, Record};

@@ -1,6 +1,7 @@
 //! One capture file: format by magic number, records one after the other, and where the file broke if it did.
 
 use std::fmt;
+use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -62,7 +63,18 @@ pub struct CaptureFile {
 impl CaptureFile {
     /// Opens a file (`-`: standard input) and reads its header.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
-        let input = Input::open(path)?;
+        Self::new(Input::open(path)?)
+    }
+
+    /// Reads the header of a capture that comes from anywhere; `total_bytes` is its length where that is known.
+    pub fn from_reader(
+        reader: impl Read + Send + Sync + 'static,
+        total_bytes: Option<u64>,
+    ) -> Result<Self, CaptureError> {
+        Self::new(Input::from_reader(reader, total_bytes)?)
+    }
+
+    fn new(input: Input) -> Result<Self, CaptureError> {
         let mut buffer = ReadBuffer::new(input.bytes);
         let format = match open_format(&mut buffer) {
             Ok(format) => format,
@@ -120,6 +132,11 @@ impl CaptureFile {
     /// Where reading broke off, if it did.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
+    }
+
+    /// Why the file is not to be read further although it goes on: it expands out of all proportion.
+    pub fn refusal(&self) -> Option<CaptureError> {
+        self.buffer.expands().map(CaptureError::Expands)
     }
 
     /// Bytes taken from the file so far, as they lie on disk.
@@ -200,6 +217,9 @@ fn describe_unknown(window: &[u8]) -> String {
 
 /// A header that could not be read because decompression failed is the decompressor's news.
 fn prefer_stream_failure(error: CaptureError, buffer: &ReadBuffer, compression: Compression) -> CaptureError {
+    if let Some(expands) = buffer.expands() {
+        return CaptureError::Expands(expands);
+    }
     match buffer.failure() {
         Some(failure) if compression != Compression::None => {
             CaptureError::UnknownFormat(format!("its compressed data cannot be unpacked ({failure})"))

@@ -1,6 +1,6 @@
 //! Capture files read into rows, flows and signalling, with what was odd about them counted on the way.
 
-use crate::capture::{LinkType, MergedReader, Record};
+use crate::capture::{CaptureError, LinkType, MergedReader, Record};
 use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
 
 use super::assembly::{FlowAssembly, FlowKey};
@@ -163,6 +163,11 @@ impl Ingest {
     /// What was damaged, one line a file.
     pub fn damages(&self) -> Vec<String> {
         self.reader.damages()
+    }
+
+    /// The first file that is not to be read although it goes on, and why.
+    pub fn refusal(&self) -> Option<(&str, CaptureError)> {
+        self.reader.refusal()
     }
 
     /// Bytes taken from the files so far and in all, as they lie on disk.

@@ -217,15 +217,34 @@ impl FlowMeter {
         &self.flows
     }
 
-    /// The flow of a 5-tuple at a time: needed only where silence split it.
-    pub fn flow_at(&self, key: u32, time_ns: i64) -> Option<u32> {
-        let last = *self.current.get(key as usize)?;
-        if last == NONE || self.idle_timeout_ns == i64::MAX {
-            return (last != NONE).then_some(last);
+    /// Which flow a 5-tuple's packets belonged to when: for what is known of the 5-tuple alone.
+    pub fn starts(&self) -> FlowStarts {
+        let mut starts: Vec<(u32, i64, u32)> =
+            self.flows.iter().zip(0..).map(|(flow, number)| (flow.key, flow.first_ns, number)).collect();
+        // By 5-tuple, each in the order in which its flows began; where time stepped back, the latest beginning so far.
+        starts.sort_by_key(|&(key, _, number)| (key, number));
+        for at in 1..starts.len() {
+            if starts[at].0 == starts[at - 1].0 {
+                starts[at].1 = starts[at].1.max(starts[at - 1].1);
+            }
         }
-        let of_key = self.flows.iter().enumerate().filter(|(_, flow)| flow.key == key);
-        let before = of_key.take_while(|(_, flow)| flow.first_ns <= time_ns).last();
-        before.map(|(index, _)| index as u32).or(Some(last))
+        FlowStarts { starts }
+    }
+}
+
+/// The beginnings of flows by 5-tuple.
+pub struct FlowStarts {
+    /// 5-tuple, beginning and number.
+    starts: Vec<(u32, i64, u32)>,
+}
+
+impl FlowStarts {
+    /// The flow of a 5-tuple at a time; its first where that is later, `None` where it has none.
+    pub fn flow_at(&self, key: u32, time_ns: i64) -> Option<u32> {
+        let first = self.starts.partition_point(|&(other, _, _)| other < key);
+        let behind = self.starts.partition_point(|&(other, start_ns, _)| (other, start_ns) <= (key, time_ns));
+        let found = self.starts.get(behind.saturating_sub(1).max(first))?;
+        (found.0 == key).then_some(found.2)
     }
 }
 
@@ -251,7 +270,9 @@ mod tests {
         meter.update(&mut rows);
         assert_eq!(rows.map(|row| row.flow), [0, 0, 1, 2]);
         assert_eq!(meter.flows()[0].packets, [2, 0]);
-        assert_eq!((meter.flow_at(0, 7), meter.flow_at(0, 30)), (Some(0), Some(1)));
+        let starts = meter.starts();
+        let found = [(0, -1), (0, 7), (0, 30), (1, 0), (2, 0)].map(|(key, time_ns)| starts.flow_at(key, time_ns));
+        assert_eq!(found, [Some(0), Some(0), Some(1), Some(2), None]);
         let mut rows = [row(0, 0), row(20, 0)];
         let mut meter = FlowMeter::new(None);
         meter.update(&mut rows);

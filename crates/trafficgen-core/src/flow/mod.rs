@@ -11,12 +11,13 @@ mod row;
 mod rtcp;
 mod rtp;
 mod rtsp;
+mod rtsp_message;
 
 pub use assembly::{Endpoint, FlowKey};
 pub use columns::{Columns, FlowPlan};
 pub use direction::initiators_are_clients;
 pub use ingest::{Counts, Ingest, IngestOptions};
-pub use meter::{FlowCounts, FlowMeter};
+pub use meter::{FlowCounts, FlowMeter, FlowStarts};
 pub use rate_bins::RateBins;
 pub use row::PacketRow;
 pub use rtcp::{ReceptionBlock, RtcpReport, SenderInfo};

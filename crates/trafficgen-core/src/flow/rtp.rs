@@ -121,7 +121,7 @@ impl RtpStream {
     pub(super) fn add(&mut self, row: &PacketRow) {
         let timestamp = row.timestamp_or_acknowledgement;
         let step_ticks = timestamp.wrapping_sub(self.last.1) as i32;
-        let step_ns = row.time_ns - self.last.0;
+        let step_ns = row.time_ns.saturating_sub(self.last.0);
         self.packets += 1;
         self.progress += u64::from(self.sequence.add(row.sequence_or_window as u16));
         self.elapsed_ticks += i64::from(step_ticks);
@@ -150,7 +150,7 @@ impl RtpStream {
     }
 
     fn measured_clock_hz(&self) -> Option<u32> {
-        let span_ns = self.last.0 - self.first.0;
+        let span_ns = self.last.0.saturating_sub(self.first.0);
         if span_ns < MIN_CLOCK_SPAN_NS || self.elapsed_ticks <= 0 {
             return None;
         }

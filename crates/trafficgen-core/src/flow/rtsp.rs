@@ -9,6 +9,7 @@ use crate::packet::{classify_udp_payload, TcpFacts, UdpPayload};
 
 use super::row::PacketRow;
 use super::rtp::{RtpStream, RtpSummary};
+use super::rtsp_message::{Messages, Partial};
 
 /// A request or a response with its body, as far as it was captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,22 +45,18 @@ const METHODS: [&[u8]; 12] = [
     b"PLAY_NOTIFY ",
 ];
 const RESPONSE: &[u8] = b"RTSP/";
-const END_OF_HEADERS: &[u8] = b"\r\n\r\n";
 const RTP_HEADER_BYTES: usize = 12;
-const MAX_HEADER_BYTES: usize = 1 << 14;
-const MAX_BODY_BYTES: usize = 1 << 16;
-/// Messages kept in all; a camera that is asked for its parameters every second must not fill the memory.
-const MAX_MESSAGES: usize = 100_000;
 /// Connections followed at once.
 const MAX_CONNECTIONS: usize = 65_536;
+/// Interleaved channels whose RTP is counted.
+const MAX_CHANNELS: usize = 65_536;
 
 /// One direction of an RTSP connection.
 #[derive(Default)]
 struct Stream {
     next_sequence: Option<u32>,
-    /// A message that is not whole yet, and when it began.
-    partial: Vec<u8>,
-    partial_time_ns: i64,
+    /// A message that is not whole yet.
+    partial: Partial,
     /// Bytes of an interleaved frame still to come.
     skip: usize,
     /// The first bytes of an interleaved frame whose own or RTP header is split over two segments.
@@ -70,7 +67,7 @@ struct Stream {
 #[derive(Default)]
 pub(super) struct RtspFollower {
     streams: HashMap<(u32, bool), Stream>,
-    messages: Vec<RtspMessage>,
+    messages: Messages,
     channels: HashMap<(u32, bool, u8), RtpStream>,
 }
 
@@ -139,8 +136,7 @@ impl RtspFollower {
         for (&(key, forward), stream) in &mut self.streams {
             flush(stream, &mut self.messages, key, forward);
         }
-        let mut messages = std::mem::take(&mut self.messages);
-        messages.sort_by_key(|message| (message.time_ns, message.key, !message.forward));
+        let messages = self.messages.finish();
         let rtp = self.channels.iter().filter(|(_, stream)| stream.is_rtp());
         let mut channels: Vec<InterleavedChannel> = rtp
             .map(|(&(key, forward, channel), stream)| InterleavedChannel {
@@ -168,10 +164,9 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-fn flush(stream: &mut Stream, messages: &mut Vec<RtspMessage>, key: u32, forward: bool) {
+fn flush(stream: &mut Stream, messages: &mut Messages, key: u32, forward: bool) {
     if !stream.partial.is_empty() {
-        let text = std::mem::take(&mut stream.partial);
-        keep(messages, RtspMessage { time_ns: stream.partial_time_ns, key, forward, text });
+        messages.flush(&mut stream.partial, key, forward, looks_like_rtsp);
     }
 }
 
@@ -182,17 +177,11 @@ fn give_header_up(stream: &mut Stream) {
     }
 }
 
-fn keep(messages: &mut Vec<RtspMessage>, message: RtspMessage) {
-    if messages.len() < MAX_MESSAGES && looks_like_rtsp(&message.text) {
-        messages.push(message);
-    }
-}
-
 fn consume(
     stream: &mut Stream,
     segment: &[u8],
     row: &PacketRow,
-    messages: &mut Vec<RtspMessage>,
+    messages: &mut Messages,
     channels: &mut HashMap<(u32, bool, u8), RtpStream>,
 ) {
     let (key, forward) = (row.flow, row.is(PacketRow::FORWARD));
@@ -227,35 +216,16 @@ fn consume(
                     // In the middle of something that began before a gap: the next segment may start afresh.
                     return;
                 }
-                stream.partial_time_ns = row.time_ns;
+                stream.partial.time_ns = row.time_ns;
             }
-            stream.partial.extend_from_slice(data);
-            let Some(length) = message_bytes(&stream.partial) else {
-                if stream.partial.len() > MAX_HEADER_BYTES + MAX_BODY_BYTES {
-                    stream.partial.clear();
-                }
+            let taken = messages.extend(&mut stream.partial, data);
+            if !stream.partial.is_whole() {
                 return;
-            };
-            let surplus = stream.partial.len() - length;
-            stream.partial.truncate(length);
+            }
             flush(stream, messages, key, forward);
-            data = &data[data.len() - surplus..];
+            data = &data[taken..];
         }
     }
-}
-
-/// Length of the first message in a buffer, body included, when it is whole.
-fn message_bytes(buffer: &[u8]) -> Option<usize> {
-    let head = buffer.windows(END_OF_HEADERS.len()).position(|window| window == END_OF_HEADERS)?;
-    let headers = &buffer[..head];
-    let body = headers
-        .split(|&byte| byte == b'\n')
-        .filter_map(|line| std::str::from_utf8(line).ok()?.trim().split_once(':'))
-        .find(|(name, _)| name.trim().eq_ignore_ascii_case("content-length"))
-        .and_then(|(_, value)| value.trim().parse::<usize>().ok())
-        .unwrap_or(0);
-    let total = head + END_OF_HEADERS.len() + body.min(MAX_BODY_BYTES);
-    (buffer.len() >= total).then_some(total)
 }
 
 fn interleaved(
@@ -274,11 +244,10 @@ fn interleaved(
         ..*row
     };
     let key = (row.flow, row.is(PacketRow::FORWARD), channel);
-    match channels.get_mut(&key) {
-        Some(stream) => stream.add(&rtp),
-        None => {
-            channels.insert(key, RtpStream::new(&rtp));
-        }
+    if let Some(stream) = channels.get_mut(&key) {
+        stream.add(&rtp);
+    } else if channels.len() < MAX_CHANNELS {
+        channels.insert(key, RtpStream::new(&rtp));
     }
 }
 

@@ -51,35 +51,53 @@ pub(super) fn ethernet(data: &[u8], at: usize) -> Option<Network> {
 }
 
 /// Follows an EtherType through VLAN tags, MPLS labels, PPPoE and LLC/SNAP to IP.
-pub(super) fn ethertype(data: &[u8], mut kind: u16, mut at: usize) -> Option<Network> {
+pub(super) fn ethertype(data: &[u8], kind: u16, at: usize) -> Option<Network> {
+    follow(data, Layer::EtherType(kind, at))
+}
+
+/// PPP (RFC 1661, RFC 1662): address and control may be left out, and the protocol shortened to one byte.
+pub(super) fn ppp(data: &[u8], at: usize) -> Option<Network> {
+    follow(data, Layer::Ppp(at))
+}
+
+/// What stands at a byte of a frame.
+enum Layer {
+    Ip(Network),
+    EtherType(u16, usize),
+    Mpls(usize),
+    Ppp(usize),
+}
+
+/// Goes from layer to layer. A loop and no recursion: a stranger's frame may nest them as deep as it is long.
+fn follow(data: &[u8], mut layer: Layer) -> Option<Network> {
     loop {
-        match kind {
-            ETHERTYPE_IPV4 => return Some(Network::V4(at)),
-            ETHERTYPE_IPV6 => return Some(Network::V6(at)),
-            ETHERTYPE_PPPOE_SESSION => return ppp(data, at + 6),
-            _ if ETHERTYPE_VLAN.contains(&kind) => {
-                kind = u16_at(data, at + 2)?;
-                at += 4;
-            }
-            _ if ETHERTYPE_MPLS.contains(&kind) => return mpls(data, at),
-            _ if kind < SMALLEST_ETHERTYPE => {
-                if data.get(at..at + 6)? != LLC_SNAP {
-                    return None;
-                }
-                kind = u16_at(data, at + 6)?;
-                at += 8;
-                if kind < SMALLEST_ETHERTYPE {
-                    return None;
-                }
-            }
-            _ => return None,
+        layer = match layer {
+            Layer::Ip(network) => return Some(network),
+            Layer::EtherType(kind, at) => behind_ethertype(data, kind, at)?,
+            Layer::Mpls(at) => behind_labels(data, at)?,
+            Layer::Ppp(at) => behind_ppp(data, at)?,
+        };
+    }
+}
+
+fn behind_ethertype(data: &[u8], kind: u16, at: usize) -> Option<Layer> {
+    match kind {
+        ETHERTYPE_IPV4 => Some(Layer::Ip(Network::V4(at))),
+        ETHERTYPE_IPV6 => Some(Layer::Ip(Network::V6(at))),
+        ETHERTYPE_PPPOE_SESSION => Some(Layer::Ppp(at + 6)),
+        _ if ETHERTYPE_VLAN.contains(&kind) => Some(Layer::EtherType(u16_at(data, at + 2)?, at + 4)),
+        _ if ETHERTYPE_MPLS.contains(&kind) => Some(Layer::Mpls(at)),
+        _ if kind < SMALLEST_ETHERTYPE && data.get(at..at + 6)? == LLC_SNAP => {
+            let kind = u16_at(data, at + 6)?;
+            (kind >= SMALLEST_ETHERTYPE).then_some(Layer::EtherType(kind, at + 8))
         }
+        _ => None,
     }
 }
 
 /// MPLS does not say what it carries (RFC 3032): the first nibble after the last label tells IP from a pseudowire,
 /// whose control word is followed by an Ethernet frame (RFC 4448).
-fn mpls(data: &[u8], mut at: usize) -> Option<Network> {
+fn behind_labels(data: &[u8], mut at: usize) -> Option<Layer> {
     loop {
         let bottom_of_stack = data.get(at + 2)? & 1 == 1;
         at += 4;
@@ -88,8 +106,22 @@ fn mpls(data: &[u8], mut at: usize) -> Option<Network> {
         }
     }
     match data.get(at)? >> 4 {
-        0 => ethernet(data, at + 4),
-        _ => raw_ip(data, at),
+        0 => Some(Layer::EtherType(u16_at(data, at + 16)?, at + 18)),
+        _ => raw_ip(data, at).map(Layer::Ip),
+    }
+}
+
+fn behind_ppp(data: &[u8], mut at: usize) -> Option<Layer> {
+    if data.get(at..at + 2) == Some(&[0xff, 0x03]) {
+        at += 2;
+    }
+    let first = *data.get(at)?;
+    let (protocol, at) = if first & 1 == 1 { (u16::from(first), at + 1) } else { (u16_at(data, at)?, at + 2) };
+    match protocol {
+        0x0021 => Some(Layer::Ip(Network::V4(at))),
+        0x0057 => Some(Layer::Ip(Network::V6(at))),
+        0x0281 | 0x0283 => Some(Layer::Mpls(at)),
+        _ => None,
     }
 }
 
@@ -98,21 +130,6 @@ pub(super) fn raw_ip(data: &[u8], at: usize) -> Option<Network> {
     match data.get(at)? >> 4 {
         4 => Some(Network::V4(at)),
         6 => Some(Network::V6(at)),
-        _ => None,
-    }
-}
-
-/// PPP (RFC 1661, RFC 1662): address and control may be left out, and the protocol shortened to one byte.
-pub(super) fn ppp(data: &[u8], mut at: usize) -> Option<Network> {
-    if data.get(at..at + 2) == Some(&[0xff, 0x03]) {
-        at += 2;
-    }
-    let first = *data.get(at)?;
-    let (protocol, at) = if first & 1 == 1 { (u16::from(first), at + 1) } else { (u16_at(data, at)?, at + 2) };
-    match protocol {
-        0x0021 => Some(Network::V4(at)),
-        0x0057 => Some(Network::V6(at)),
-        0x0281 | 0x0283 => mpls(data, at),
         _ => None,
     }
 }
@@ -149,6 +166,17 @@ mod tests {
         let mut frame = vec![0; 12];
         frame.extend([0x88, 0x47, 0, 0, 0, 64, 0, 0, 1, 64, 0x60]);
         assert_eq!(network_of(LinkType::ETHERNET, &frame), Some(Network::V6(22)));
+    }
+
+    #[test]
+    fn pseudowires_within_pseudowires_take_no_stack() {
+        let mut frame = vec![0; 12];
+        for _ in 0..200_000 {
+            frame.extend([0x88, 0x47, 0, 0, 1, 64, 0, 0, 0, 0]);
+            frame.extend([0; 12]);
+        }
+        frame.extend([0x08, 0x00, 0x45]);
+        assert_eq!(network_of(LinkType::ETHERNET, &frame), Some(Network::V4(frame.len() - 1)));
     }
 
     #[test]

@@ -114,6 +114,8 @@ NEAR_MISSES: dict[str, str] = {
         "let tshark write a size too: -e ip.len, -e frame.len or -e udp.length",
     ),
 }
+#: What a name is cut to: a header of a stranger may be one name of megabytes.
+_LONGEST_NAME = 200
 _UNITS = {"s": _S, "ms": _MS, "us": _US, "ns": _NS}
 
 
@@ -143,8 +145,9 @@ class ListColumns:
 def plain_name(name: str) -> str:
     """Return a column's name as the tables here have it: ``"Time (s)"`` is ``time_s``."""
     text = name.strip().strip("\"'").strip().lower()
-    text = re.sub(r"\s*[\[(]\s*(?:in\s+)?([a-zµ]+)\s*[\])]$", r"_\1", text).replace("µs", "us")
-    return re.sub(r"[\s-]+", "_", text)
+    text = " ".join(text[:_LONGEST_NAME].split())
+    text = re.sub(r" ?[\[(] ?(?:in )?([a-zµ]+) ?[\])]$", r"_\1", text).replace("µs", "us")
+    return re.sub(r"[ -]+", "_", text)
 
 
 def list_columns(names: Iterable[str]) -> ListColumns | None:

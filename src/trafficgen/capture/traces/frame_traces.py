@@ -21,8 +21,8 @@ _ASU_VERBOSE = (
     rf"(?P<size>[0-9]{{1,12}})(?:\s+{_NUMBER})*\s*$"
 )
 _ASU_TERSE = rf"^\s*(?P<size>[0-9]{{1,12}})\s+{_NUMBER}\s*$"
-_FRAME_RATE = re.compile(r"(?i)\b(?:fps|frame rate|frames per second)\b\D{0,20}?([0-9]+(?:\.[0-9]+)?)")
-_LARGEST_FRAME = re.compile(r"(?i)max\w*\.? frame size\D*\(?bytes?\)?\D*([0-9]+)")
+_FRAME_RATE = re.compile(r"(?i)\b(?:fps|frame rate|frames per second)\b\D{0,20}?([0-9]{1,9}(?:\.[0-9]{1,9})?)")
+_LARGEST_FRAME = re.compile(r"(?i)max\w{0,8}\.? frame size\D{0,40}?bytes?\D{0,40}?([0-9]{1,12})")
 _LINE_NUMBERS = 10
 #: Between a frame a day and a billion frames a second.
 _FRAME_RATES_FPS = (1e-5, 1e9)

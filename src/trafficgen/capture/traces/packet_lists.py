@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from trafficgen.capture.table_files import refuse_expansion
 from trafficgen.capture.traces.base import (
     Notes,
     ReadTrace,
@@ -125,6 +126,7 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
 
     try:
         with Path(name).open("rb") as stream, pq.ParquetFile(stream) as parquet:
+            refuse_expansion(parquet.metadata, name)
             names = parquet.schema_arrow.names
             wanted = list_columns(names)
             if wanted is None:
@@ -142,8 +144,9 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
 
 def no_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
     """Return the error of a list without a column of a time or one of a size, with what the list has instead."""
-    hint = next((text for known, text in NEAR_MISSES.items() if known in map(plain_name, names)), None)
-    problem = f"{place}no columns of a time and a size among {', '.join(names)[:60]}"
+    there = set(map(plain_name, names))
+    hint = next((text for known, text in NEAR_MISSES.items() if known in there), None)
+    problem = f"{place}no columns of a time and a size among {', '.join(names[:60])[:60]}"
     return PacketTableError(file=name, problem=problem, remedy=_REMEDY if hint is None else hint)
 
 

@@ -15,6 +15,8 @@ from trafficgen.units import BoolArray
 
 #: Share of the first lines that must look like a format.
 _ENOUGH = 0.6
+#: Characters of a line that are looked at for that: these patterns may take the square of a line's length.
+_LOOKED_AT = 1000
 
 
 @dataclass
@@ -43,7 +45,7 @@ def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
     compiled = re.compile(pattern)
 
     def looks_like(lines: Sequence[str]) -> bool:
-        return bool(lines) and sum(bool(compiled.search(line)) for line in lines) >= _ENOUGH * len(lines)
+        return bool(lines) and sum(bool(compiled.search(line[:_LOOKED_AT])) for line in lines) >= _ENOUGH * len(lines)
 
     return looks_like
 
@@ -51,7 +53,7 @@ def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
 def any_line(pattern: str) -> Callable[[Sequence[str]], bool]:
     """Return a test whether one of some lines matches a pattern."""
     compiled = re.compile(pattern)
-    return lambda lines: any(compiled.search(line) for line in lines)
+    return lambda lines: any(compiled.search(line[:_LOOKED_AT]) for line in lines)
 
 
 def understood(file: TextFile, pattern: str, *, what: str, remedy: str) -> tuple[Matches, Unread]:
