@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint verify ns3 kernel verification-results callgrind bench release audit docs site format clean
+SECONDS ?= 120
+
+.PHONY: help demo test lint fuzz mutate verify ns3 kernel verification-results callgrind bench release audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -30,6 +32,12 @@ lint: $(VENV)/installed  ## style, types, layers, stub against binary
 	$(BIN)/python -m mypy.stubtest trafficgen._core
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+
+fuzz:  ## fuzz targets of the Rust core, SECONDS=120 together (libFuzzer: needs a C++ compiler)
+	$(PYTHON) fuzz/run.py --seconds $(SECONDS)
+
+mutate: $(VENV)/installed  ## commands on damaged captures, for SECONDS=120
+	$(RUN) -m tests.mutated.campaign --seconds $(SECONDS)
 
 verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	$(RUN) -m pytest -n auto -m slow

@@ -1,0 +1,7 @@
+#![no_main]
+use trafficgen_fuzz::{signalling, Measured};
+
+#[global_allocator]
+static MEMORY: Measured = Measured;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| signalling(data));
