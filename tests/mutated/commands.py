@@ -1,0 +1,110 @@
+"""Commands as a shell runs them on files of strangers, and what must hold of each: exit code, words, memory, files."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+#: What a command may take. The time is far above what one of these needs: only a hang is slower.
+MOST_MEMORY_BYTES = 1_000_000_000
+LONGEST_S = 60
+_ADDRESS_SPACE_BYTES = 8_000_000_000
+
+_TARGETS = ("pcap", "pcapng", "csv", "parquet", "mgen", "ns3", "inet", "iperf3", "otg", "tcpreplay", "mahimahi", "trex")
+
+
+def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> list[str]:
+    """Return arguments of one of the commands that read captures."""
+    tunnels = ["--decapsulate"] if dice.random() < 0.3 else []
+    silence = ["--idle-timeout", dice.choice(("1e-9", "0.01", "5"))] if dice.random() < 0.2 else []
+    match dice.choice(("inspect", "inspect", "fit", "convert", "compare", "export", "anonymise")):
+        case "inspect":
+            more = [str(other)] if dice.random() < 0.1 else []
+            return ["inspect", str(capture), *more, *tunnels, *silence, *(["--json"] if dice.random() < 0.5 else [])]
+        case "fit":
+            return ["fit", str(capture), *tunnels, *silence, "-o", str(out / "model.json")]
+        case "convert":
+            ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))
+            return ["convert", str(capture), "-o", str(out / f"table.{ending}")]
+        case "compare":
+            pair = [str(capture), str(other)] if dice.random() < 0.5 else [str(other), str(capture)]
+            return ["compare", *pair, *(["--all"] if dice.random() < 0.5 else []), "--json"]
+        case "export":
+            return ["export", str(capture), "--to", dice.choice(_TARGETS), "-o", str(out / "exported")]
+        case _:
+            ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))
+            return ["anonymise", str(capture), *tunnels, "-o", str(out / f"shared.{ending}")]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended.
+
+    Attributes:
+        code: Exit code; negative: the signal that ended it.
+        text: What it said on stderr.
+        memory_bytes: Most resident memory.
+        cpu_s: Processor time.
+    """
+
+    code: int
+    text: str
+    memory_bytes: int
+    cpu_s: float
+
+    def problem(self, out: Path) -> str | None:
+        """Return what is wrong with that; None where nothing is. ``out`` is the folder that it wrote to."""
+        if self.code not in (0, 2):
+            return f"exit code {self.code}"
+        if "Traceback" in self.text or "panicked" in self.text:
+            return "a traceback or a panic"
+        lines = self.text.strip().splitlines()
+        if self.code == 2 and (not lines or not lines[-1].strip() or len(lines[-1]) > 2000):
+            return "exit code 2 without a clear line"
+        if self.code == 2 and any(out.iterdir()):
+            return f"exit code 2, and {sorted(path.name for path in out.iterdir())} left"
+        if self.memory_bytes > MOST_MEMORY_BYTES:
+            return f"{self.memory_bytes / 1e6:.0f} MB"
+        return None
+
+
+def run_in_child(arguments: list[str], said: Path, run: Callable[[list[str]], int]) -> Ended:
+    """Run a command in a process of its own that has everything imported already."""
+    child = os.fork()
+    if child == 0:
+        _become_command(arguments, said, run)
+    _, status, used = os.wait4(child, 0)
+    text = said.read_text(encoding="utf-8", errors="replace")
+    code = os.waitstatus_to_exitcode(status)
+    return Ended(code, text, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime)
+
+
+def _become_command(arguments: list[str], said: Path, run: Callable[[list[str]], int]) -> None:
+    code = 99
+    try:
+        warnings.resetwarnings()  # tests make errors of them
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(LONGEST_S)
+        errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(errors, 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
+        code = run(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
