@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What a command may take. The time is far above what one of these needs: only a hang is slower.
+#: What a command may take. The processor time is far above what one of these needs: only a hang is slower.
 MOST_MEMORY_BYTES = 1_000_000_000
 LONGEST_S = 60
 _ADDRESS_SPACE_BYTES = 8_000_000_000
@@ -92,7 +92,8 @@ def _become_command(arguments: list[str], said: Path, run: Callable[[list[str]],
         warnings.resetwarnings()  # tests make errors of them
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE_BYTES, _ADDRESS_SPACE_BYTES))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(LONGEST_S)
+        resource.setrlimit(resource.RLIMIT_CPU, (LONGEST_S, LONGEST_S))
+        signal.alarm(5 * LONGEST_S)  # the machine may be busy
         errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(errors, 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
