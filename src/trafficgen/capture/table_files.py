@@ -64,7 +64,7 @@ def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name
         return None
     try:
         return table_from_metadata(packets, json.loads(ours))
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         remedy = "write the table anew with the trafficgen that reads it"
         raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
 
@@ -219,7 +219,7 @@ def reading_refused(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
 
 

@@ -172,7 +172,7 @@ def _value(text: str) -> object:
         return int(size_bytes)
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

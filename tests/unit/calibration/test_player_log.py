@@ -94,7 +94,7 @@ def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_
         ("time_s,level_kbps\n0,-5\n", "line 2: level_kbps is -5", "above 0"),
         ("time_s,buffer_s\n", "has no entries", "give a CSV or JSON"),
         ('{"samples": 3}', "holds no list of entries", "give a CSV or JSON"),
-        ('[{"time_s": 1,', "not valid JSON at line 1", "correct it"),
+        ('[{"time_s": 1,', "line 1, column 15: it is not valid JSON", "correct it"),
         ('{"player_log": [{"event": "sample"}]}', "player_log lacks or misstates", "as recorded"),
         ("rel_time_s,buffer_health_s\nx,1\n", "line 2: not a row of a playback table", "as published"),
     ],
