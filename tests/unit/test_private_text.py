@@ -6,7 +6,7 @@ import ipaddress
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trafficgen.private_text import MASK, without_addresses
@@ -15,12 +15,16 @@ from trafficgen.private_text import MASK, without_addresses
 BESIDE = st.sampled_from(["", "a_", "clip-", "to ", "(", "x=", "[", "session."])
 BEHIND = st.sampled_from(["", ".pcap", "_1.pcapng", " b", ")", "]", ".5004.pcap", ", session 3"])
 
+LIGHT = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+
+@LIGHT
 @given(BESIDE, st.ip_addresses(v=4).map(str), BEHIND)
 def test_addresses_of_version_4_are_masked_wherever_they_stand(before: str, address: str, behind: str) -> None:
     assert address not in without_addresses(before + address + behind)
 
 
+@LIGHT
 @given(BESIDE, st.ip_addresses(v=6).filter(lambda one: int(one) > 1 << 16), BEHIND)
 def test_addresses_of_version_6_are_masked_in_each_of_their_forms(
     before: str, address: ipaddress.IPv6Address, behind: str
@@ -29,6 +33,7 @@ def test_addresses_of_version_6_are_masked_in_each_of_their_forms(
         assert form not in without_addresses(before + form + behind)
 
 
+@LIGHT
 @given(BESIDE, st.binary(min_size=6, max_size=6).map(lambda octets: octets.hex(":")), BEHIND)
 def test_addresses_of_network_cards_are_masked(before: str, address: str, behind: str) -> None:
     assert address not in without_addresses(before + address + behind)
