@@ -8,7 +8,7 @@ MINUTES ?= 30
 CAPTURES ?= examples/captures
 SEED ?= 0
 
-.PHONY: help demo test lint verify ns3 kernel verification-results callgrind bench release release-check wheels soak audit docs site format clean
+.PHONY: help demo test lint verify ns3 kernel verification-results callgrind bench bench-results release release-check wheels soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -47,6 +47,11 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	.venv-trex/bin/python -m pip --disable-pip-version-check --quiet install --no-deps lbr-trex-client==3.4.0
 	touch $@
 
+.venv-peers/installed:  # readers that are compared with ours, and whose requirements are not ours
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install nfstream==6.6.0
+	touch $@
+
 ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
 
@@ -59,8 +64,11 @@ verification-results: $(VENV)/installed  ## the records behind "How sure are we"
 callgrind: $(VENV)/installed  ## instructions that the Rust loops take for a packet, beside those that are stored (valgrind)
 	$(RUN) benchmarks/instructions.py
 
-bench: $(VENV)/installed  ## us and the peers side by side, with ratios
+bench: $(VENV)/installed  ## us and the peers side by side, with ratios (half an hour; .venv-peers/installed and .venv-ns3/installed make more peers)
 	$(RUN) benchmarks/run.py
+
+bench-results: $(VENV)/installed .venv-peers/installed  ## the records behind "How fast" (an idle machine, an hour; PARTS="ingest merge")
+	$(RUN) benchmarks/run.py --record $(PARTS)
 
 release: $(VENV)/installed  ## wheel for this platform, source archive and bill of materials, in dist/
 	rm -rf dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen import generate_workload
+from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.superposition import superposed
 from trafficgen.models import Model, read_model
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
+from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
 from trafficgen.workloads.making import made_workload
 
@@ -24,6 +27,7 @@ _BY_HAND = _ROOT / "benchmarks" / "renewal_model.json"
 _LONG_SESSION_S = 2_000.0
 _MERGE_BYTES = 300_000_000
 _SNAPLEN_BYTES = 64
+_FRAME_BYTES = 1_100
 _LOOK_EVERY_S = 0.05
 
 
@@ -63,9 +67,12 @@ def numpy_samples(path: Path, packets: int) -> float:
 
 
 def workload(path: Path, packets: int, out: Path, *, workers: int) -> float:
-    """Generate a workload into a file; note processor time and the memory of all processes together."""
+    """Generate a workload into a file; note processor time and the memory of all processes together.
+
+    A capture called ``headers`` holds no payload.
+    """
     played = _sessions(path, packets)
-    snaplen_bytes = _SNAPLEN_BYTES if out.suffix == ".pcap" and workers > 1 else None
+    snaplen_bytes = _SNAPLEN_BYTES if _headers_alone(out) else None
     peak = _Peak()
     started, before = time.perf_counter(), _cpu_s()
     written = generate_workload(
@@ -77,17 +84,55 @@ def workload(path: Path, packets: int, out: Path, *, workers: int) -> float:
     return elapsed_s
 
 
+def sessions(path: Path, count: int, out: Path, *, workers: int) -> float:
+    """Generate so many sessions into a file, and note how many packets they have."""
+    model = read_model(path)
+    assert isinstance(model, Model)
+    started = time.perf_counter()
+    written = generate_workload(model, out, sessions=count, arrival_rate_per_s=1.0, workers=workers)
+    elapsed_s = time.perf_counter() - started
+    print(f"note={written.packets} packets")
+    return elapsed_s
+
+
 def merge(path: Path, packets: int, out: Path) -> float:
-    """Make the blocks of a workload, then time merging them into a capture."""
+    """Make the blocks of a workload, then time merging them into a file; one called ``headers`` holds no payload."""
     played = _sessions(path, packets)
+    snaplen_bytes = _SNAPLEN_BYTES if _headers_alone(out) else WHOLE_FRAME_BYTES
     with made_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
         flows = made.flow_table()
-        started = time.perf_counter()
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
         pieces = made.packets_in_order(memory_bytes=_MERGE_BYTES)
         stream = PacketStream(head=head, pieces=pieces, columns=made.columns, rows=made.packets)
-        write_capture_stream(stream, out, container="pcap", raise_small=True)
+        _touch_memory(made.packets * min(snaplen_bytes, _FRAME_BYTES), out.parent)
+        started = time.perf_counter()
+        if out.suffix == ".parquet":
+            write_parquet_stream(stream, out)
+        else:
+            write_capture_stream(stream, out, container="pcap", raise_small=True, snaplen_bytes=snaplen_bytes)
         return time.perf_counter() - started
+
+
+def copy(path: Path, packets: int, out: Path) -> float:
+    """Time ``cp`` of a file."""
+    del packets
+    _touch_memory(path.stat().st_size, out.parent)
+    started = time.perf_counter()
+    subprocess.run(["cp", str(path), str(out)], check=True)
+    return time.perf_counter() - started
+
+
+def _headers_alone(out: Path) -> bool:
+    return out.name.endswith("headers.pcap")
+
+
+def _touch_memory(size_bytes: int, folder: Path) -> None:
+    """Write and remove as much: a virtual machine gets memory that it has not used for a while slowly from its host."""
+    zeros = folder / "zeros"
+    with zeros.open("wb") as file:
+        for _ in range(size_bytes >> 20):
+            file.write(bytes(1 << 20))
+    zeros.unlink()
 
 
 def _sessions(path: Path, packets: int, *, duration_s: float | None = None) -> OpenLoopSessions:

@@ -1,4 +1,4 @@
-"""Timing programs as processes of their own: median time, peak memory, and a table with ratios.
+"""Timing programs as processes of their own: median time and peak memory.
 
 This module and those that import it stay small in memory: Linux counts a parent's memory into the peak of its children.
 """
@@ -12,39 +12,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from benchmarks.results import Outcome, Sweep
 
 ROOT = Path(__file__).resolve().parents[1]
 #: The command, of the environment that the benchmarks run in.
 OURS = Path(sys.executable).with_name("trafficgen")
 SHARED_MEMORY = Path("/dev/shm")
-_BYTES_IN_MB = 1_000_000
 _KIB = 1024
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one contestant did: packets and bytes handled, median time of the runs, peak memory."""
-
-    name: str
-    packets: int
-    size_bytes: int
-    time_s: float
-    peak_bytes: int
-    note: str = ""
-
-    @property
-    def packets_per_s(self) -> float:
-        """Packets handled a second."""
-        return self.packets / self.time_s
-
-    @property
-    def megabytes_per_s(self) -> float:
-        """Megabytes (10^6) handled a second."""
-        return self.size_bytes / _BYTES_IN_MB / self.time_s
 
 
 @dataclass(frozen=True)
@@ -66,6 +46,11 @@ class Contestant:
 def role(name: str, *arguments: object) -> list[str]:
     """Return the command that runs a function of ``benchmarks/roles.py`` in a process of its own."""
     return [sys.executable, "-m", "benchmarks.roles", name, *(str(argument) for argument in arguments)]
+
+
+def scapy_role(name: str, *arguments: object) -> list[str]:
+    """Return the command that runs a function of ``benchmarks/scapy_roles.py`` in a process of its own."""
+    return [sys.executable, "-m", "benchmarks.scapy_roles", name, *(str(argument) for argument in arguments)]
 
 
 def run_once(command: Sequence[str]) -> tuple[float, int, str]:
@@ -90,18 +75,10 @@ def run_once(command: Sequence[str]) -> tuple[float, int, str]:
     return elapsed_s, usage.ru_maxrss * _KIB, text
 
 
-def cpu_once(command: Sequence[str]) -> float:
-    """Return user and system time of a command, s: other work on the machine hardly changes it.
-
-    Raises:
-        subprocess.CalledProcessError: If it fails.
-    """
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, list(command))
-    return usage.ru_utime + usage.ru_stime
+def note_in(text: str) -> str:
+    """Return the note that a command has printed, if any."""
+    notes = [line.removeprefix("note=") for line in text.splitlines() if line.startswith("note=")]
+    return notes[-1] if notes else ""
 
 
 def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
@@ -115,9 +92,7 @@ def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
             elapsed_s, peak_bytes, text = run_once(contestant.command)
             times[contestant.name].append(elapsed_s)
             peaks[contestant.name] = max(peaks[contestant.name], peak_bytes)
-            for line in text.splitlines():
-                if line.startswith("note="):
-                    notes[contestant.name] = line.removeprefix("note=")
+            notes[contestant.name] = note_in(text) or notes[contestant.name]
             if contestant.remove is not None:
                 contestant.remove.unlink(missing_ok=True)
     return [
@@ -126,19 +101,18 @@ def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
     ]
 
 
-def print_outcomes(title: str, ours: Outcome, peers: Sequence[Outcome], *, absent: Sequence[str]) -> None:
-    """Print a table; the last columns say how many times as fast as each peer we are, by packets and by bytes."""
-    print(f"\n{title}")
-    print(f"  {'':38}{'s':>8}{'Mpackets/s':>12}{'MB/s':>9}{'peak MB':>9}{'x packets':>11}{'x bytes':>9}")
-    for outcome in (ours, *peers):
-        by_packets = ours.packets_per_s / outcome.packets_per_s if outcome.packets else float("nan")
-        by_bytes = ours.megabytes_per_s / outcome.megabytes_per_s if outcome.size_bytes else float("nan")
-        print(
-            f"  {outcome.name:38}{outcome.time_s:8.2f}{outcome.packets_per_s / 1e6:12.3f}{outcome.megabytes_per_s:9.0f}"
-            f"{outcome.peak_bytes / _BYTES_IN_MB:9.0f}{by_packets:11.2f}{by_bytes:9.2f}  {outcome.note}".rstrip()
-        )
-    for name in absent:
-        print(f"  {name:38}absent on this machine")
+def sweep(
+    title: str,
+    axis: Literal["packets", "sessions", "flows"],
+    sizes: Sequence[int],
+    contestant: Callable[[int], Contestant],
+    *,
+    runs: int = 1,
+    remark: str = "",
+) -> Sweep:
+    """Time one task at growing sizes, one after the other."""
+    outcomes = [race([contestant(size)], runs=runs)[0] for size in sizes]
+    return Sweep(title=title, axis=axis, sizes=sizes, outcomes=outcomes, remark=remark)
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from pathlib import Path
 import dpkt
 import numpy as np
 import pyarrow as pa
-from benchmarks.workload import make_schedule, make_table
+from benchmarks.workload import make_schedule, make_small_flows, make_table
 from scipy import stats
 
 from benchmarks import generation_roles as generation
-from trafficgen import export, fit, read_packets
+from trafficgen import export, fit, inspect, read_packets
 from trafficgen.export import TARGETS
 from trafficgen.export.pcap import write_pcap, write_pcapng
 from trafficgen.simulation import run_scenario
@@ -36,6 +36,11 @@ def make(path: Path, packets: int) -> None:
     write_pcap(table, path)
     write_pcap(make_table(packets // 10), path.with_name("head.pcap"))
     print(path.stat().st_size, path.with_name("head.pcap").stat().st_size)
+
+
+def make_flows(path: Path, packets: int) -> None:
+    """Write a capture of many flows of five packets each."""
+    write_pcap(make_small_flows(packets), path)
 
 
 def write_ours(path: Path, packets: int) -> float:
@@ -93,6 +98,15 @@ def read_ours(path: Path, packets: int) -> float:
     found = read_with_trafficgen(path)
     elapsed_s = time.perf_counter() - started
     _expect(found, packets)
+    return elapsed_s
+
+
+def inspect_ours(path: Path, packets: int) -> float:
+    """Look into a capture, which holds no packets in memory."""
+    started = time.perf_counter()
+    found = inspect(path)
+    elapsed_s = time.perf_counter() - started
+    _expect(found.packets, packets)
     return elapsed_s
 
 
@@ -253,7 +267,9 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
     "make": make,
     "write_ours": write_ours,
     "write_dpkt": write_dpkt,
+    "make_flows": make_flows,
     "read_ours": read_ours,
+    "inspect_ours": inspect_ours,
     "read_dpkt": read_dpkt,
     **{f"make_{kind}": partial(make_flow, kind=kind) for kind in ("renewal", "bursts", "swelling")},
     "fit_ours": fit_ours,
@@ -273,6 +289,8 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
 #: Roles that write a file of a model's packets.
 WRITING_ROLES: dict[str, Callable[[Path, int, Path], float]] = {
     "merge": generation.merge,
+    "copy": generation.copy,
+    "sessions_2": partial(generation.sessions, workers=2),
     "workload_1": partial(generation.workload, workers=1),
     "workload_2": partial(generation.workload, workers=2),
 }

@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
-from trafficgen.tables.addresses import documentation_client, documentation_server
+from trafficgen.tables.addresses import PAIRS, documentation_client, documentation_pair, documentation_server
 from trafficgen.units import NS_PER_S
 
 FLOWS = 512
+SMALL_FLOW_PACKETS = 5
 FRAME_BYTES = (100, 214, 342, 576, 740, 900, 1058, 1200, 1356, 1514)  # mean 800
 _ETHERNET_BYTES, _IP_UDP_BYTES, _IP_TCP_BYTES = 14, 28, 40
 _SPACING_NS = 2_000
@@ -58,6 +59,28 @@ def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
     }
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
     return PacketTable(packets=pa.table(columns, schema=schema), flows=_flows().slice(0, 1))
+
+
+def make_small_flows(packets: int) -> PacketTable:
+    """Return flows of five packets of 100 bytes, each between a pair of hosts of its own, begun in turn."""
+    flows = max(1, packets // SMALL_FLOW_PACKETS)
+    flow = np.minimum(np.arange(packets) // SMALL_FLOW_PACKETS, flows - 1).astype(np.uint32)
+    sizes = np.full(packets, 100, dtype=np.uint32)
+    columns = {
+        "time_ns": pa.array(np.arange(packets, dtype=np.int64) * _SPACING_NS),
+        "flow": pa.array(flow),
+        "to_client": pa.array(np.ones(packets, dtype=np.bool_)),
+        "frame_bytes": pa.array(sizes),
+        "ip_bytes": pa.array(sizes - np.uint32(_ETHERNET_BYTES)),
+        "payload_bytes": pa.array(sizes - np.uint32(_ETHERNET_BYTES + _IP_UDP_BYTES)),
+    }
+    schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
+    ends = [documentation_pair(number % PAIRS) for number in range(flows)]
+    rows: dict[str, object] = {field.name: [None if field.nullable else 0] * flows for field in FLOW_SCHEMA}
+    rows |= {"flow": range(flows), "session": range(flows), "protocol": ["udp"] * flows, "media": ["video"] * flows}
+    rows |= {"server": [server for server, _ in ends], "client": [client for _, client in ends]}
+    rows |= {"server_port": [5004] * flows, "client_port": [40_000 + number // PAIRS for number in range(flows)]}
+    return PacketTable(packets=pa.table(columns, schema=schema), flows=pa.table(rows, schema=FLOW_SCHEMA))
 
 
 def _place_in_flow(flow: np.ndarray) -> np.ndarray:
