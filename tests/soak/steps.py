@@ -40,7 +40,10 @@ def captures_in(folder: Path, *, largest_bytes: int) -> list[Path]:
 def run_of(captures: list[Path], *, seed: int, folder: Path) -> Iterator[Step]:
     """Yield the steps of one run; later ones use what earlier ones have left in the folder, if they have."""
     draw = random.Random(seed)
-    capture = str(draw.choice(captures))
+    # A folder first: a collection of many small oddities must not crowd out the sessions beside it.
+    folders = sorted({path.parent for path in captures})
+    chosen = draw.choice(folders)
+    capture = str(draw.choice([path for path in captures if path.parent == chosen]))
     yield Step(("inspect", capture, "--json", *_some(draw, _INSPECT)))
     yield _fit(draw, captures, capture)
     model = "model.json" if (folder / "model.json").exists() else draw.choice(_MODELS)
