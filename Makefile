@@ -4,10 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RUN := $(BIN)/python
+MINUTES ?= 30
+CAPTURES ?= examples/captures
+SEED ?= 0
 
 SECONDS ?= 120
 
-.PHONY: help demo test lint fuzz mutate verify ns3 kernel verification-results callgrind bench bench-results release audit docs site format clean
+.PHONY: help demo test lint fuzz mutate verify ns3 kernel verification-results callgrind bench bench-results release release-check wheels soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -79,6 +82,16 @@ release: $(VENV)/installed  ## wheel for this platform, source archive and bill 
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(RUN) release/sbom.py dist/trafficgen-streaming.cdx.json
+
+release-check: release  ## install what was built, away from the sources, and take a shipped capture along the road
+	$(RUN) release/check.py dist
+
+wheels: $(VENV)/installed  ## wheels for Linux on x86-64 and aarch64 with an older glibc, by zig (pip install ziglang; rustup target add)
+	for machine in x86_64 aarch64; do $(BIN)/maturin build --release --locked --zig --target $$machine-unknown-linux-gnu \
+		--compatibility manylinux_2_28 --out dist || exit 1; done
+
+soak: $(VENV)/installed  ## the whole road in a loop with random options (MINUTES=30 CAPTURES=FOLDER SEED=0)
+	$(RUN) -m tests.soak.road --minutes $(MINUTES) --captures $(CAPTURES) --seed $(SEED)
 
 audit: $(VENV)/installed  ## ask the databases of known weaknesses about all dependencies (network; pip-audit, cargo-deny or cargo-audit)
 	@! command -v cargo-deny >/dev/null || cargo deny --locked check

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import trafficgen
 from reference_pages.markdown import Rows, page, table
+from trafficgen.models.migrations import FITTED_STEPS
 
 
 def model_file_page() -> str:
@@ -22,16 +23,24 @@ def model_file_page() -> str:
         if "properties" in definitions[name]
         for section in part_sections(name, definitions[name])
     ]
-    version = definitions[roots[0]]["properties"]["schema_version"]["default"]
-    return page("Model file", _MODEL_INTRODUCTION.format(version=version), *sections)
+    fitted, published = (definitions[root]["properties"]["schema_version"]["default"] for root in roots)
+    rows: Rows = [(f"{step.before} to {step.after}", step.summary) for step in FITTED_STEPS]
+    steps = table(("fitted models", "what the step does"), rows)
+    introduction = _MODEL_INTRODUCTION.format(fitted=fitted, published=published, steps=steps)
+    return page("Model file", introduction, *sections)
 
 
-_MODEL_INTRODUCTION = """A model file is one JSON object (or the same in YAML, by its ending) in schema version
-{version}: a fitted model, the part *Model* below, or a published one, *PublishedModel*, as the
+_MODEL_INTRODUCTION = """A model file is one JSON object (or the same in YAML, by its ending): a fitted model, the part
+*Model* below, in schema version {fitted}, or a published one, *PublishedModel*, in {published}, as the
 [catalogue](catalogue.md) holds them.
 Unknown keys are refused; units are in the names. `trafficgen models schema` prints the JSON Schema,
-`trafficgen models show FILE` checks a file.
-Minor versions add keys; a new major version may change what a key means."""
+`trafficgen models show FILE` checks a file. It has at most 4 MB and 64 levels.
+
+Files of earlier versions are read too: they are brought up to date step by step.
+`trafficgen models migrate FILE -o NEW`
+writes the result. A version that is not known is refused.
+
+{steps}"""
 
 
 def part_sections(name: str, part: Mapping[str, Any]) -> Iterator[str]:

@@ -68,7 +68,7 @@ QUANTILES = {"unit": "s", "family": "quantiles", "quantiles": POINTS, "observati
     [
         (("extra",), 1, "extra"),
         (("streams",), [], "streams"),
-        (("schema_version",), "2.0", "it has schema version 2.0, this trafficgen reads 1.0"),
+        (("schema_version",), "2.0", "it has schema version 2.0, this trafficgen reads 1.0 to 1.1"),
         (("schema_version",), 1.0, "schema_version"),
         (("startup", "silence_s", "value"), 1e18, "longer than"),
         ((*GAP, "params", "scale"), float("nan"), "gap_s.params.scale"),
@@ -103,10 +103,16 @@ def test_models_that_cannot_be_played_are_refused(
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
-def test_a_later_model_version_is_named_where_its_keys_are_not_known(command: Command, model_file: Path) -> None:
-    model = {**json.loads(model_file.read_text()), "schema_version": "1.9", "novelty": 1}
+@pytest.mark.parametrize("version", ["0.9", "1.9", "2.0", "1.10000000000000000", "latest"])
+def test_a_model_version_that_is_not_known_is_refused_with_the_command_that_migrates(
+    command: Command, model_file: Path, version: str
+) -> None:
+    model = {**json.loads(model_file.read_text()), "schema_version": version, "novelty": 1}
     model_file.write_text(json.dumps(model))
-    _refused(command("models", "show", str(model_file)), "schema version 1.9", "newer")
+    refusal = "use a trafficgen that knows this version", "`trafficgen models migrate FILE -o NEW`"
+    _refused(command("models", "show", str(model_file)), f"schema version {version}, this", *refusal)
+    _refused(command("models", "migrate", str(model_file), "-o", "new.json"), f"schema version {version}, this")
+    assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])

@@ -9,7 +9,7 @@ from pathlib import Path
 from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.api.fit_view import line_of_fit, view_of_fit
 from trafficgen.api.opening import OpenedSession, open_session
-from trafficgen.api.reading import Paths, as_paths, file_text, is_stream, read_packets
+from trafficgen.api.reading import Paths, as_paths, is_stream, name_in_model, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.errors import CalibrationError, CaptureWarning
@@ -130,7 +130,7 @@ def fit(
     )
     _refuse_matching_of_a_part(opened, names, receiver=receiver, log=log)
     digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
-    files = [file_text(name) for name in names]
+    files = [name_in_model(name) for name in names]
     try:
         calibration = calibrate(
             opened.view,
@@ -141,7 +141,7 @@ def fit(
             receiver=_other_end(
                 receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload, progress=progress
             ),
-            receiver_files=[file_text(name) for name in as_paths(receiver or ())],
+            receiver_files=[name_in_model(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
             condensed=opened.condensed,
         )
@@ -204,7 +204,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
     try:
         calibration = calibrate(
             opened.view,
-            files=[file_text(name)],
+            files=[name_in_model(name)],
             digests=[] if is_stream(name) else [file_digest(Path(name))],
             seed=seed,
             resegment=resegment,

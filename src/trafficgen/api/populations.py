@@ -18,7 +18,7 @@ from trafficgen.api.budgets import (
 from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.opening import OpenedSession, open_session
-from trafficgen.api.reading import Paths, as_paths, file_text, is_stream
+from trafficgen.api.reading import Paths, as_paths, is_stream, name_in_model
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
 from trafficgen.errors import CalibrationError, TrafficgenError
@@ -299,7 +299,7 @@ def _estimates(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimate
     return describe_session(
         view,
         fitted.model,
-        name=f"{file_text(name)}, session {view.session}",
+        name=f"{name_in_model(name)}, session {view.session}",
         media_start_s=s_from_ns(inspection.origin_ns + view.first_media_ns - inspection.start_time_ns),
         levels_bps=tuple(bps_from_kbps(float(level)) for level in found),
     )
@@ -307,7 +307,7 @@ def _estimates(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimate
 
 def _named(model: Model, names: list[str], digests: list[str]) -> Model:
     """Return the model with all captures in its provenance, or, when they are many, with one digest for all."""
-    files = tuple(file_text(name) for name in names)
+    files = tuple(name_in_model(name) for name in names)
     absent = dict(model.absent)
     kept = tuple(digest for digest in digests if digest)
     if len(files) > MOST_NAMED_FILES:

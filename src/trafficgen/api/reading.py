@@ -36,6 +36,7 @@ from trafficgen.flows import (
     inspect_stream,
     inspect_table,
 )
+from trafficgen.private_text import without_addresses
 from trafficgen.tables import PacketTable
 
 TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
@@ -317,3 +318,8 @@ def renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> 
 def file_text(name: str) -> str:
     """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
     return Path(name).name.encode(errors="replace").decode()
+
+
+def name_in_model(name: str) -> str:
+    """Return a file's name without folders as a model keeps it: addresses in it are masked."""
+    return without_addresses(file_text(name))

@@ -9,7 +9,7 @@ from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budge
 from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.opening import open_session
-from trafficgen.api.reading import Paths, as_paths, file_text
+from trafficgen.api.reading import Paths, as_paths, name_in_model
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.models import FittedProvenance, Model, PooledResponse
@@ -116,7 +116,7 @@ def fit_same_source(
             )
             fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
             levels = fits[-1].calibration.summary()["levels"] is not None
-            captures.append(SourceCapture(file_text(name), fits[-1].model, opened.view, has_levels=levels))
+            captures.append(SourceCapture(name_in_model(name), fits[-1].model, opened.view, has_levels=levels))
         except TrafficgenError as error:
             left_out[name] = str(error)
         if progress is not None:

@@ -97,6 +97,8 @@ class PlayerLog:
             held = (since_s >= 0) & (since_s <= _HOLD_S)
             if full <= 0 or time_s[row] + _HOLD_S > time_s[-1]:
                 return None
+            if np.ptp(since_s[held]) == 0:  # one sample does not tell whether it stays
+                continue
             filled_per_s = float(buffer_s[row] - buffer_s[0]) / max(float(time_s[row] - time_s[0]), 1e-9)
             growth_per_s = float(np.polyfit(since_s[held], buffer_s[held], 1)[0])
             if float(np.median(buffer_s[held])) >= full and growth_per_s <= _LARGEST_GROWTH * filled_per_s:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,11 @@ import numpy as np
 
 from trafficgen.calibration.player_log import Pause, PlayerLog
 from trafficgen.errors import PlayerLogError
+from trafficgen.json_text import JsonTextError, read_json
+from trafficgen.private_text import without_addresses
 
+#: A line every 0.1 s of a day has a tenth of this.
+LARGEST_PLAYER_LOG_BYTES = 64_000_000
 #: Columns of our own log; the time and one more are needed.
 COLUMNS = ("time_s", "unix_time_s", "buffer_s", "position_s", "level_kbps", "level", "stalled")
 _FORMAT_REMEDY = f"give a CSV or JSON with time_s or unix_time_s and any of {', '.join(COLUMNS[2:])}"
@@ -46,7 +49,11 @@ def read_player_log(path: str | Path) -> PlayerLog:
     """
     name = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open("rb") as stream:
+            beginning = stream.read(LARGEST_PLAYER_LOG_BYTES + 1)
+        if len(beginning) > LARGEST_PLAYER_LOG_BYTES:
+            raise _error(name, f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes", "give the log of one session")
+        text = beginning.decode("utf-8-sig")
     except OSError as error:
         raise _error(name, f"cannot be read ({error.strerror})", "check name and permissions") from None
     except UnicodeDecodeError as error:
@@ -64,13 +71,9 @@ def _error(name: str, problem: str, remedy: str) -> PlayerLogError:
 
 def _from_json(name: str, text: str) -> PlayerLog:
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise _error(name, f"is not valid JSON at line {error.lineno} ({error.msg})", "correct it there") from None
-    except (ValueError, RecursionError):  # numbers of thousands of digits; brackets without end
-        raise _error(
-            name, "is no JSON that can be read: its nesting or a number is too large", _FORMAT_REMEDY
-        ) from None
+        found = read_json(text)
+    except JsonTextError as error:
+        raise _error(name, str(error), "correct it there") from None
     if isinstance(found, dict) and "player_log" in found:
         return _from_events(name, found)
     records = found.get("samples") if isinstance(found, dict) else found
@@ -177,7 +180,7 @@ def _log(
     samples = [row for row in rows if row.buffer_s is not None]
     levels = [row for row in rows if row.level is not None]
     return PlayerLog(
-        file=Path(name).name,
+        file=without_addresses(Path(name).name),
         form=form,
         zero_unix_s=zero_unix_s,
         playback_start_s=start_s,
@@ -229,7 +232,7 @@ def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
         stalls = tuple(Pause(float(stall["t_s"]), float(stall["seconds"])) for stall in found.get("stalls") or [])
         start_s = found.get("playback_start_s")
         return PlayerLog(
-            file=Path(name).name,
+            file=without_addresses(Path(name).name),
             form="lab",
             zero_unix_s=float(found["t0_unix_s"]),
             playback_start_s=None if start_s is None else float(start_s),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,6 +48,30 @@ def list_models(as_json: AsJson = False) -> None:
                 "options: " + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
             )
         _print_indented(f"source: {one.citation}")
+
+
+@app.command("migrate")
+def migrate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file (JSON or YAML) of an earlier version.")],
+    out: Annotated[Path, typer.Option("-o", "--out", "--output", metavar="NEW", help="File to write: another one.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a model file in the present schema version; FILE stays as it is.
+
+    Files of earlier versions are read as they are, by every command: this is for other programs and for keeping.
+
+    Example: trafficgen models migrate model.json -o present.json
+    """
+    done = trafficgen.models_migrate(file, out)
+    if as_json:
+        print_json({"file": str(out), **done.to_json()})
+        return
+    if done.from_version == done.to_version:
+        print(f"{file} is of schema version {done.to_version} already; {out} says the same")
+        return
+    print(f"{file}: schema version {done.from_version}; {out}: {done.to_version}")
+    for step in done.steps:
+        _print_indented(step)
 
 
 @app.command("schema")

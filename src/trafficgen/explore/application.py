@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping
@@ -29,6 +30,9 @@ from trafficgen.units import ms_from_s
 
 #: A request says a few numbers and names.
 LARGEST_REQUEST_BYTES = 16_384
+
+#: A body of that size is there in a moment; whoever takes longer keeps others waiting.
+LONGEST_REQUEST_S = 10.0
 
 #: What is chosen first where nothing is asked for: all there is to see reacts.
 FIRST_MODEL = "chunked"
@@ -87,8 +91,8 @@ async def _simulated(request: Request, offers: Mapping[str, Offer], queue: OneAt
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return _refused("a request is JSON (Content-Type: application/json)", status=415)
     body = await _body(request)
-    if body is None:
-        return _refused(f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413)
+    if isinstance(body, Response):
+        return body
     try:
         asked = Asked.of(json.loads(body), offers)
         began_s = time.perf_counter()
@@ -103,13 +107,17 @@ async def _simulated(request: Request, offers: Mapping[str, Offer], queue: OneAt
     return _json(result, headers={"Server-Timing": f"simulate;dur={ms_from_s(took_s):.1f}"})
 
 
-async def _body(request: Request) -> bytes | None:
-    """Return the body of a request; None where it is too large."""
+async def _body(request: Request) -> bytes | Response:
+    """Return the body of a request, or the refusal of one that is too large or does not come."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_REQUEST_BYTES:
-            return None
+    try:
+        async with asyncio.timeout(LONGEST_REQUEST_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST_REQUEST_BYTES:
+                    return _refused(f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413)
+    except TimeoutError:
+        return _refused(f"a request is sent within {LONGEST_REQUEST_S:g} s", status=408)
     return body
 
 

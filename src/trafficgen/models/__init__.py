@@ -5,7 +5,17 @@ from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
-from trafficgen.models.io import dump_model, extended, load_model, model_json_schema, model_of, read_model, save_model
+from trafficgen.models.io import (
+    ReadModel,
+    dump_model,
+    extended,
+    load_model,
+    model_json_schema,
+    model_of,
+    read_model,
+    read_versioned_model,
+    save_model,
+)
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
 from trafficgen.models.mmpp import MmppProcess, MmppState
 from trafficgen.models.modulated import ModulatedProcess, RateClass
@@ -115,6 +125,7 @@ __all__ = [
     "RankCorrelation",
     "RateClass",
     "RateState",
+    "ReadModel",
     "RenewalProcess",
     "ResponseCurve",
     "ResponseKind",
@@ -139,6 +150,7 @@ __all__ = [
     "model_json_schema",
     "model_of",
     "read_model",
+    "read_versioned_model",
     "read_yaml",
     "same_value",
     "save_model",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError
+from trafficgen.json_text import JsonTextError, read_json
+from trafficgen.models.migrations import Step, UnknownVersionError, migrated
 from trafficgen.models.published import PublishedModel
-from trafficgen.models.schema import SCHEMA_VERSION, Model
+from trafficgen.models.schema import Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.output_files import whole_files
 
@@ -24,6 +26,9 @@ LARGEST_MODEL_BYTES = 4_000_000
 _MOST_PROBLEMS = 10_000
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
+_VERSION_REMEDY = (
+    "use a trafficgen that knows this version; it writes files in its own by `trafficgen models migrate FILE -o NEW`"
+)
 
 
 def load_model(path: str | Path) -> Model:
@@ -40,7 +45,27 @@ def load_model(path: str | Path) -> Model:
     raise ModelFileError(file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`")
 
 
+@dataclass(frozen=True)
+class ReadModel:
+    """A model as it was found.
+
+    Attributes:
+        model: The model, of the present schema version.
+        version: Schema version of its file.
+        steps: What took it from that version to the present one.
+    """
+
+    model: Model | PublishedModel
+    version: str
+    steps: tuple[Step, ...]
+
+
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
+    """Return the model in a file, as :func:`read_versioned_model` reads it, of the present schema version."""
+    return read_versioned_model(path, parent=parent).model
+
+
+def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) -> ReadModel:
     """Return the model in a file, fitted or published: YAML where its name ends so, else JSON.
 
     Args:
@@ -70,30 +95,42 @@ def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | P
             raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
         text = json.dumps(content)
     else:
-        content = _json_object(text)
-    return model_of(content, text=text, file=name, parent=parent)
+        try:
+            content = read_json(text)
+        except JsonTextError as error:
+            raise ModelFileError(file=name, problem=str(error), remedy=_REMEDY) from error
+    return _read(content, text=text, file=name, parent=parent)
 
 
-def model_of(
-    content: object, *, text: str | None = None, file: str, parent: ParentOf | None = None
-) -> Model | PublishedModel:
-    """Return the model that JSON content describes; ``text`` is its JSON where that is at hand.
+def model_of(content: object, *, file: str, parent: ParentOf | None = None) -> Model | PublishedModel:
+    """Return the model that JSON content describes; that of an earlier schema version is migrated first.
 
     Raises:
-        ModelFileError: If it breaks the schema.
+        ModelFileError: If it breaks the schema, or has a version that is not known.
     """
-    schema: type[Model] | type[PublishedModel] = PublishedModel if _is_published(content) else Model
+    return _read(content, text=None, file=file, parent=parent).model
+
+
+def _read(content: object, *, text: str | None, file: str, parent: ParentOf | None) -> ReadModel:
+    """Return the model of some content; ``text`` is its JSON where that is at hand."""
+    published = _is_published(content)
+    schema: type[Model] | type[PublishedModel] = PublishedModel if published else Model
+    version: object = None
+    steps: tuple[Step, ...] = ()
+    if isinstance(content, dict):
+        version = content.get("schema_version")
+        try:
+            content, steps = migrated(content, published=published)
+        except UnknownVersionError as error:
+            raise ModelFileError(file=file, problem=str(error), remedy=_VERSION_REMEDY) from error
+        text = None if steps else text
     if isinstance(content, dict) and content.get("extends") is not None:
         content, text = _resolved(content, file=file, parent=parent), None
     try:
-        return schema.model_validate_json(json.dumps(content) if text is None else text, strict=True)
+        model = schema.model_validate_json(json.dumps(content) if text is None else text, strict=True)
     except ValidationError as error:
-        version = _newer_version(content)
-        if version is not None:
-            problem = f"it has schema version {version}, this trafficgen reads {SCHEMA_VERSION}"
-            remedy = "use the trafficgen that wrote it, or a newer one"
-            raise ModelFileError(file=file, problem=problem, remedy=remedy) from error
         raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
+    return ReadModel(model, model.schema_version if version is None else str(version), steps)
 
 
 def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) -> dict[str, Any]:
@@ -143,14 +180,6 @@ def _is_published(content: object) -> bool:
     return isinstance(content, dict) and ("mechanism" in content or "extends" in content)
 
 
-def _json_object(text: str) -> object:
-    """Return the JSON content, None where there is none: the schema then says what is wrong with the text."""
-    try:
-        return cast("object", json.loads(text))
-    except (ValueError, RecursionError):
-        return None
-
-
 def _first_problem(error: ValidationError) -> str:
     if error.error_count() > _MOST_PROBLEMS:
         return f"the file as a whole: {error.error_count():,} values of it are wrong"  # to list them takes long
@@ -161,14 +190,6 @@ def _first_problem(error: ValidationError) -> str:
     place = ".".join(str(part) for part in first["loc"]) or "the file as a whole"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return f"{place}: {first['msg'].removeprefix('Value error, ')}{more}"
-
-
-def _newer_version(found: object) -> str | None:
-    """Return the schema version of a model file when it is not ours, None where it is ours or cannot be told."""
-    version = found.get("schema_version") if isinstance(found, dict) else None
-    if not isinstance(version, str) or not re.fullmatch(r"\d{1,4}\.\d{1,4}", version):
-        return None
-    return version if version != SCHEMA_VERSION else None
 
 
 def dump_model(model: Model | PublishedModel) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -16,9 +17,14 @@ from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
 from trafficgen.models.sampling import Sampling
 
-SCHEMA_VERSION = "1.0"
+#: Version of files of fitted models; see ``migrations`` for what the earlier ones were.
+SCHEMA_VERSION = "1.1"
+#: Version of files of published models.
+PUBLISHED_SCHEMA_VERSION = "1.0"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
 LONGEST_S = 1e9
+
+_VERSION = "Version of this schema: major.minor."
 
 PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 
@@ -55,7 +61,9 @@ class FittedProvenance(ModelPart):
     """A model that was fitted to captures."""
 
     kind: Literal["fitted"] = "fitted"
-    files: tuple[str, ...] = Field(description="Names of the capture files, without folders.")
+    files: tuple[str, ...] = Field(
+        description="Names of the capture files, without folders; addresses in them are masked."
+    )
     digests: tuple[str, ...] = Field(description="sha256 of each file; empty where the input was a stream.")
     session: int = Field(ge=0, description="Session of the capture that was fitted.")
     flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
@@ -231,12 +239,15 @@ class Playout(ModelPart):
     rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
 
 
+def only_version(version: str) -> str:
+    """Return the pattern of a schema version: earlier ones are migrated before the schema sees them."""
+    return f"^{re.escape(version)}$"
+
+
 class ModelRoot(ModelPart):
     """What every model file begins with."""
 
-    schema_version: str = Field(
-        default=SCHEMA_VERSION, pattern=r"^1\.\d+$", description="Version of this schema: major.minor."
-    )
+    schema_version: str = Field(description=_VERSION)
     name: str = Field(min_length=1, description="Name of the model.")
     description: str = Field(default="", description="One or two sentences for people.")
 
@@ -256,6 +267,7 @@ class Model(ModelRoot):
         playout bursts
     """
 
+    schema_version: str = Field(default=SCHEMA_VERSION, pattern=only_version(SCHEMA_VERSION), description=_VERSION)
     provenance: Provenance = Field(description="Where the numbers come from.")
     startup: Startup = Field(description="Start of the session.")
     buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")

@@ -7,6 +7,11 @@ from typing import Any
 
 import yaml
 
+from trafficgen.json_text import TOO_DEEP, JsonTextError, refuse_odd_values
+
+#: A number of this many characters is none that a model or a workload has.
+_LONGEST_NUMBER = 100
+
 
 class YamlTextError(ValueError):
     """YAML that is not what a model file may hold."""
@@ -33,7 +38,15 @@ def _mapping_without_repetition(loader: _Loader, node: yaml.MappingNode) -> dict
     return found
 
 
+def _short_number(loader: _Loader, node: yaml.ScalarNode) -> int:
+    """Return a whole number; digits of base 60 (YAML 1.1) would take the square of their length."""
+    if len(node.value) > _LONGEST_NUMBER:
+        raise YamlTextError(f"line {node.start_mark.line + 1}: a number has {len(node.value):,} characters")
+    return int(loader.construct_yaml_int(node))
+
+
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_repetition)
+_Loader.add_constructor("tag:yaml.org,2002:int", _short_number)
 
 
 def read_yaml(text: str) -> object:
@@ -44,11 +57,16 @@ def read_yaml(text: str) -> object:
     """
     try:
         found = yaml.load(text, Loader=_Loader)
+        refuse_odd_values(found)
         return json.loads(json.dumps(found, allow_nan=False))
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
         raise YamlTextError(f"{line}{error.problem or error.context}") from error
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as error:
+    except JsonTextError as error:
+        raise YamlTextError(str(error)) from error
+    except RecursionError:
+        raise YamlTextError(TOO_DEEP) from None
+    except (yaml.YAMLError, TypeError, ValueError) as error:
         if isinstance(error, YamlTextError):
             raise
-        raise YamlTextError(" ".join(str(error).split()) or "it is nested too deeply") from error
+        raise YamlTextError(" ".join(str(error).split())) from error

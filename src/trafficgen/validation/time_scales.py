@@ -44,10 +44,11 @@ def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[floa
 
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
-    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,)."""
+    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,); NaN where no bin is full."""
     if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
         return np.full(len(bins_s), math.nan)
-    return np.array([np.var(rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps) for bin_s in bins_s])
+    rates_bps = [rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps for bin_s in bins_s]
+    return np.array([np.var(rate_bps) if rate_bps.size else math.nan for rate_bps in rates_bps])
 
 
 def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:

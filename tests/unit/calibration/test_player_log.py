@@ -94,7 +94,7 @@ def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_
         ("time_s,level_kbps\n0,-5\n", "line 2: level_kbps is -5", "above 0"),
         ("time_s,buffer_s\n", "has no entries", "give a CSV or JSON"),
         ('{"samples": 3}', "holds no list of entries", "give a CSV or JSON"),
-        ('[{"time_s": 1,', "not valid JSON at line 1", "correct it"),
+        ('[{"time_s": 1,', "line 1, column 15: it is not valid JSON", "correct it"),
         ('{"player_log": [{"event": "sample"}]}', "player_log lacks or misstates", "as recorded"),
         ("rel_time_s,buffer_health_s\nx,1\n", "line 2: not a row of a playback table", "as published"),
     ],
@@ -116,3 +116,8 @@ def test_a_missing_or_binary_log_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_bytes(b"\xd4\xc3\xb2\xa1\xff\x00")
     with pytest.raises(PlayerLogError, match="is no text"):
         read_player_log(tmp_path / "log.csv")
+
+
+def test_a_log_with_a_sample_now_and_then_does_not_tell_when_its_buffer_was_full(tmp_path: Path) -> None:
+    log = read_player_log(written(tmp_path, "time_s,buffer_s\n0,0\n1,2\n2,4\n3,6\n30,6\n60,6\n"))
+    assert log.buffer_full_s is None  # no sample in the 10 s after it may have been

@@ -63,3 +63,8 @@ def test_variance_time_noise_follows_the_bins_of_the_longest_scale() -> None:
     expected = 1.96 * math.sqrt(2 * 2 / 14) / math.log(10)
     assert variance_time_noise(reference_s=100.0, candidate_s=100.0) == pytest.approx(expected)
     assert math.isnan(variance_time_noise(reference_s=0.5, candidate_s=100.0))
+
+
+def test_variance_of_what_is_shorter_than_a_bin_is_not_known() -> None:
+    time_ns = np.array([0, 50_000_000], dtype=np.int64)
+    assert np.isnan(rate_variances(time_ns, np.array([100, 100]), bins_s=[0.1, 0.2])).all()

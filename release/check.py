@@ -1,0 +1,89 @@
+"""Install what `make release` built, each in a new environment away from the sources, and take a capture the whole way.
+
+Wheels are those for this platform; maturin builds them from the source archive, which is tried by that. Pins are those
+of constraints.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CAPTURE = ROOT / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+
+
+def installed(package: Path, folder: Path) -> Path:
+    """Return the folder of the commands of a new environment with a package installed from a file."""
+    environment = folder / "environment"
+    venv.create(environment, with_pip=True)
+    commands = environment / "bin"
+    pip = [str(commands / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    run([*pip, "--constraint", str(ROOT / "constraints.txt"), str(package)], folder)
+    return commands
+
+
+def run(command: list[str], folder: Path) -> str:
+    """Return what a command prints; it runs in a folder where no source can be imported by chance.
+
+    Raises:
+        subprocess.CalledProcessError: If it exits with something else than 0.
+    """
+    done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=_bare())
+    return done.stdout
+
+
+def _bare() -> dict[str, str]:
+    """Return an environment in which Python finds what is installed and nothing else."""
+    return {"PATH": "/usr/bin:/bin", "HOME": str(Path.home()), "TRAFFICGEN_PROGRESS": "0"}
+
+
+def check(package: Path) -> str:
+    """Return in a sentence what an installed package did.
+
+    Raises:
+        subprocess.CalledProcessError: If a command fails.
+        ValueError: If a result is none.
+    """
+    with tempfile.TemporaryDirectory(prefix="trafficgen-release-") as name:
+        folder = Path(name)
+        commands = installed(package, folder)
+        shutil.copy(CAPTURE, folder / "capture.pcap.gz")
+        trafficgen = str(commands / "trafficgen")
+        version = run([trafficgen, "--version"], folder).strip()
+        place = run([str(commands / "python"), "-c", "import trafficgen; print(trafficgen.__file__)"], folder).strip()
+        if not Path(place).is_relative_to(folder):
+            raise ValueError(f"{place} was imported, which is not what was installed")
+        packets = json.loads(run([trafficgen, "inspect", "capture.pcap.gz", "--json"], folder))["packets"]
+        run([trafficgen, "fit", "-q", "capture.pcap.gz", "-o", "model.json"], folder)
+        run([trafficgen, "generate", "-q", "model.json", "-o", "synthetic.pcap", "--seed", "1"], folder)
+        compared = json.loads(run([trafficgen, "compare", "-q", "capture.pcap.gz", "synthetic.pcap", "--json"], folder))
+        ks = compared["metrics"]["gap_s"]["ks"]
+        run([trafficgen, "models", "show", "wmedia9_nichols2004"], folder)
+    return f"{package.name}: {version}; {packets:,} packets inspected, fitted and generated; ks of gaps {ks:.3f}"
+
+
+def main() -> int:
+    """Return 0 where all packages of this platform work."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="what `make release` has made")
+    options = parser.parse_args()
+    folder: Path = options.folder.resolve()
+    packages = sorted(folder.glob(f"*{platform.machine()}.whl"))
+    if not packages:
+        print(f"{folder} holds no wheel of this platform; make release builds it", file=sys.stderr)
+        return 1
+    for package in packages:
+        print(check(package), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

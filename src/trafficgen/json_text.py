@@ -1,0 +1,84 @@
+"""JSON of strangers as plain values: every key once, numbers that are finite, nesting that is bounded."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+#: Levels of objects and lists in each other; a model of a population has about fifteen.
+MOST_LEVELS = 64
+TOO_DEEP = f"it is nested too deeply: more than {MOST_LEVELS} levels"
+_LONGEST_KEY = 40
+_STRAY_BYTE_ORDER_MARK = "\ufeff"
+
+
+class JsonTextError(ValueError):
+    """A text that is not JSON, or is JSON that no file of ours holds."""
+
+
+def read_json(text: str) -> object:
+    """Return the value of a JSON text (RFC 8259).
+
+    Python's reader takes the last of two equal keys, and NaN and Infinity, which JSON does not have (section 6); a deep
+    text exhausts its stack, and whole numbers of thousands of digits are refused without their place.
+
+    Raises:
+        JsonTextError: If it is none, or one of these; the message names the place.
+    """
+    try:
+        found = json.loads(text.removeprefix(_STRAY_BYTE_ORDER_MARK), object_pairs_hook=_without_repetition)
+    except json.JSONDecodeError as error:
+        problem = f"line {error.lineno}, column {error.colno}: it is not valid JSON ({error.msg})"
+        raise JsonTextError(problem) from None
+    except RecursionError:
+        raise JsonTextError(TOO_DEEP) from None
+    except JsonTextError:
+        raise
+    except ValueError:  # Python's limit of the digits of a whole number
+        raise JsonTextError("it has a whole number of thousands of digits") from None
+    refuse_odd_values(found)
+    return found
+
+
+def refuse_odd_values(value: object) -> None:
+    """Refuse nesting beyond :data:`MOST_LEVELS` and numbers that are not finite, whichever reader the value is of.
+
+    Raises:
+        JsonTextError: If there are any; the message names the first.
+    """
+    _refuse_infinite("", value)
+    level: list[tuple[str, object]] = [("", value)]
+    for _ in range(MOST_LEVELS):
+        level = [inner for place, one in level for inner in _inner(place, one)]
+        if not level:
+            return
+    raise JsonTextError(TOO_DEEP)
+
+
+def _inner(place: str, value: object) -> list[tuple[str, object]]:
+    """Return the objects and lists inside of one, after a look at its numbers."""
+    found: list[tuple[str, object]] = []
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if isinstance(one, dict | list | float):
+            inside = f"{place}.{key}" if place else str(key)
+            _refuse_infinite(inside, one)
+            if not isinstance(one, float):
+                found.append((inside, one))
+    return found
+
+
+def _refuse_infinite(place: str, value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise JsonTextError(f"{place or 'the file as a whole'}: {value} is no number of JSON")
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise JsonTextError(f"the key {json.dumps(key[:_LONGEST_KEY])} is given twice in one object")
+            seen.add(key)
+    return found
