@@ -42,9 +42,9 @@ def run_demo(capture: str, results: Path) -> None:
     model, synthetic = str(results / "model.json"), str(results / "synthetic.pcap")
     step("what is in the capture", trafficgen, "inspect", capture)
     fit_report, compare_report = str(results / "fit.html"), str(results / "compare.html")
-    step("a model of its heaviest session", trafficgen, "fit", capture, "-o", model, "--report", fit_report)
-    step("traffic from the model", trafficgen, "generate", model, "-o", synthetic, "--seed", "1")
-    judge = ("compare", capture, synthetic, "--report", compare_report)
+    step("a model of its heaviest session", trafficgen, "fit", capture, "-o", model, "--report", fit_report, "--force")
+    step("traffic from the model", trafficgen, "generate", model, "-o", synthetic, "--seed", "1", "--force")
+    judge = ("compare", capture, synthetic, "--report", compare_report, "--force")
     step("how close it is, beside what people use today", trafficgen, *judge)
     for name, arguments in (("fit.json", ["fit", capture]), ("compare.json", ["compare", capture, synthetic])):
         step(

@@ -21,7 +21,14 @@ def cli_page() -> str:
 
 _CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
 Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
-(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated.
+(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated;
+129 hung up.
+
+Files that exist are kept: a command that would replace one ends before its work, unless it is given `--force`. What is
+read is never replaced, and of a folder that `export` writes into only files of an earlier export are. An output is
+written under a temporary name beside it, `.NAME.PROCESS.part`, synced to the disk and renamed when it is whole, so that
+no file is half-written under its own name, whatever ends the command; what a killed one leaves the next one removes. A
+symbolic link stays, and the file that it leads to is replaced; FIFOs and devices are written as they are.
 
 On a terminal, tables and curves have colours and keep to its width. In a pipe or a log, with `NO_COLOR` or with
 `TERM=dumb`, each row is one whole line without control codes, whatever the width. Work that takes more than two seconds

@@ -1,190 +1,206 @@
-"""Output that appears whole or not at all: written under a temporary name, then renamed."""
+"""Output that appears whole or not at all: written under a temporary name, synced to the disk, then renamed.
+
+What may stand in the place of an output, and what becomes of it:
+
+- A file is replaced, unless :func:`keep_existing` was called, and the new one gets its permissions. Other names of it
+  (hard links) keep the old content. One that nobody may write (``chmod a-w``) is refused: someone protects it.
+- A symbolic link stays, and what it points to is replaced, or made where there is nothing; one that leads to itself is
+  refused.
+- A FIFO, a device, a descriptor (``/dev/stdout``, ``/dev/fd/3``) has no whole that could appear: it is written as it
+  is, never refused and not synced.
+- A folder in the place of a file is refused.
+
+Names may be of any bytes and as long as the file system takes: a temporary name that would be longer is a digest.
+"""
 
 from __future__ import annotations
 
-import glob
+import errno
 import os
-import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 from trafficgen.errors import OutputFileError
+from trafficgen.interruptions import cleaned_up, held_back
+from trafficgen.temporary_names import abandoned, check_writable, part_of, remove_abandoned, sync, told
 
 _REMEDY = "choose a folder that exists, is writable and has room"
-_FOLDER_REMEDY = "choose a folder that can be made and written and has room"
+#: What file systems say that cannot give a file two names.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL, errno.EACCES}
+#: Symbolic links that lead to one another, after which systems give up.
+_MOST_LINKS = 40
+_kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
+
+
+def keep_existing() -> None:
+    """Refuse to replace outputs that exist, from here on in this context (:mod:`contextvars`), as commands do.
+
+    Without it they are replaced, as by ``open(..., "w")``: functions that are called anew in a notebook go on working.
+    """
+    _kept.set(True)
+
+
+def existing_kept() -> bool:
+    """Return whether outputs that exist are kept."""
+    return _kept.get()
+
+
+def exists_already(name: str | Path) -> OutputFileError:
+    """Return the error about an output that is kept."""
+    return OutputFileError(file=str(name), problem="exists already", remedy="give --force, or another name")
+
+
+def check_files(paths: Sequence[Path]) -> None:
+    """Refuse what files of an output cannot be put in the place of; asked before the work, it spares it.
+
+    Raises:
+        OutputFileError: If there is a folder, a link that leads to itself, a file that is kept or read-only, or no file
+            of that name can be made there.
+    """
+    with told(", ".join(str(path) for path in paths), _REMEDY):
+        for target in _targets(paths):
+            if target.part != target.path:
+                check_writable(target.path.parent)
 
 
 @contextmanager
 def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Give temporary names beside ``paths``; rename them at the end, or remove them when anything fails.
 
-    A link is followed, so that what it points to is replaced and not the link. Devices and pipes (``/dev/stdout``,
-    ``/dev/null``, a FIFO) cannot be replaced and are written as they are.
+    Of several files the first is the output, and the others belong to it: they get their names before it, so that it
+    never stands there without them.
 
     Raises:
-        OutputFileError: If a file cannot be written.
+        OutputFileError: If a file cannot be written, or one that is kept is there.
     """
-    targets = [path.resolve() if path.is_symlink() else path for path in paths]
-    for path in targets:
-        if path.is_dir():
-            remedy = "give the name of a file in it"
-            raise OutputFileError(file=str(path), problem="cannot be written (it is a folder)", remedy=remedy)
-    renamed = {
-        path: path.with_name(f".{path.name}.{os.getpid()}.part")
-        for path in targets
-        if path.is_file() or not path.exists()
-    }
-    try:
-        for path in renamed:
-            remove_abandoned(path)
-        yield [renamed.get(path, path) for path in targets]
-        for path, part in renamed.items():
-            part.replace(path)
-    except OSError as error:
-        names = ", ".join(str(path) for path in paths)
-        problem = f"cannot be written ({error.strerror or error})"
-        raise OutputFileError(file=names, problem=problem, remedy=_REMEDY) from error
-    finally:
-        for part in renamed.values():
-            part.unlink(missing_ok=True)
+    with told(", ".join(str(path) for path in paths), _REMEDY):
+        targets = _targets(paths)
+        parts = [target.part for target in targets if target.part != target.path]
+
+        def remove() -> None:
+            for part in parts:
+                with suppress(OSError):
+                    part.unlink(missing_ok=True)
+
+        with cleaned_up(remove):
+            yield [target.part for target in targets]
+            for part in parts:
+                sync(part)
+            with held_back():
+                if len(targets) > 1:
+                    targets[0].make_way()
+                for target in reversed(targets):
+                    target.put_in_place()
+            for target in targets:
+                remove_abandoned(target.path)
+            for folder in {part.parent for part in parts}:
+                sync(folder)
 
 
-@contextmanager
-def whole_folder(folder: Path, *, earlier: Collection[str] = ()) -> Iterator[Path]:
-    """Give an empty folder whose files are moved into ``folder`` at the end, or not at all when anything fails.
+@dataclass(frozen=True)
+class _Target:
+    """A file to be.
 
-    ``folder`` is made when it is not there, and removed again on failure if it was made here. Files of other names in
-    it stay.
+    Attributes:
+        path: Its name, links followed.
+        part: The name under which it is written: the same for what is written as it is.
+        mode: Permissions of the file that is replaced; None where there is none.
+        may_replace: Whether a file that comes there meanwhile may be replaced.
+    """
 
-    Args:
-        folder: Where the files go.
-        earlier: Names of files that an earlier output left there: they are replaced, or removed where they are not
-            written again. No other file is overwritten.
+    path: Path
+    part: Path
+    mode: int | None = None
+    may_replace: bool = True
+
+    def make_way(self) -> None:
+        """Remove an output that is replaced before its companions are: those of another must not stand beside it."""
+        if self.mode is not None:
+            self.path.unlink(missing_ok=True)
+
+    def put_in_place(self) -> None:
+        """Give the file its name."""
+        if self.part == self.path:
+            return
+        if self.mode is not None:
+            self.part.chmod(self.mode)
+        if not self.may_replace:
+            try:
+                os.link(self.part, self.path)  # unlike a rename it replaces nothing, whoever came meanwhile
+            except FileExistsError:
+                raise exists_already(self.path) from None
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                if os.path.lexists(self.path):
+                    raise exists_already(self.path) from None
+            else:
+                self.part.unlink()
+                return
+        self.part.replace(self.path)
+
+
+def _targets(paths: Sequence[Path]) -> list[_Target]:
+    """Return what is to become of an output and of the files that belong to it.
+
+    What stands beside an output that is not there, but is being renamed by a process that is gone, is of that process.
+    """
+    first = _target(paths[0])
+    interrupted = first.mode is None and bool(abandoned(first.path))
+    return [first, *(_target(path, ours=interrupted) for path in paths[1:])]
+
+
+def _target(path: Path, *, ours: bool = False) -> _Target:
+    """Return what is to become of an output; ``ours`` says that what is there was left by a run that was killed.
 
     Raises:
-        OutputFileError: If the folder cannot be made or written, or has a file of someone else's by one of the names.
+        OutputFileError: If it cannot be put there.
+        OSError: If the system refuses the name.
     """
-    made: list[Path] = []
-    moved: list[Path] = []
-    staging = folder / f".trafficgen.{os.getpid()}.part"
-    done = False
+    if path.is_symlink():
+        if is_stream(path):
+            return _Target(path, path)
+        followed = Path(os.path.realpath(path))
+        if followed.is_symlink():
+            raise OutputFileError(file=str(path), problem="is a link that leads to itself", remedy="remove it")
+    else:
+        followed = path
+    part = part_of(followed)
     try:
-        _make_folders(folder, made)
-        staging.mkdir()
-        yield staging
-        names = _checked_names(staging, folder, earlier)
-        _move_all(staging, folder, names, moved)
-        for name in left_over(folder, earlier, names):
-            (folder / name).unlink(missing_ok=True)
-        done = True
-    except OutputFileError as error:
-        if str(staging) not in error.file:  # names of several files may stand there
-            raise
-        raise OutputFileError(file=str(folder), problem=error.problem, remedy=_FOLDER_REMEDY) from error
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror or error})"
-        raise OutputFileError(file=str(folder), problem=problem, remedy=_FOLDER_REMEDY) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if not done:
-            for path in moved:
-                path.unlink(missing_ok=True)
-            for path in reversed(made):
-                with suppress(OSError):  # someone else has put something into it
-                    path.rmdir()
+        mode = followed.stat().st_mode
+    except FileNotFoundError:
+        return _Target(followed, part, may_replace=not existing_kept())
+    if stat.S_ISDIR(mode):
+        problem, remedy = "cannot be written (it is a folder)", "give the name of a file in it"
+        raise OutputFileError(file=str(path), problem=problem, remedy=remedy)
+    if not stat.S_ISREG(mode) or is_stream(path):
+        return _Target(path, path)
+    if existing_kept() and not ours:
+        remove_abandoned(followed)
+        raise exists_already(path)
+    if not mode & 0o222:
+        problem, remedy = "is read-only", "make it writable (chmod u+w), or give another name"
+        raise OutputFileError(file=str(path), problem=problem, remedy=remedy)
+    return _Target(followed, part, stat.S_IMODE(mode))
 
 
-@contextmanager
-def whole_directory(folder: Path, *, is_earlier: Callable[[Path], bool]) -> Iterator[Path]:
-    """Give an empty folder beside ``folder`` that gets its name at the end, or is removed when anything fails.
-
-    Args:
-        folder: The folder; it is not there, or empty, or an earlier output, which is replaced.
-        is_earlier: Whether a folder is such an output.
-
-    Raises:
-        OutputFileError: If the folder cannot be written, or is something else.
-    """
-    folder = folder.resolve() if folder.is_symlink() else folder
-    if folder.exists() and not folder.is_dir():
-        raise OutputFileError(file=str(folder), problem="is a file, not a folder", remedy="choose another name")
-    if folder.is_dir() and any(folder.iterdir()) and not is_earlier(folder):
-        problem = "is a folder with other files in it, which would be lost"
-        raise OutputFileError(file=str(folder), problem=problem, remedy="choose another folder, or empty it")
-    remove_abandoned(folder)
-    staging, old = (folder.parent / f".{folder.name}.{os.getpid()}.{ending}" for ending in ("part", "old"))
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a FIFO, a device, or a descriptor such as ``/dev/stdout``, whatever that leads to."""
     try:
-        staging.mkdir()
-        yield staging
-        if folder.exists():
-            folder.replace(old)
-        staging.replace(folder)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror or error})"
-        raise OutputFileError(file=str(folder), problem=problem, remedy=_FOLDER_REMEDY) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if old.exists() and not folder.exists():
-            old.replace(folder)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove what processes that were killed have left of an output, under their temporary names.
-
-    A part of a process that runs stays; one of another machine that shares the disk may have the number of none here,
-    so that two machines should not write the same output at once.
-    """
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        number = part.name.removeprefix(f".{path.name}.").removesuffix(".part")
-        if number.isdecimal() and int(number) != os.getpid() and not _runs(int(number)):
-            shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink(missing_ok=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
+        mode = path.stat().st_mode
+    except OSError:
         return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _make_folders(folder: Path, made: list[Path]) -> None:
-    """Make a folder and what lacks above it; append what was made to ``made``, outermost first."""
-    for path in [path for path in (folder, *folder.parents) if not path.exists()][::-1]:
-        path.mkdir(exist_ok=True)
-        made.append(path)
-    folder.mkdir(exist_ok=True)  # says what is wrong with a folder that is a file
-
-
-def left_over(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
-    """Return the files of an earlier output in a folder that are not among the names of the new one, sorted."""
-    return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
-
-
-def _checked_names(staging: Path, folder: Path, earlier: Collection[str]) -> list[str]:
-    """Return the names of what is to be moved, when nothing of someone else's is in the way."""
-    names = sorted(part.name for part in staging.iterdir())
-    for name in names:
-        target = folder / name
-        if target.is_dir():
-            problem, remedy = "cannot be written (it is a folder)", "choose another folder"
-            raise OutputFileError(file=str(target), problem=problem, remedy=remedy)
-        if name not in earlier and (target.exists() or target.is_symlink()):
-            problem = "would be overwritten, and is not of an earlier export"
-            raise OutputFileError(
-                file=str(target), problem=problem, remedy="choose another folder, or move the file away"
-            )
-    return names
-
-
-def _move_all(staging: Path, folder: Path, names: Sequence[str], moved: list[Path]) -> None:
-    """Move files into a folder; append those that were not there before to ``moved``."""
-    for name in names:
-        target = folder / name
-        if not target.exists():
-            moved.append(target)
-        (staging / name).replace(target)
+    if not stat.S_ISREG(mode):
+        return not stat.S_ISDIR(mode)
+    for _ in range(_MOST_LINKS):
+        if re.fullmatch(r"/proc/\d+(/task/\d+)?/fd|/dev/fd", os.path.realpath(path.parent)):
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / path.readlink()
+    return False

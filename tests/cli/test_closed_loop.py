@@ -178,7 +178,9 @@ def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path)
     assert command(*options).code == 0
     (tmp_path / "loss.svg").write_text("old")
     (tmp_path / "mine.txt").write_text("kept")
-    assert command(*options).code == 0
+    refused = command(*options)
+    assert (refused.code, refused.err.count("exists already; give --force")) == (2, 1)
+    assert command(*options, "--force").code == 0
     assert (tmp_path / "loss.svg").read_text() != "old"
     assert (tmp_path / "mine.txt").read_text() == "kept"
 
@@ -186,7 +188,7 @@ def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--report", "nowhere/report.html"), "nowhere/report.html: cannot be written (its folder is not there)"),
+        (("--report", "nowhere/report.html"), "nowhere/report.html: cannot be written (No such file or directory)"),
         (("--plots", "plots", "--plot-format", "gif"), "no plots are made as 'gif'; choose pdf, svg, png"),
     ],
 )

@@ -56,14 +56,14 @@ def test_what_was_read_and_assumed_is_one_json_object(command: Command) -> None:
 @pytest.mark.filterwarnings("default::trafficgen.errors.CaptureWarning")
 def test_verbose_tells_assumptions_and_quiet_tells_nothing(command: Command) -> None:
     assert "assumed: packets carry at most 1472 bytes" in command("convert", "damaged.tr", "-o", "o.pcap", "-v").err
-    assert command("convert", "damaged.tr", "-o", "o.pcap", "-q").err == ""
+    assert command("convert", "damaged.tr", "-o", "p.pcap", "-q").err == ""
 
 
 def test_of_a_receivers_view_the_packets_that_arrived_are_counted_as_written(command: Command) -> None:
     Path("both.csv").write_text("time_s,arrival_s,ip_bytes\n0,0.1,500\n1,,500\n2,2.1,500\n")
     made = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver")
     assert made.err == ("3 packets of 1 flow in 2.000 s read as packet-list, 2 that arrived written to seen.pcap\n")
-    found = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver", "--json").json
+    found = command("convert", "both.csv", "-o", "seen.pcap", "--at", "receiver", "--json", "--force").json
     assert (found["packets"], found["lost"], found["written"]) == (3, 1, 2)
     assert command("inspect", "seen.pcap", "--json").json["packets"] == 2
     assert command("convert", "both.csv", "-o", "both.parquet", "--json").json["written"] == 3

@@ -51,7 +51,7 @@ def test_a_second_export_into_a_folder_leaves_nothing_of_the_first_and_all_of_ot
 ) -> None:
     assert command("export", str(schedules / "twostream_latecki2003.parquet"), "--to", target, "-o", "out").code == 0
     (tmp_path / "out" / "sink.log").write_text("of a run")
-    result = command("export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json")
+    result = command("export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json", "--force")
     found = {path.name for path in (tmp_path / "out").iterdir()}
     assert found == {*result.json["files"], "README.md", "sink.log"}
     assert not found & set(result.json["removed"])
@@ -60,9 +60,9 @@ def test_a_second_export_into_a_folder_leaves_nothing_of_the_first_and_all_of_ot
 def test_files_of_an_earlier_export_that_are_removed_are_named(command: Command, schedules: Path) -> None:
     cbr = str(schedules / "cbr.parquet")
     assert command("export", cbr, "--to", "pcap", "-o", "out", "--flow", "0").err == ""
-    told = command("export", cbr, "--to", "pcap", "-o", "out")
+    told = command("export", cbr, "--to", "pcap", "-o", "out", "--force")
     assert told.err == "files of an earlier export removed from out: flow0.pcap\n"
-    assert command("export", cbr, "--to", "pcap", "-o", "out").err == ""
+    assert command("export", cbr, "--to", "pcap", "-o", "out", "--force").err == ""
 
 
 def test_a_second_export_knows_the_files_of_a_long_first_one(

@@ -115,8 +115,8 @@ def outputs_on_terminals(tmp_path_factory: pytest.TempPathFactory) -> dict[int, 
     names = [str(folder / name) for name in ("a.parquet", "b.parquet")]
     path = ("--path", "rate=400kbps,delay=20ms")
     commands = [
-        ["generate", "wmedia9_nichols2004", "-o", names[0], "--duration", "20", *path],
-        ["generate", "wmedia9_nichols2004", "-o", names[1], "--duration", "20", "--seed", "2"],
+        ["generate", "wmedia9_nichols2004", "-o", names[0], "--duration", "20", "--force", *path],
+        ["generate", "wmedia9_nichols2004", "-o", names[1], "--duration", "20", "--seed", "2", "--force"],
         ["inspect", names[0]],
         ["fit", names[0]],
         ["compare", *names],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.played import BLOCKS, digest, play
 
+from trafficgen.cli.app import run
 from trafficgen.errors import GenerationError, OutputFileError, SettingError
 from trafficgen.progress import Step, following
 from trafficgen.workloads import cluster as dask_cluster
@@ -53,18 +54,6 @@ def files_at_most(size_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=10M", "tmpfs", str(place)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("nobody may mount here")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def resized(place: Path, size: str) -> None:
@@ -193,3 +182,13 @@ def test_a_worker_that_differs_is_refused(name: str) -> None:
         dask_cluster.refuse_difference(ours, {**ours, name: "0.0.7"}, "tcp://worker:1")
     with pytest.raises(SettingError, match=f"the worker tcp://worker:1 lacks {name}"):
         dask_cluster.refuse_difference(ours, {**ours, name: "None"}, "tcp://worker:1")
+
+
+def test_an_object_that_exists_is_kept_unless_it_is_to_be_replaced(
+    bucket: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    generate = ["generate", "cbr", "-q", "--duration", "5", "-o", f"{bucket}/kept.pcap"]
+    assert run(generate) == 0
+    assert run(generate) == 2
+    assert capfd.readouterr().err == f"trafficgen: {bucket}/kept.pcap: exists already; give --force, or another name\n"
+    assert run([*generate, "--force"]) == 0

@@ -25,7 +25,7 @@ from trafficgen.export import (
     seen_by,
 )
 from trafficgen.models import Model, PublishedModel
-from trafficgen.output_files import left_over, whole_folder
+from trafficgen.output_folders import left_over, whole_folder
 from trafficgen.progress import tell
 from trafficgen.tables import PacketTable
 
@@ -84,7 +84,7 @@ def export(
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
     tell(f"exporting for {to}")
     earlier = exported_files(Path(directory))
-    with whole_folder(Path(directory), earlier=earlier) as folder:
+    with whole_folder(Path(directory), earlier=earlier, list_file=README) as folder:
         written = write(folder)
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")

@@ -6,7 +6,12 @@ from pathlib import Path
 
 from trafficgen.errors import ExportError
 from trafficgen.export import FILE_FORMATS, FileFormat, format_for
+from trafficgen.export.csv import flows_file
 from trafficgen.export.dataset import write_dataset
+from trafficgen.output_files import check_files
+from trafficgen.output_folders import check_directory
+from trafficgen.tables.dataset import is_dataset
+from trafficgen.workloads.storage import local_path
 
 #: A folder of Parquet files: no file format, so no target of `export`.
 DATASET = FileFormat(
@@ -38,3 +43,29 @@ def format_of(out: str | Path) -> FileFormat:
         endings = ", ".join(known.suffix for known in FILE_FORMATS.values())
         raise ExportError(f"{out}: the ending says what is written; use one of {endings}, or no ending for a folder")
     return found
+
+
+def output_paths(out: str | Path) -> list[Path]:
+    """Return the files on this machine that packets are written to, or the folder; the one that is named comes first.
+
+    Raises:
+        ExportError: If the ending names no format.
+    """
+    path = local_path(out)
+    if path is None:
+        return []
+    return [path, flows_file(path)] if format_of(path).name == "csv" else [path]
+
+
+def check_output(out: str | Path) -> None:
+    """Refuse what packets cannot be written to on this machine, before any work is done for them.
+
+    Raises:
+        ExportError: If the ending names no format.
+        OutputFileError: If something is in the way, or nothing can be written there.
+    """
+    paths = output_paths(out)
+    if paths and format_of(out) is DATASET:
+        check_directory(paths[0], is_earlier=is_dataset)
+    elif paths:
+        check_files(paths)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from trafficgen.cli._ending import say_line
 from trafficgen.cli._progress import Progress, clear_line
 
 
@@ -31,7 +32,7 @@ class Messages:
     def fail(self, text: str) -> None:
         """Say why the exit code is not 0; nothing silences that."""
         clear_line()
-        print(text, file=sys.stderr)
+        say_line(text)
 
     def detail(self, text: str) -> None:
         """Say something that only a curious person wants to know."""

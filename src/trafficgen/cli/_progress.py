@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -107,9 +107,9 @@ class Progress:
         with _lock:
             if terminal:
                 _on_screen[:] = [self]
-                print(f"\r{text[: _columns() - 1]}\x1b[K", end="", file=sys.stderr, flush=True)
+                _write(f"\r{text[: _columns() - 1]}\x1b[K")
             else:
-                print(text, file=sys.stderr, flush=True)
+                _write(f"{text}\n")
 
     def _named(self, what: str) -> None:
         self.step(Step(what))
@@ -169,7 +169,13 @@ def clear_line() -> None:
     with _lock:
         if _on_screen:
             _on_screen.clear()
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _write("\r\x1b[K")
+
+
+def _write(text: str) -> None:
+    with suppress(OSError, ValueError):  # a full disk behind stderr is no reason to end the work
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _rewrites() -> bool:

@@ -9,19 +9,10 @@ import typer
 
 import trafficgen
 from trafficgen.cli._output import Messages
-from trafficgen.errors import OutputFileError
 from trafficgen.progress import Step
 
 if TYPE_CHECKING:
     from trafficgen.api.reporting import Reportable
-
-
-def _file_in_a_folder(report: Path | None) -> Path | None:
-    """Refuse a report's file before the work that it is about: what comes after may have taken minutes."""
-    if report is not None and not report.parent.is_dir():
-        problem, remedy = "cannot be written (its folder is not there)", "choose a folder that exists"
-        raise OutputFileError(file=str(report), problem=problem, remedy=remedy)
-    return report
 
 
 def _known_formats(formats: list[str] | None) -> list[str] | None:
@@ -38,7 +29,6 @@ ReportFile = Annotated[
     typer.Option(
         "--report",
         metavar="FILE.html",
-        callback=_file_in_a_folder,
         help="Write a report with plots to this file; it needs no network to be read.",
     ),
 ]

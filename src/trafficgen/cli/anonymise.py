@@ -9,6 +9,7 @@ import typer
 
 import trafficgen
 from trafficgen.cli._options import Captures, Decapsulate, Quiet, Snaplen, Verbose, messages_of
+from trafficgen.cli._outputs import Force, Outputs, claim
 
 
 def anonymise(
@@ -22,6 +23,7 @@ def anonymise(
             help="File to write: .pcap, .pcapng, .parquet or .csv; without an ending a folder.",
         ),
     ],
+    force: Force = False,
     key_file: Annotated[
         Path | None,
         typer.Option(
@@ -53,6 +55,7 @@ def anonymise(
     Example: trafficgen anonymise capture.pcapng -o shared.parquet --key-file secret.key --ports map
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
+    claim(Outputs(packets=out), force=force, inputs=[*captures, key_file])
     work = trafficgen.anonymise  # loaded here, so that only the work itself counts as progress
     with messages.progress("anonymising"):
         table = work(

@@ -1,32 +1,30 @@
 """The command `trafficgen`: table of commands, and errors as one line with their exit code.
 
-Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143 terminated.
+Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143 terminated; 129 hung up.
 """
 
 from __future__ import annotations
 
 import gc
-import io
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
-from functools import partial
+from contextvars import copy_context
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
 import trafficgen
+from trafficgen.cli._ending import end_now, exit_code, say_ended, say_line, signal_that_came, watch
 from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
+from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import TrafficgenError
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
-TERMINATED = 143
 #: Objects after which Python looks for cycles: with its 700 a tenth of a short command's time goes there.
 _GARBAGE_THRESHOLD = 50_000
 #: Each stands in a module of its name, as a function of its name or, where it has commands of its own, as ``app``.
@@ -89,12 +87,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; errors are one line on stderr."""
     try:
         return _outcome(arguments)
-    except (typer.exceptions.TyperException, TrafficgenError, MemoryError) as error:
-        print(f"trafficgen: {_error_text(error)}", file=sys.stderr)
-        return USAGE_ERROR
     except (KeyboardInterrupt, typer.Abort):
-        print("trafficgen: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return say_ended()
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # typer has met it before us
             return 0
@@ -103,6 +97,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone, as `head` does; what it wanted it has.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if signal_that_came() is not None:  # a library may say by any error that it was interrupted
+            return say_ended()
+        text = _error_text(error)
+        if text is None:
+            raise
+        say_line(f"trafficgen: {text}")
+        return USAGE_ERROR
 
 
 def _outcome(arguments: Sequence[str] | None) -> int:
@@ -110,7 +112,8 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         warnings.showwarning = _show_warning
         given = list(sys.argv[1:] if arguments is None else arguments)
         table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()
-        result = table(args=given, prog_name="trafficgen", standalone_mode=False)
+        # What a command sets for itself, such as that files are kept, ends with it.
+        result = copy_context().run(table, args=given, prog_name="trafficgen", standalone_mode=False)
     sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
     if result == INTERRUPTED:  # typer has turned the interrupt into a result
         raise KeyboardInterrupt
@@ -119,14 +122,19 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     clear_line()
-    print(f"warning: {_one_line(str(message))}", file=sys.stderr)
+    say_line(f"warning: {_one_line(str(message))}")
 
 
-def _error_text(error: Exception) -> str:
+def _error_text(error: Exception) -> str | None:
+    """Return what is wrong, in a line; None where it is none of the user's doing."""
     if isinstance(error, MemoryError):
         return "this machine has too little memory for it; choose fewer flows or packets"
     if isinstance(error, TrafficgenError):
         return _one_line(str(error))
+    if isinstance(error, StdoutError):
+        return error.line
+    if not isinstance(error, typer.exceptions.TyperException):
+        return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return f"{_one_line(text)} (see trafficgen --help)"
 
@@ -135,34 +143,19 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _terminate(signals: list[int], number: int, _frame: object) -> None:
-    """Note a signal that ends the command, and unwind it as an interrupt does; a second one is not waited for."""
-    if signals:
-        os._exit(TERMINATED)
-    signals.append(number)
-    raise KeyboardInterrupt
-
-
 def main() -> None:
     """Entry point of the command.
 
-    SIGTERM ends a command as an interrupt does: nothing half-written is left.
+    Signals that end it unwind it: nothing half-written is left.
 
     The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
     Parquet now and then outlived their owners there, and aborted a command whose work was done.
     """
     gc.set_threshold(_GARBAGE_THRESHOLD)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # what the encoding lacks is a question mark, not the end
-    signals: list[int] = []
-    signal.signal(signal.SIGTERM, partial(_terminate, signals))
+    watch()
+    open_streams()
     try:
         code = run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    if signals:
-        code = TERMINATED
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # a reader that has gone has been met before
-            stream.flush()
-    os._exit(code)
+    end_now(exit_code(code))

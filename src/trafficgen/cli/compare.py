@@ -20,6 +20,7 @@ from trafficgen.cli._options import (
     messages_of,
 )
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -61,6 +62,7 @@ def compare(
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
+    force: Force = False,
     seed: Seed = 0,
     memory: Memory = "1GB",
     as_json: AsJson = False,
@@ -78,6 +80,8 @@ def compare(
     if sum((candidate_flow is not None, candidate_session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--candidate-flow, --candidate-session, --all")
     messages = messages_of(quiet=quiet, verbose=verbose)
+    written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
+    claim(written, force=force, inputs=[reference, candidate])
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
         comparison = compare_both(

@@ -20,6 +20,7 @@ from trafficgen.cli._options import (
     positive,
 )
 from trafficgen.cli._output import print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.units import rate_from_text
 
 #: Those of `trafficgen.capture.traces`, which takes long to load for a help text; a test compares.
@@ -38,6 +39,7 @@ def convert(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="OUT", help="File to write: .parquet, .csv, .pcap or .pcapng.")
     ],
+    force: Force = False,
     from_format: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +96,7 @@ def convert(
     rate_bps = None if line_rate is None else rate_from_text(line_rate)
     if line_rate is not None and rate_bps is None:
         raise typer.BadParameter(f"{line_rate!r} is no rate such as 10Mbps", param_hint="--line-rate")
+    claim(Outputs(packets=out), force=force, inputs=[trace])
     work = trafficgen.convert  # loaded here, so that only the work itself counts as progress
     with messages.progress("converting"):
         done = work(

@@ -78,13 +78,14 @@ def _until_ended() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise _EndedError
 
-    before = signal.signal(signal.SIGTERM, end)
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
-    except (_EndedError, KeyboardInterrupt):
+    except _EndedError:
         pass
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _has_display() -> bool:

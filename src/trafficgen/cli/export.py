@@ -22,6 +22,7 @@ from trafficgen.cli._options import (
     messages_of,
 )
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ def export(
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")],
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; replaces an earlier export in it."),
+        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; other files in it stay."),
     ],
+    force: Force = False,
     flow: FlowChoice = None,
     settings: TargetSettings = None,
     at: At = "sender",
@@ -73,6 +75,7 @@ def export(
     given: dict[str, Any] = dict(settings_of(settings))
     if snaplen is not None:
         given["snaplen_bytes"] = snaplen
+    claim(Outputs(export=out), force=force, inputs=[table])
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
     view = cast("Any", checked_view(at))
     with messages.progress("exporting"):

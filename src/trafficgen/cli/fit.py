@@ -30,6 +30,7 @@ from trafficgen.cli._options import (
     positive,
 )
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, ReportOptions, write_reports
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
@@ -74,6 +75,7 @@ def fit(
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -91,6 +93,8 @@ def fit(
     if player_log_offset is not None and not math.isfinite(player_log_offset):
         raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
     messages = messages_of(quiet=quiet, verbose=verbose)
+    written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
+    claim(written, force=force, inputs=[*captures, *(receiver or ()), player_log])
     options = FitOptions(
         session=session,
         upload=upload,

@@ -21,6 +21,7 @@ from trafficgen.cli._options import (
     positive,
     seconds_of,
 )
+from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 
 
 def generate(
@@ -71,6 +72,7 @@ def generate(
         str | None,
         typer.Option(metavar="LAW", help="How often each clip is played: zipf:0.8, or zipf:0.8,clips=100."),
     ] = None,
+    force: Force = False,
     settings: Settings = None,
     path: PathOption = None,
     compete: Compete = None,
@@ -122,6 +124,7 @@ def generate(
     messages = messages_of(quiet=quiet, verbose=verbose)
     view = cast("Any", checked_view(at))
     memory_bytes = memory_bytes_of(memory)
+    claim(Outputs(packets=out), force=force, inputs=files_among(model, path))
     play = trafficgen.generate_workload  # loaded here, so that only the work itself counts as progress
     with messages.progress("generating"):
         written = play(

@@ -9,6 +9,7 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
 from trafficgen.cli._output import Messages, number, print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -29,6 +30,7 @@ def reproduce(
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -43,6 +45,8 @@ def reproduce(
     Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
+    written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
+    claim(written, force=force)
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
     with messages.progress("simulating") as progress:
         found = reproduce_findings(

@@ -13,6 +13,7 @@ from trafficgen.cli._closed_loop import PATH_HELP, Compete, Settings, settings_o
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of, positive
 from trafficgen.cli._output import number, print_json
+from trafficgen.cli._outputs import Force, Outputs, claim, files_among
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -35,6 +36,7 @@ def simulate(
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
+    force: Force = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -48,6 +50,8 @@ def simulate(
     Example: trafficgen simulate model.json --path rate=1Mbps,delay=20ms --compete cbr:400kbps --json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
+    written = Outputs(packets=out, report=report, plots=plots, plot_formats=plot_formats)
+    claim(written, force=force, inputs=files_among(model, path))
     play = trafficgen.simulate  # loaded here, so that only the work itself counts as progress
     with messages.progress("simulating"):
         result = play(

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from trafficgen.export.base import ProjectionReport
 from trafficgen.export.parquet import PARQUET_OPTIONS, all_columns
-from trafficgen.output_files import whole_directory
+from trafficgen.output_folders import whole_directory
 from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, PART_ROWS, is_dataset, part_name

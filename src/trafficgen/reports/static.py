@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import OutputFileError
-from trafficgen.output_files import whole_folder
+from trafficgen.output_folders import whole_folder
 from trafficgen.reports.palette import LIGHT
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:
     with mpl.rc_context(settings):
         figure = figure_of(drawing)
         for name, ending in zip(names, formats, strict=True):
-            figure.savefig(folder / name, format=ending, metadata=FORMATS[ending], dpi=_PIXELS_PER_INCH)
+            drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
+            figure.savefig(drawn, format=ending, metadata=FORMATS[ending], dpi=_PIXELS_PER_INCH)
+            (folder / name).write_bytes(drawn.getvalue())
     return names
 
 

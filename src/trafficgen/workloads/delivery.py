@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trafficgen.workloads.storage import check_reachable, local_path, upload
+from trafficgen.output_files import existing_kept, exists_already
+from trafficgen.workloads.storage import check_reachable, holds_object, local_path, upload
 
 _OUTBOX = "out"
 
@@ -16,11 +17,13 @@ def check_deliverable(out: str | Path) -> None:
     """Refuse an output that could not be sent where it is to go, before any work is done for it.
 
     Raises:
-        OutputFileError: If its bucket is not there or cannot be reached.
+        OutputFileError: If its bucket is not there or cannot be reached, or an object that is kept is there.
         SettingError: If its URL names no place that is known, or what is needed to reach it is not installed.
     """
     if local_path(out) is None:
         check_reachable(str(out))
+        if existing_kept() and holds_object(str(out)):
+            raise exists_already(out)
 
 
 @contextmanager
@@ -48,5 +51,6 @@ def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
         outbox = scratch / _OUTBOX
         outbox.mkdir()
         yield outbox / name
+        check_deliverable(out)  # someone may have come meanwhile
         for written in sorted(outbox.iterdir(), key=lambda written: written.name == name):
             upload(written, f"{parent}/{written.name}")

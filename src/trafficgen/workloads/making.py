@@ -19,6 +19,7 @@ import pyarrow as pa
 from trafficgen.errors import OutputFileError
 from trafficgen.progress import tell
 from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.temporary_names import short_name
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import (
     RUN,
@@ -125,7 +126,7 @@ def work_folder(out: str | Path) -> Path:
     """
     path = local_path(out)
     if path is not None:
-        return path.parent / f".{path.name}.work"
+        return path.parent / f".{short_name(path)}.work"
     name = hashlib.sha256(str(out).encode()).hexdigest()[:_DIGEST_DIGITS]
     return Path(tempfile.gettempdir()) / f"trafficgen-{os.getuid()}-{name}.work"
 

@@ -8,6 +8,7 @@ all of it happens in vectorised code.
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ def _merged_part(parts: Sequence[Part], name: str, folder: Path) -> Part:
     """Return one part with the packets of several; numbers of flows in it are those of the workload."""
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
-    with pa.OSFile(str(folder / name), "wb") as file:
+    with pa.OSFile(os.fsencode(folder / name), "wb") as file:
         for table in _windows(parts, folder):
             if writer is None:
                 writer = pa.ipc.new_file(file, table.schema)

@@ -5,6 +5,7 @@ Arrow's own format is written and read at the speed of the disk; parts are read 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ def read_part(part: Part, scratch: Path) -> Iterator[pa.RecordBatch]:
     try:
         with (
             part.storage.fetched(part.name, scratch) as path,
-            pa.OSFile(str(path), "rb") as file,
+            pa.OSFile(os.fsencode(path), "rb") as file,
             pa.ipc.open_file(file) as reader,
         ):
             for place in range(reader.num_record_batches):

@@ -103,7 +103,7 @@ class Folder:
         # Numbers of processes would not do: machines that share the disk may have the same.
         part = self.path / f".{name}.{uuid.uuid4().hex}.part"
         try:
-            with pa.OSFile(str(part), "wb") as file:
+            with pa.OSFile(os.fsencode(part), "wb") as file:
                 fill(file)
             with part.open("rb") as written:
                 os.fsync(written.fileno())
@@ -267,6 +267,16 @@ def check_reachable(url: str) -> None:
         raise OutputFileError(
             file=url, problem="there is no such bucket", remedy="make it first, or name another"
         ) from None
+
+
+def holds_object(url: str) -> bool:
+    """Return whether there is an object of this name.
+
+    Raises:
+        OutputFileError: If the store cannot be reached.
+    """
+    with _told(url):
+        return bool(_file_system(url).exists(url))
 
 
 def upload(path: Path, url: str) -> None:

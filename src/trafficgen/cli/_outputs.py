@@ -1,0 +1,128 @@
+"""Files that commands write: `--force`, and what is refused before any work is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trafficgen.errors import OutputFileError
+from trafficgen.output_files import check_files, existing_kept, exists_already, is_stream, keep_existing
+from trafficgen.output_folders import check_folder
+
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+#: Kinds of plots by default, as :mod:`trafficgen.reports.static` makes them.
+_PLOT_FORMATS = ("pdf", "svg", "png")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a command is to write.
+
+    Attributes:
+        packets: Packets, in the format that the ending names; a URL may name where they go.
+        file: A file of another kind.
+        export: Folder of an export.
+        report: A report.
+        plots: Folder of plots.
+        plot_formats: Endings of the plots; None: all kinds.
+    """
+
+    packets: str | Path | None = None
+    file: Path | None = None
+    export: Path | None = None
+    report: Path | None = None
+    plots: Path | None = None
+    plot_formats: Sequence[str] | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """Files apart from packets."""
+        return [path for path in (self.file, self.report) if path is not None]
+
+
+def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse what cannot be written before any work is done, and have files that exist kept unless ``force``.
+
+    Args:
+        outputs: What is to be written.
+        force: Whether files that exist are replaced.
+        inputs: What is read, as given; names that are no files are left alone.
+
+    Raises:
+        OutputFileError: If a file exists and is not to be replaced, is an input too, or cannot be written.
+        ExportError: If the ending of the packets names no format.
+    """
+    if not force:
+        keep_existing()
+    written = [*outputs.files, *_check_packets(outputs.packets)]
+    _refuse_twice(written)
+    read = [Path(name) for name in inputs if name is not None and os.path.exists(name)]  # noqa: PTH110 - any text
+    for path in written:
+        _refuse_input(path, read)
+    for path in outputs.files:
+        check_files([path])
+    if outputs.export is not None:
+        _check_export(outputs.export, read)
+    if outputs.plots is not None:
+        _check_plots(outputs.plots, outputs.plot_formats or _PLOT_FORMATS)
+
+
+def files_among(*names: str | None) -> list[str]:
+    """Return those of some names that are files: a folder may have the name of a catalogue entry."""
+    return [name for name in names if name is not None and os.path.isfile(name)]  # noqa: PTH113 - any text
+
+
+def _check_packets(out: str | Path | None) -> list[Path]:
+    if out is None:
+        return []
+    from trafficgen.api.writing import check_output, output_paths  # noqa: PLC0415 - --help needs none of it
+
+    check_output(out)
+    return output_paths(out)
+
+
+def _refuse_twice(written: Sequence[Path]) -> None:
+    seen: set[str] = set()
+    for path in written:
+        place = os.path.realpath(path)
+        if place in seen and not is_stream(path):
+            raise OutputFileError(file=str(path), problem="is given for two outputs", remedy="give two names")
+        seen.add(place)
+
+
+def _refuse_input(path: Path, read: Sequence[Path]) -> None:
+    """Refuse to replace what is read, under whatever name: the original would be gone, even with ``--force``."""
+    if is_stream(path) or not path.exists():
+        return
+    for source in read:
+        inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(os.path.realpath(path))
+        if inside or path.samefile(source):
+            raise _read_too(path)
+
+
+def _read_too(path: Path) -> OutputFileError:
+    return OutputFileError(file=str(path), problem="is an input too", remedy="give another name for the output")
+
+
+def _check_export(folder: Path, read: Sequence[Path]) -> None:
+    from trafficgen.export.readme import exported_files  # noqa: PLC0415 - --help needs none of it
+
+    earlier = exported_files(folder)
+    check_folder(folder, earlier)
+    for path in read:
+        if path.name in earlier and (folder / path.name).exists() and (folder / path.name).samefile(path):
+            raise _read_too(path)
+
+
+def _check_plots(folder: Path, formats: Sequence[str]) -> None:
+    """Refuse a folder that has plots in it: which ones this command makes is known when its work is done."""
+    check_folder(folder, ())
+    if existing_kept() and folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            if path.suffix.removeprefix(".") in formats:
+                raise exists_already(path)

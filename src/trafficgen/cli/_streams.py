@@ -1,0 +1,56 @@
+"""The standard streams of a command: closed ones are opened, and a stdout that takes nothing more is told apart."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class StdoutError(OSError):
+    """Results that cannot be printed."""
+
+    @property
+    def line(self) -> str:
+        """What is wrong, and what can be done."""
+        return f"standard output: cannot be written ({self.strerror}); make room, or redirect it elsewhere"
+
+
+class _Stdout(io.FileIO):
+    """What is written to stdout, where errors say that it was there."""
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StdoutError(error.errno, error.strerror) from error
+
+
+def open_streams() -> None:
+    """Make the standard streams such that all that is printed arrives, or says why it does not.
+
+    Where the caller has closed one, the next file that is opened would take its place. What is printed to a closed
+    stdout fails, as on a full disk; nothing is read from a closed stdin, and what is said on a closed stderr nobody
+    hears. What the encoding of stdout lacks is a question mark, not the end.
+    """
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # gets the lowest number that is free
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 - as Python opens them
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    before = sys.stdout
+    if before is None or isinstance(before, io.TextIOWrapper):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Stdout(1, "wb", closefd=False)),
+            encoding=None if before is None else before.encoding,
+            errors="replace",
+            line_buffering=before is not None and before.line_buffering,
+        )

@@ -1,0 +1,145 @@
+"""Files that exist are kept unless ``--force`` is given, and what is read is never replaced."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trafficgen
+
+Command = Callable[..., Any]
+#: Command -> what it writes that is there already.
+WRITERS = {
+    "generate model.json -o out.pcap": "out.pcap",
+    "generate model.json -o out.csv": "out.csv",
+    "generate model.json -o beside.csv": "beside.flows.csv",
+    "fit table.parquet -o out.json": "out.json",
+    "fit table.parquet --report out.html": "out.html",
+    "fit table.parquet --population -o out.json": "out.json",
+    "convert table.parquet -o out.pcapng": "out.pcapng",
+    "anonymise table.parquet -o out.parquet": "out.parquet",
+    "simulate cbr --path rate=1Mbps --duration 5 -o out.csv": "out.csv",
+    "simulate cbr --path rate=1Mbps --duration 5 --plots plots": "plots/rate.svg",
+    "compare table.parquet table.parquet --report out.html": "out.html",
+    "reproduce BMW-T1.1 --report out.html": "out.html",
+}
+
+
+@pytest.mark.usefixtures("table_file", "model_file")
+@pytest.mark.parametrize("words", WRITERS)
+def test_an_output_that_exists_is_kept_and_named_before_the_work(command: Command, words: str) -> None:
+    path = Path(WRITERS[words])
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("old")
+    done = command(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"trafficgen: {path}: exists already; give --force, or another name\n"
+    assert path.read_text() == "old"
+
+
+@pytest.mark.usefixtures("model_file")
+@pytest.mark.parametrize("out", ["out.csv", "out.pcap", "out", "file://{here}/url.parquet"])
+def test_with_force_an_output_is_replaced(command: Command, out: str) -> None:
+    out = out.format(here=Path.cwd())
+    generate = ("generate", "model.json", "-q", "-o", out)
+    assert command(*generate).code == 0
+    again = command(*generate, "--seed", "1")
+    assert (again.code, again.err.count("exists already; give --force")) == (2, 1)
+    before = len(trafficgen.read_packets(out.removeprefix("file://")))
+    assert command(*generate, "--seed", "1", "--duration", "5", "--force").code == 0
+    assert len(trafficgen.read_packets(out.removeprefix("file://"))) < before
+
+
+@pytest.mark.usefixtures("table_file")
+def test_a_folder_with_an_export_is_kept_and_with_force_replaced_but_for_files_of_others(command: Command) -> None:
+    export = ("export", "table.parquet", "--to", "csv", "-q", "-o", "out")
+    assert command(*export).code == 0
+    Path("out/notes.txt").write_text("mine")
+    refused = command(*export)
+    assert refused.code == 2
+    assert refused.err == "trafficgen: out: has an earlier output in it; give --force, or another name\n"
+    assert command(*export, "--force").code == 0
+    assert Path("out/notes.txt").read_text() == "mine"
+    Path("out/packets.pcap").write_text("mine too")
+    foreign = command("export", "table.parquet", "--to", "pcap", "-q", "-o", "out", "--force")
+    assert "would be overwritten, and is not of an earlier export" in foreign.err
+    assert Path("out/packets.pcap").read_text() == "mine too"
+
+
+@pytest.mark.usefixtures("table_file")
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("convert table.parquet -o table.parquet", "table.parquet"),
+        ("convert table.parquet -o ./table.parquet", "table.parquet"),
+        ("convert link.parquet -o table.parquet", "table.parquet"),
+        ("convert table.parquet -o hard.parquet", "hard.parquet"),
+        ("anonymise table.parquet -o table.parquet", "table.parquet"),
+        ("fit table.parquet -o table.parquet", "table.parquet"),
+        ("compare other.parquet table.parquet --report table.parquet", "table.parquet"),
+        ("convert folder -o folder", "folder"),
+        ("convert folder/part-000000.parquet -o folder", "folder"),
+        ("export out/packets.parquet --to csv -o out", "out"),  # its folder is named, or the file
+    ],
+)
+def test_what_is_read_is_not_replaced_even_with_force(
+    command: Command, words: str, name: str, force: list[str]
+) -> None:
+    table = trafficgen.read_packets("table.parquet")
+    Path("link.parquet").symlink_to("table.parquet")
+    Path("hard.parquet").hardlink_to("table.parquet")
+    for target in ("other.parquet", "folder"):
+        trafficgen.convert("table.parquet", target)
+    trafficgen.export(table, to="parquet", directory="out")
+    done = command(*words.split(), *force)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert done.err.startswith((f"trafficgen: {name}: ", f"trafficgen: {name}/packets.parquet: "))
+    if force:
+        assert done.err.endswith("is an input too; give another name for the output\n")
+    for path in ("table.parquet", "folder", "out/packets.parquet"):
+        assert trafficgen.read_packets(path).packets.equals(table.packets)
+
+
+@pytest.mark.usefixtures("table_file")
+def test_two_outputs_of_one_name_are_refused(command: Command) -> None:
+    done = command("fit", "table.parquet", "-o", "both", "--report", "./both")
+    assert (done.code, done.err) == (2, "trafficgen: both: is given for two outputs; give two names\n")
+    assert not Path("both").exists()
+
+
+def test_a_catalogue_entry_and_its_output_may_have_the_same_name(command: Command) -> None:
+    for force in ([], ["--force"]):
+        assert command("generate", "cbr", "-o", "cbr", "--duration", "5", *force).code == 0
+
+
+@pytest.mark.usefixtures("table_file")
+def test_functions_replace_files_as_open_does_also_after_a_command_that_kept_them(command: Command) -> None:
+    command("convert", "table.parquet", "-o", "out.csv")
+    assert command("convert", "table.parquet", "-o", "out.csv").code == 2
+    trafficgen.convert("table.parquet", "out.csv")
+
+
+@pytest.mark.usefixtures("table_file")
+def test_a_pipe_is_never_refused(command: Command) -> None:
+    os.mkfifo("out.json")
+    reading = os.open("out.json", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert command("fit", "table.parquet", "-q", "-o", "out.json").code == 0
+        assert os.read(reading, 16).startswith(b"{")
+    finally:
+        os.close(reading)
+
+
+@pytest.mark.parametrize("name", ["two\nlines.csv", os.fsdecode(b"\xff.pcap"), f"{'x' * 247}.parquet", "y" * 255])
+def test_runs_in_blocks_take_any_name(command: Command, model_file: Path, name: str) -> None:
+    generate = ("generate", str(model_file), "-q", "-o", name, "--sessions", "40", "--memory", "4MB")
+    assert command(*generate).code == 0
+    assert {path.name for path in Path().iterdir()} <= {"model.json", name, "two\nlines.flows.csv"}
+    assert len(trafficgen.read_packets(name)) > 1000
+    again = command(*generate)
+    assert (again.code, again.err.count("\n")) == (2, 1)

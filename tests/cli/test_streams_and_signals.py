@@ -1,0 +1,95 @@
+"""Standard streams that take nothing, and signals while a command is still being loaded."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from trafficgen.cli.entry import main; main()"]
+#: One that says so when its own first line is run: before it a signal is met by Python, which has a traceback for it.
+TELLING = "import os; from trafficgen.cli import _ending; _ending.watch(); os.write(1, b'!'); "
+
+
+def _shell(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f'"$0" "$@" {command}', *PROGRAM, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("redirected", "problem"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+@pytest.mark.parametrize("words", ["inspect table.parquet", "models schema"])
+def test_results_that_cannot_be_printed_are_told_in_a_line(
+    redirected: str, problem: str, words: str, table_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table_file.parent)
+    done = _shell(redirected, *words.split())
+    assert done.returncode == 2
+    said = f"trafficgen: standard output: cannot be written ({problem}); make room, or redirect it elsewhere\n"
+    assert done.stderr == said
+
+
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "<&- >&- 2>&-"])
+def test_messages_that_cannot_be_said_are_no_reason_to_fail(
+    redirected: str, model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model_file.parent)
+    done = _shell(redirected, "generate", "model.json", "-o", "out.csv")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert Path("out.csv").read_text().startswith('"time_ns"')
+
+
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 3), (signal.SIGTERM, 2), (signal.SIGHUP, 1)])
+def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(number: signal.Signals, times: int) -> None:
+    chance = random.Random(number)
+    word = "interrupted" if number == signal.SIGINT else "terminated"
+    for _ in range(times):
+        process = subprocess.Popen(
+            [sys.executable, "-c", TELLING + "from trafficgen.cli.entry import main; main()", "reproduce", "BMW"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
+            env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
+        )
+        assert process.stdout is not None
+        assert process.stdout.read(1) == b"!"
+        time.sleep(chance.uniform(0.0, 0.3))
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said.decode()) == (128 + number, f"trafficgen: {word}\n")
+
+
+def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command_all_the_same(
+    model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model_file.parent)
+    program = (
+        "import importlib, os, signal\n"
+        "csv = importlib.import_module('trafficgen.export.csv')\n"
+        "class Deaf:\n"
+        "    def __del__(self): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "write = csv._write_packets\n"
+        "def deaf(*given):\n"
+        "    write(*given)\n"
+        "    Deaf()\n"
+        "    raise AssertionError('the signal is lost')\n"
+        "csv._write_packets = deaf\n"
+        "from trafficgen.cli.entry import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "generate", "model.json", "-o", "out.csv"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, "trafficgen: terminated\n")
+    assert {path.name for path in Path().iterdir()} == {"model.json"}
