@@ -63,7 +63,7 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             "Inspecting captures of 512 flows", "packets", powers_of_ten(_SMALLEST, packets), of_size, runs=runs
         )
         sizes = powers_of_ten(_FEWEST_FLOWS, packets // _PACKETS_OF_A_FLOW)
-        yield sweep(f"Inspecting flows of {_PACKETS_OF_A_FLOW} packets", "flows", sizes, of_flows, runs=runs)
+        yield sweep(f"Inspecting flows of {_PACKETS_OF_A_FLOW} packets", "flows", sizes, of_flows)
 
 
 def _slow_readers(head: Path, small: Path, packets: int) -> Iterator[tuple[Contestant, bool]]:

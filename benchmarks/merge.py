@@ -49,5 +49,4 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             "packets",
             powers_of_ten(_SMALLEST, packets),
             lambda size: Contestant("merge of parts", role("merge", model, size, out), size, 0, out),
-            runs=runs,
         )

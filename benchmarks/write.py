@@ -66,6 +66,5 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             lambda size: Contestant(
                 "trafficgen pcap", role("write_ours", copy, size), size, size * _MEAN_RECORD_BYTES, copy
             ),
-            runs=runs,
             remark="the packet table is held in memory",
         )

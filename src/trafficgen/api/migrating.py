@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from trafficgen import html_view as html
 from trafficgen.catalogue import read_model_file
 from trafficgen.errors import OutputFileError
 from trafficgen.models import Model, PublishedModel, save_model
+from trafficgen.words import counted, one_line
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Migration:
     """A model file that was written in the present schema version.
 
@@ -34,6 +36,16 @@ class Migration:
     from_version: str
     to_version: str
     steps: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        changes = counted(len(self.steps), "change")
+        return f"<Migration {one_line(self.model.name)}: {self.from_version} -> {self.to_version}, {changes}>"
+
+    def _repr_html_(self) -> str:
+        return html.view(
+            f"Migration of {self.model.name}",
+            html.facts([("from", self.from_version), ("to", self.to_version), ("changes", "; ".join(self.steps))]),
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the versions and the steps as JSON-compatible values."""

@@ -12,6 +12,7 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
+from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import columns, is_styled
 
@@ -54,6 +55,7 @@ def list_models(as_json: AsJson = False) -> None:
 def migrate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file (JSON or YAML) of an earlier version.")],
     out: Annotated[Path, typer.Option("-o", "--out", "--output", metavar="NEW", help="File to write: another one.")],
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a model file in the present schema version; FILE stays as it is.
@@ -62,6 +64,7 @@ def migrate(
 
     Example: trafficgen models migrate model.json -o present.json
     """
+    claim(Outputs(file=out), force=force, inputs=[file])
     done = trafficgen.models_migrate(file, out)
     if as_json:
         print_json({"file": str(out), **done.to_json()})
