@@ -104,7 +104,7 @@ def merge(path: Path, packets: int, out: Path) -> float:
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
         pieces = made.packets_in_order(memory_bytes=_MERGE_BYTES)
         stream = PacketStream(head=head, pieces=pieces, columns=made.columns, rows=made.packets)
-        _touch_memory(made.packets * min(snaplen_bytes, _FRAME_BYTES), out.parent)
+        touch_memory(made.packets * min(snaplen_bytes, _FRAME_BYTES), out.parent)
         started = time.perf_counter()
         if out.suffix == ".parquet":
             write_parquet_stream(stream, out)
@@ -116,7 +116,7 @@ def merge(path: Path, packets: int, out: Path) -> float:
 def copy(path: Path, packets: int, out: Path) -> float:
     """Time ``cp`` of a file."""
     del packets
-    _touch_memory(path.stat().st_size, out.parent)
+    touch_memory(path.stat().st_size, out.parent)
     started = time.perf_counter()
     subprocess.run(["cp", str(path), str(out)], check=True)
     return time.perf_counter() - started
@@ -126,7 +126,7 @@ def _headers_alone(out: Path) -> bool:
     return out.name.endswith("headers.pcap")
 
 
-def _touch_memory(size_bytes: int, folder: Path) -> None:
+def touch_memory(size_bytes: int, folder: Path) -> None:
     """Write and remove as much: a virtual machine gets memory that it has not used for a while slowly from its host."""
     zeros = folder / "zeros"
     with zeros.open("wb") as file:

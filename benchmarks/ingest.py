@@ -16,6 +16,7 @@ _TSHARK_FIELDS = ("frame.time_epoch", "frame.len", "ip.src", "ip.dst", "udp.dstp
 #: Where a Python with nfstream is; `make .venv-peers/installed` makes one.
 PEERS_PYTHON = Path(os.environ.get("TRAFFICGEN_PEERS_PYTHON", ROOT / ".venv-peers" / "bin" / "python"))
 _SMALLEST = 10_000
+_TABLE_BYTES = 100  # what a packet takes in a table, generously
 _FEWEST_FLOWS, _PACKETS_OF_A_FLOW = 1_000, 5
 
 
@@ -47,7 +48,7 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
                 contestants.append(contestant)
             else:
                 absent.append(contestant.name)
-        ours, *peers = race(contestants, runs=runs)
+        ours, *peers = race(contestants, runs=runs, touched_bytes=packets * _TABLE_BYTES)
         yield Race(f"Reading {packets:,} packets, {size_bytes / 1e6:.0f} MB, warm", ours, peers, absent)
 
         def of_size(size: int) -> Contestant:

@@ -81,14 +81,23 @@ def note_in(text: str) -> str:
     return notes[-1] if notes else ""
 
 
-def race(contestants: Sequence[Contestant], *, runs: int) -> list[Outcome]:
-    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one."""
+def race(contestants: Sequence[Contestant], *, runs: int, touched_bytes: int = 0) -> list[Outcome]:
+    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one.
+
+    Args:
+        contestants: The contestants.
+        runs: Rounds.
+        touched_bytes: Memory that is used and given back before each: a virtual machine gets what it has not used for
+            a while slowly from its host, and whoever needs it first would pay.
+    """
     times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     peaks = dict.fromkeys(times, 0)
     notes = {contestant.name: contestant.note for contestant in contestants}
     for first in range(runs):
         start = first % len(contestants)
         for contestant in (*contestants[start:], *contestants[:start]):
+            if touched_bytes:
+                run_once([sys.executable, "-c", f"b'1' * {touched_bytes}"])
             elapsed_s, peak_bytes, text = run_once(contestant.command)
             times[contestant.name].append(elapsed_s)
             peaks[contestant.name] = max(peaks[contestant.name], peak_bytes)
