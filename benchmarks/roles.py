@@ -24,7 +24,6 @@ from trafficgen.export.pcap import write_pcap, write_pcapng
 from trafficgen.simulation import run_scenario
 from trafficgen.tables import PacketTable
 
-
 _MEAN_RECORD_BYTES = 816
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import benchmark_pages
 import console_pages
 import reference_pages
 import verification_pages
@@ -23,6 +24,7 @@ CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 MADE = {
     **{f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()},
     "docs/explanation/how-sure-are-we.md": verification_pages.page,
+    "docs/explanation/how-fast.md": benchmark_pages.page,
 }
 
 
@@ -84,7 +86,8 @@ def main() -> int:
             print(f"made {name}")
     if not arguments.check and not arguments.pages:
         draw_picture()
-        print(f"made {PICTURE}")
+        benchmark_pages.draw_picture(ROOT / benchmark_pages.PICTURE)
+        print(f"made {PICTURE}, {benchmark_pages.PICTURE}")
     if stale:
         print(f"out of date, run `make docs`: {', '.join(stale)}", file=sys.stderr)
     return 1 if stale else 0
