@@ -10,7 +10,7 @@ SEED ?= 0
 
 SECONDS ?= 120
 
-.PHONY: help demo test lint fuzz mutate verify ns3 kernel verification-results callgrind bench bench-results release release-check wheels soak audit docs site format clean
+.PHONY: help demo test test-rust lint lint-python lint-rust fuzz mutate verify ns3 kernel verification-results callgrind bench bench-results release release-check wheels soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -24,20 +24,26 @@ $(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell 
 demo: $(VENV)/installed  ## build, then inspect, fit, generate and compare a shipped capture
 	$(RUN) examples/demo.py
 
-test: $(VENV)/installed  ## the test suite: Rust core, then everything else from Python
-	cargo test --quiet --release --package trafficgen-core
+test: test-rust $(VENV)/installed  ## the test suite: Rust core, then everything else from Python
 	$(RUN) -m pytest -n auto
 
-lint: $(VENV)/installed  ## style, types, layers, stub against binary
+test-rust:
+	cargo test --quiet --release --package trafficgen-core
+
+lint: lint-python lint-rust  ## style, types, layers, stub against binary
+
+lint-python: $(VENV)/installed
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m mypy.stubtest trafficgen._core
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
 
 fuzz:  ## fuzz targets of the Rust core, SECONDS=120 together (libFuzzer: needs a C++ compiler)
-	$(PYTHON) fuzz/run.py --seconds $(SECONDS)
+	$(PYTHON) fuzz/run.py --seconds $(SECONDS) $(if $(JOBS),--jobs $(JOBS))
 
 mutate: $(VENV)/installed  ## commands on damaged captures, for SECONDS=120
 	$(RUN) -m tests.mutated.campaign --seconds $(SECONDS)
