@@ -12,7 +12,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import trafficgen
@@ -263,6 +263,7 @@ def test_a_damaged_csv_table_is_a_table_or_one_clear_error(edits: list[tuple[flo
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=12))
+@example(flips=[(0.28125, 128)])  # a column's name that is no text
 @settings(max_examples=200, deadline=None)
 def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(flips: list[tuple[float, int]]) -> None:
     data = bytearray(_table_files()[1])

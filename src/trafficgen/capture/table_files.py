@@ -30,6 +30,8 @@ _CELL_BYTES = 8
 _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
 )
+#: What reading a file may end in; a damaged Parquet file may name a column in bytes that are no text.
+UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 _FILE_REMEDY = "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same columns"
 
 
@@ -55,7 +57,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
             schema = file.schema_arrow
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise unreadable(error, name) from error
     packets = fitted_packets(packets, name)
     table = described_table(packets, schema.metadata, name)
@@ -167,7 +169,7 @@ def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         with path.open("rb") as stream:
             return csv.read_csv(stream, convert_options=csv_options(schema))
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise unreadable(error, str(path)) from error
 
 

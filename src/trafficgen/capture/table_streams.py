@@ -16,6 +16,7 @@ from trafficgen.capture.datasets import dataset_head
 from trafficgen.capture.inferred_flows import inferred_flows
 from trafficgen.capture.streams import in_order
 from trafficgen.capture.table_files import (
+    UNREADABLE,
     csv_described_table,
     csv_options,
     described_table,
@@ -169,7 +170,7 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
             for batch in reader:
                 piece = pa.Table.from_batches([batch])
                 yield piece.select([name for name in piece.column_names if name in names])
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise unreadable(error, str(path)) from error
 
 
@@ -199,7 +200,7 @@ def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
             columns = {name for name in schema.names if name in PACKET_SCHEMA.names}
             groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
             parts = [group.column(place) for group in groups for place in range(group.num_columns)]
-    except (OSError, pa.ArrowException) as error:
+    except UNREADABLE as error:
         raise unreadable(error, str(path)) from error
     used = {part.path_in_schema for part in parts if not _is_null(part)}
     return schema, {name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable}
