@@ -25,14 +25,17 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
         yield _tables(models, packets=min(packets, _TABLE_PACKETS), runs=runs)
         yield _made_and_sent(models["renewal"], work / "headers.pcap", packets=min(packets, _TABLE_PACKETS), runs=runs)
         sizes = powers_of_ten(_SMALLEST, packets)
-        for ending, title in (("parquet", "Parquet"), ("pcap", "a pcap of 64 bytes a frame")):
-            out = work / f"headers.{ending}"
+        for made_by, ending, title in (
+            ("workload_2", "parquet", "Parquet"),
+            ("workload_2_headers", "pcap", "a pcap of 64 bytes a frame"),
+        ):
+            out = work / f"sweep.{ending}"
             yield sweep(
                 f"A workload of TCP sessions to {title}, two workers",
                 "packets",
                 sizes,
-                lambda size, out=out: Contestant(  # type: ignore[misc]
-                    "trafficgen", role("workload_2", models["tcp"], size, out), size, 0, out
+                lambda size, made_by=made_by, out=out: Contestant(  # type: ignore[misc]
+                    "trafficgen", role(made_by, models["tcp"], size, out), size, 0, out
                 ),
                 remark="peak is that of one process; the note has that of all together",
             )
@@ -52,7 +55,7 @@ def _made_and_sent(model: Path, out: Path, *, packets: int, runs: int) -> Race:
         for name, sender in SENDERS.items()
         if shutil.which(sender.program)
     ]
-    made = Contestant("trafficgen, one process", role("workload_1", model, packets, out), packets, 0, out)
+    made = Contestant("trafficgen, one process", role("workload_1_headers", model, packets, out), packets, 0, out)
     ours, *peers = race([made, *sent], runs=runs)
     return Race(
         f"{packets:,} packets into a pcap of 64 bytes a frame, beside load generators on the loopback",

@@ -26,7 +26,8 @@ _ROOT = Path(__file__).resolve().parents[1]
 _BY_HAND = _ROOT / "benchmarks" / "renewal_model.json"
 _LONG_SESSION_S = 2_000.0
 _MERGE_BYTES = 300_000_000
-_SNAPLEN_BYTES = 64
+#: What a capture of headers alone holds of a frame.
+HEADERS_BYTES = 64
 _FRAME_BYTES = 1_100
 _LOOK_EVERY_S = 0.05
 
@@ -66,13 +67,9 @@ def numpy_samples(path: Path, packets: int) -> float:
     return time.process_time() - started
 
 
-def workload(path: Path, packets: int, out: Path, *, workers: int) -> float:
-    """Generate a workload into a file; note processor time and the memory of all processes together.
-
-    A capture called ``headers`` holds no payload.
-    """
+def workload(path: Path, packets: int, out: Path, *, workers: int, snaplen_bytes: int | None = None) -> float:
+    """Generate a workload into a file; note processor time and the memory of all processes together."""
     played = _sessions(path, packets)
-    snaplen_bytes = _SNAPLEN_BYTES if _headers_alone(out) else None
     peak = _Peak()
     started, before = time.perf_counter(), _cpu_s()
     written = generate_workload(
@@ -95,10 +92,9 @@ def sessions(path: Path, count: int, out: Path, *, workers: int) -> float:
     return elapsed_s
 
 
-def merge(path: Path, packets: int, out: Path) -> float:
-    """Make the blocks of a workload, then time merging them into a file; one called ``headers`` holds no payload."""
+def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRAME_BYTES) -> float:
+    """Make the blocks of a workload, then time merging them into a file."""
     played = _sessions(path, packets)
-    snaplen_bytes = _SNAPLEN_BYTES if _headers_alone(out) else WHOLE_FRAME_BYTES
     with made_workload(played, cut(played), out.with_suffix(".work"), workers=1) as made:
         flows = made.flow_table()
         head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, notes=made.notes)
@@ -120,10 +116,6 @@ def copy(path: Path, packets: int, out: Path) -> float:
     started = time.perf_counter()
     subprocess.run(["cp", str(path), str(out)], check=True)
     return time.perf_counter() - started
-
-
-def _headers_alone(out: Path) -> bool:
-    return out.name.endswith("headers.pcap")
 
 
 def touch_memory(size_bytes: int, folder: Path) -> None:

@@ -12,7 +12,12 @@ from benchmarks.results import Race, Sweep, powers_of_ten
 _SMALLEST = 100_000
 _FULL_FRAME_BYTES = 1_100
 _SNAPLEN_RECORD_BYTES = 200  # a record and its part, generously
-_KINDS = {"whole.pcap": "pcap, whole frames", "headers.pcap": "pcap of 64 bytes a frame", "table.parquet": "Parquet"}
+#: File -> what it is, and how the names of the roles that write it end.
+_KINDS = {
+    "whole.pcap": ("pcap, whole frames", ""),
+    "headers.pcap": ("pcap of 64 bytes a frame", "_headers"),
+    "table.parquet": ("Parquet", ""),
+}
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
@@ -21,17 +26,21 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
     needed_bytes = 3 * max(whole * _FULL_FRAME_BYTES, packets * _SNAPLEN_RECORD_BYTES)
     with work_folder(needed_bytes, folder) as work:
         model = models_in(work)["tcp"]
-        for name, described in _KINDS.items():
+        for name, (described, ending) in _KINDS.items():
             count = whole if name == "whole.pcap" else packets
             file, copy = work / name, work / f"copy-{name}"
-            run_once(role("workload_1", model, count, file))
+            run_once(role(f"workload_1{ending}", model, count, file))
             size_bytes = file.stat().st_size
             outcomes = race(
                 [
-                    Contestant("merge of parts", role("merge", model, count, copy), count, size_bytes, copy),
+                    Contestant("merge of parts", role(f"merge{ending}", model, count, copy), count, size_bytes, copy),
                     Contestant("cp of the file", role("copy", file, count, copy), count, size_bytes, copy),
                     Contestant(
-                        "generate, merge, write", role("workload_1", model, count, copy), count, size_bytes, copy
+                        "generate, merge, write",
+                        role(f"workload_1{ending}", model, count, copy),
+                        count,
+                        size_bytes,
+                        copy,
                     ),
                 ],
                 runs=runs,
@@ -48,5 +57,5 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             "Merging parts to a pcap of 64 bytes a frame",
             "packets",
             powers_of_ten(_SMALLEST, packets),
-            lambda size: Contestant("merge of parts", role("merge", model, size, out), size, 0, out),
+            lambda size: Contestant("merge of parts", role("merge_headers", model, size, out), size, 0, out),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 _BYTES_IN_MB = 1_000_000
@@ -70,12 +70,12 @@ class Race:
     def show(self) -> None:
         """Print a table; the last column says how many times as fast as each we are."""
         print(f"\n{self.title}")
-        print(f"  {'':42}{'s':>9}{'Mpackets/s':>12}{'MB/s':>8}{'peak MB':>9}{'x ours':>9}")
+        print(f"  {'':42}{'s':>9}{'Mpackets/s':>12}{'MB/s':>8}{'peak MB':>9}{'x as fast':>11}")
         for outcome in (self.ours, *self.peers):
             packets = f"{outcome.packets_per_s / _MILLION:12.3f}" if outcome.packets else " " * 12
             size = f"{outcome.megabytes_per_s:8.0f}" if outcome.size_bytes else " " * 8
             line = f"  {outcome.name:42}{outcome.time_s:9.3f}{packets}{size}{outcome.peak_mb:9.0f}"
-            print(f"{line}{self.times_as_fast(outcome):9.2f}  {outcome.note}".rstrip())
+            print(f"{line}{self.times_as_fast(outcome):11.2f}  {outcome.note}".rstrip())
         for name in self.absent:
             print(f"  {name:42}absent on this machine")
         if self.remark:
@@ -106,13 +106,16 @@ class Sweep:
     sizes: Sequence[int]
     outcomes: Sequence[Outcome]
     remark: str = ""
-    time_exponent: float = field(init=False)
-    memory_exponent: float = field(init=False)
 
-    def __post_init__(self) -> None:
-        times, peaks = ([getattr(one, name) for one in self.outcomes] for name in ("time_s", "peak_bytes"))
-        object.__setattr__(self, "time_exponent", exponent(self.sizes, times))
-        object.__setattr__(self, "memory_exponent", exponent(self.sizes, peaks))
+    @property
+    def time_exponent(self) -> float:
+        """Slope of time over size on logarithmic scales."""
+        return exponent(self.sizes, [one.time_s for one in self.outcomes])
+
+    @property
+    def memory_exponent(self) -> float:
+        """Slope of peak memory over size on logarithmic scales."""
+        return exponent(self.sizes, [one.peak_bytes for one in self.outcomes])
 
     def show(self) -> None:
         """Print a line for each size, and how time and memory grow."""

@@ -292,10 +292,13 @@ ROLES: dict[str, Callable[[Path, int], float | None]] = {
 #: Roles that write a file of a model's packets.
 WRITING_ROLES: dict[str, Callable[[Path, int, Path], float]] = {
     "merge": generation.merge,
+    "merge_headers": partial(generation.merge, snaplen_bytes=generation.HEADERS_BYTES),
     "copy": generation.copy,
     "sessions_2": partial(generation.sessions, workers=2),
     "workload_1": partial(generation.workload, workers=1),
     "workload_2": partial(generation.workload, workers=2),
+    "workload_1_headers": partial(generation.workload, workers=1, snaplen_bytes=generation.HEADERS_BYTES),
+    "workload_2_headers": partial(generation.workload, workers=2, snaplen_bytes=generation.HEADERS_BYTES),
 }
 
 

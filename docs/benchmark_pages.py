@@ -35,7 +35,8 @@ size of the task. Each figure is the median of some runs, each a process of its 
 noisy minute hits all. *x as fast* says how many times as fast as a row the first row of its table is: above 1 we are
 faster. Exponents are slopes on logarithmic scales over the whole sweep: 1 is linear growth, 0 none. The records are
 renewed by hand, on an idle machine; `make bench` prints the same tables anywhere, and `make callgrind` guards the
-inner loops by counting instructions, which other work on a machine does not change."""
+inner loops by counting instructions, which other work on a machine does not change. Workloads are asked for by a number
+of packets and come out within a tenth of it; where a note has the number that came, rates are for what was asked."""
 
 
 def records() -> dict[str, dict[str, Any]]:

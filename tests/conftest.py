@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,14 @@ CAPTURES = Path(__file__).resolve().parents[1] / ".." / "shared" / "captures"
 
 TableMaker = Callable[..., PacketTable]
 CaptureFinder = Callable[[str], Path]
+
+
+@pytest.fixture
+def dead_process() -> str:
+    """Return the number of a process that is gone."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    process.wait()
+    return str(process.pid)
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ import errno
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
@@ -28,14 +26,6 @@ def put(*paths: Path, text: str = "new", then: Callable[[], object] = lambda: No
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-@pytest.fixture
-def dead_process() -> str:
-    """The number of a process that is gone."""
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    process.wait()
-    return str(process.pid)
 
 
 @pytest.fixture

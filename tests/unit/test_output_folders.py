@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,14 +102,6 @@ def test_a_new_folder_gets_its_name_with_all_its_files(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
         assert staging.parent == tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.fixture
-def dead_process() -> str:
-    """The number of a process that is gone."""
-    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    process.wait()
-    return str(process.pid)
 
 
 @pytest.fixture
