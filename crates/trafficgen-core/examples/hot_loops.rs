@@ -90,7 +90,7 @@ fn write(packets: usize, path: &Path) {
 
 /// A capture to packet and flow columns.
 fn read(packets: usize, path: &Path) {
-    let options = IngestOptions { decapsulate: false, idle_timeout_ns: None, keep_packets: true, keep_flows: None };
+    let options = IngestOptions { keep_packets: true, ..IngestOptions::default() };
     let mut ingest = Ingest::new(MergedReader::open(&[path.to_path_buf()]).unwrap(), options);
     while ingest.read(packets as u64) {}
     assert_eq!(ingest.counts().packets, packets as u64);

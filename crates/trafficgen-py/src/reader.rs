@@ -47,7 +47,7 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
 #[pymethods]
 impl CaptureReader {
     #[new]
-    #[pyo3(signature = (paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true, keep_flows = None))]
+    #[pyo3(signature = (paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true, keep_flows = None, most_flows = None))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -55,13 +55,15 @@ impl CaptureReader {
         idle_timeout_ns: Option<i64>,
         keep_packets: bool,
         keep_flows: Option<Vec<bool>>,
+        most_flows: Option<u32>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("at least one capture file is needed"));
         }
         let opened = py.detach(|| MergedReader::open(&paths));
         let reader = opened.map_err(|(index, error)| capture_error(py, &paths[index].display().to_string(), &error))?;
-        let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows };
+        let most_flows = most_flows.unwrap_or(u32::MAX);
+        let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows, most_flows };
         Ok(Self { ingest: Ingest::new(reader, options) })
     }
 
@@ -105,6 +107,7 @@ impl CaptureReader {
             largest_jump_ns,
             largest_jump_packet,
             timeless,
+            beyond_most_flows,
         );
         Ok(result)
     }

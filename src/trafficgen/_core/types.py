@@ -93,6 +93,7 @@ class CountsDict(TypedDict):
     largest_jump_ns: int
     largest_jump_packet: int
     timeless: int
+    beyond_most_flows: int
 
 
 class SimulatedFlowDict(TypedDict):

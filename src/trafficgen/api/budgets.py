@@ -23,10 +23,18 @@ _PROGRAM_BYTES = 240_000_000
 FIT_PACKET_BYTES = 360
 COMPARE_PACKET_BYTES = 360
 TABLE_PACKET_BYTES = 220
+#: What a flow of a capture takes at most, from its counts to the lines that tell of it, bytes, by measurement.
+_FLOW_BYTES = 700
+_FEWEST_FLOWS = 10_000
 #: IP packets of segmentation offload are cut to about this before a fit.
 _USUAL_PACKET_BYTES = 1500
 #: A fit of fewer packets would not pay, whatever the memory.
 _FEWEST_PACKETS = 20_000
+
+
+def most_flows_in(memory_bytes: int | None) -> int | None:
+    """Return how many flows of a capture fit into the memory that a command may take, None for any number."""
+    return None if memory_bytes is None else max(_FEWEST_FLOWS, (memory_bytes - _PROGRAM_BYTES) // _FLOW_BYTES)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.api.budgets import Budget, condensed_session, weight_of
+from trafficgen.api.budgets import Budget, condensed_session, most_flows_in, weight_of
 from trafficgen.api.reading import (
     Paths,
     as_paths,
@@ -152,7 +152,11 @@ def _opened_table(table: PacketTable, names: list[str], choice: _Choice, how: _H
 def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSession:
     with rereadable(names) as real_names:
         scan = scan_capture(
-            real_names, decapsulate=how.decapsulate, idle_timeout_s=how.idle_timeout_s, progress=how.progress
+            real_names,
+            decapsulate=how.decapsulate,
+            idle_timeout_s=how.idle_timeout_s,
+            most_flows=None if how.budget is None else most_flows_in(how.budget.memory_bytes),
+            progress=how.progress,
         )
         inspection = renamed(inspection_of(scan), names, real_names)
         upload = choice.is_upload(inspection.flows)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, TABLE_PACKET_BYTES, Budget
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, TABLE_PACKET_BYTES, Budget, most_flows_in
 from trafficgen.capture import (
     CaptureScan,
     PacketsBeyondLimitError,
@@ -65,7 +65,8 @@ def inspect(
     """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions, oddities.
 
     Captures, and packet tables that do not fit into the memory, are read piece by piece: what is kept grows with the
-    number of flows, not of packets.
+    number of flows, not of packets. Of a capture with more flows than fit, the first are told apart, and a warning
+    counts the packets of the others.
 
     Args:
         paths: One or several capture files, one packet table, or one trace of another tool that is recognised by its
@@ -94,7 +95,13 @@ def inspect(
     table = read_table_file(names)
     if table is not None:
         return inspect_table(table, files=tuple(names), idle_timeout_s=idle_timeout_s)[0]
-    scan = scan_capture(names, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress)
+    scan = scan_capture(
+        names,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        most_flows=most_flows_in(memory_bytes),
+        progress=progress,
+    )
     return inspection_of(scan)
 
 
@@ -135,6 +142,7 @@ def read_packets(
             names,
             decapsulate=decapsulate,
             idle_timeout_s=idle_timeout_s,
+            most_flows=most_flows_in(memory_bytes),
             most_packets=None if budget is None else budget.most_packets,
             progress=progress,
         )
@@ -148,6 +156,7 @@ def captured_packets(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    most_flows: int | None = None,
     most_packets: int | None = None,
     progress: Progress | None = None,
 ) -> PacketTable:
@@ -164,6 +173,7 @@ def captured_packets(
         names,
         decapsulate=decapsulate,
         idle_timeout_s=idle_timeout_s,
+        most_flows=most_flows,
         most_packets=most_packets,
         progress=progress,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 
-from trafficgen.api.budgets import TABLE_PACKET_BYTES, Budget
+from trafficgen.api.budgets import TABLE_PACKET_BYTES, Budget, most_flows_in
 from trafficgen.api.reading import (
     captured_packets,
     inspection_of,
@@ -54,10 +54,11 @@ def packets_or_stream(name: str, *, memory_bytes: int | None) -> Packets:
         return Packets(stream=replace(stream, head=replace(stream.head, flows=flows)))
     if budget is None or is_stream(name) or is_table_file(name):
         return Packets(read_packets(name, memory_bytes=memory_bytes))
+    most_flows = most_flows_in(memory_bytes)
     try:
-        return Packets(captured_packets([name], most_packets=budget.most_packets))
+        return Packets(captured_packets([name], most_flows=most_flows, most_packets=budget.most_packets))
     except PacketsBeyondLimitError:
-        scan = scan_capture([name])
+        scan = scan_capture([name], most_flows=most_flows)
     for text in scan.warnings:
         warnings.warn(text, CaptureWarning, stacklevel=3)
     stream = stream_capture([name], scan)

@@ -58,6 +58,7 @@ def read_capture(
     idle_timeout_s: float | None = None,
     flows: Collection[int] | None = None,
     scan: CaptureScan | None = None,
+    most_flows: int | None = None,
     most_packets: int | None = None,
     progress: Progress | None = None,
 ) -> CapturePackets:
@@ -69,6 +70,7 @@ def read_capture(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
         flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
         scan: An earlier scan of the same files with the same options.
+        most_flows: Flows that are told apart where there is no scan, which has a number of its own; None for all.
         most_packets: Packets after which the reading ends with an error; None has no limit.
         progress: Called with bytes read so far and in all.
 
@@ -80,13 +82,19 @@ def read_capture(
     if flows is not None and scan is None:
         raise ValueError("flows are numbered by a scan; give the scan as well")
     keep = np.isin(scan.numbers, list(flows)).tolist() if flows is not None and scan is not None else None
+    most_flows = most_flows if scan is None else scan.most_flows
     reader = open_reader(
-        paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
+        paths,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        keep_packets=True,
+        keep_flows=keep,
+        most_flows=most_flows,
     )
     for _ in read_steps(reader, progress):
         if most_packets is not None and reader.counts()["packets"] > most_packets:
             raise PacketsBeyondLimitError(reader.counts()["packets"])
-    found = collect_scan(reader, paths)
+    found = collect_scan(reader, paths, most_flows=most_flows)
     table = PacketTable(
         packets=_packets(reader, found),
         flows=found.flows,

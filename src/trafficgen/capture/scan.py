@@ -51,6 +51,7 @@ class CaptureScan:
             there are many.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
+        most_flows: Flows that were told apart at most; None for all.
     """
 
     files: tuple[str, ...]
@@ -69,6 +70,7 @@ class CaptureScan:
     rates: Mapping[int, FlowRates]
     numbers: npt.NDArray[np.uint32]
     plan: FlowPlan = field(repr=False, compare=False)
+    most_flows: int | None = None
 
 
 def scan_capture(
@@ -76,6 +78,7 @@ def scan_capture(
     *,
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
+    most_flows: int | None = None,
     progress: Progress | None = None,
 ) -> CaptureScan:
     """Measure the flows of capture files, read as one.
@@ -84,14 +87,17 @@ def scan_capture(
         paths: pcap or pcapng files, plain or compressed; ``-`` is standard input.
         decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        most_flows: Flows that are told apart, the first ones; of others a warning counts the packets. None for all.
         progress: Called with bytes read so far and in all.
 
     Raises:
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.
     """
-    reader = open_reader(paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=False)
+    reader = open_reader(
+        paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=False, most_flows=most_flows
+    )
     read_all(reader, progress)
-    return collect_scan(reader, paths)
+    return collect_scan(reader, paths, most_flows=most_flows)
 
 
 def open_reader(
@@ -101,6 +107,7 @@ def open_reader(
     idle_timeout_s: float | None,
     keep_packets: bool,
     keep_flows: list[bool] | None = None,
+    most_flows: int | None = None,
 ) -> CaptureReader:
     """Return a reader of the core, with options checked and converted."""
     if idle_timeout_s is not None and not idle_timeout_s > 0:
@@ -111,6 +118,7 @@ def open_reader(
         idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S)),
         keep_packets=keep_packets,
         keep_flows=keep_flows,
+        most_flows=most_flows,
     )
 
 
@@ -131,7 +139,7 @@ def read_steps(reader: CaptureReader, progress: Progress | None) -> Iterator[Non
     yield
 
 
-def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureScan:
+def collect_scan(reader: CaptureReader, paths: Sequence[str | Path], *, most_flows: int | None = None) -> CaptureScan:
     """Return what a reader that has come to its end has counted."""
     counts, found = reader.counts(), reader.flows()
     start_ns = counts["first_ns"] or 0
@@ -156,10 +164,11 @@ def collect_scan(reader: CaptureReader, paths: Sequence[str | Path]) -> CaptureS
         rtcp=_rtcp_table(reader.rtcp_reports(), found, numbers, start_ns),
         rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
         out_of_order=counts["steps_back"] > 0,
-        warnings=(*reader.damages(), *describe_oddities(counts, name=name)),
+        warnings=(*reader.damages(), *describe_oddities(counts, name=name, flows=len(numbers))),
         rates=_rates(found, numbers, start_ns),
         numbers=numbers,
         plan=reader.plan(numbers),
+        most_flows=most_flows,
     )
 
 

@@ -47,7 +47,12 @@ def stream_capture(
     """
     keep = None if flows is None else np.isin(scan.numbers, list(flows)).tolist()
     reader = open_reader(
-        paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=True, keep_flows=keep
+        paths,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        keep_packets=True,
+        keep_flows=keep,
+        most_flows=scan.most_flows,
     )
     name = scan.files[0] if len(scan.files) == 1 else f"{len(scan.files)} files"
 

@@ -17,15 +17,19 @@ _LINK_TYPE_NAMES = {
 }
 
 
-def describe_oddities(counts: CountsDict, *, name: str) -> list[str]:
+def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]:
     """Return one sentence for each oddity that a reader of the results should know.
 
     Args:
         counts: Counts over all files.
         name: What the sentences begin with: the file, or the number of files.
+        flows: Flows that were told apart.
     """
-    checks = (_time, _lengths, _undecoded)
-    return [f"{name}: {text}" for check in checks for text in check(counts)]
+    texts = [text for check in (_time, _lengths, _undecoded) for text in check(counts)]
+    if counts["beyond_most_flows"]:
+        beyond = _packets(counts["beyond_most_flows"])
+        texts.append(f"{beyond} of flows behind the first {flows}, for which there is no room; give more --memory")
+    return [f"{name}: {text}" for text in texts]
 
 
 def _time(counts: CountsDict) -> list[str]:

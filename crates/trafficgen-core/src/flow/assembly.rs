@@ -1,5 +1,6 @@
 //! Flow keys: the bidirectional 5-tuple over the whole capture, with fragments joined to their first fragment's flow.
 
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
@@ -54,9 +55,9 @@ pub(super) struct Place {
     pub forward: bool,
 }
 
-/// All flows seen so far.
-#[derive(Default)]
+/// All flows seen so far, as many as there is room for.
 pub(super) struct FlowAssembly {
+    most: usize,
     v4: Map<KeyV4, u32>,
     v6: Map<KeyV6, u32>,
     states: Vec<FlowState>,
@@ -66,15 +67,28 @@ pub(super) struct FlowAssembly {
 }
 
 impl FlowAssembly {
-    /// The flow of a packet, made when it is new.
+    /// `most`: flows that are kept; packets of others have no place.
+    pub fn new(most: u32) -> Self {
+        Self {
+            most: most as usize,
+            v4: Map::default(),
+            v6: Map::default(),
+            states: Vec::new(),
+            keys: Vec::new(),
+            fragments: Map::default(),
+            fragments_before: Map::default(),
+        }
+    }
+
+    /// The flow of a packet, made when it is new; `None` where it is new and there is no room for it.
     #[inline]
-    pub fn place(&mut self, packet: &Decoded<'_>) -> Place {
+    pub fn place(&mut self, packet: &Decoded<'_>) -> Option<Place> {
         match packet.fragment {
             Fragment::Whole => self.place_by_ports(packet),
             Fragment::First(identification) => {
-                let place = self.place_by_ports(packet);
+                let place = self.place_by_ports(packet)?;
                 self.remember_fragment(fragment_key(packet, identification), place.flow);
-                place
+                Some(place)
             }
             Fragment::Later(identification) => self.place_of_fragment(packet, fragment_key(packet, identification)),
         }
@@ -100,27 +114,28 @@ impl FlowAssembly {
     }
 
     #[inline]
-    fn place_by_ports(&mut self, packet: &Decoded<'_>) -> Place {
+    fn place_by_ports(&mut self, packet: &Decoded<'_>) -> Option<Place> {
         let next = self.keys.len() as u32;
+        let full = self.keys.len() >= self.most;
         let (flow, source_is_lower) = match packet.addresses {
             Addresses::V4 { source, destination } => {
                 let from = u64::from(source) << 16 | u64::from(packet.source_port);
                 let to = u64::from(destination) << 16 | u64::from(packet.destination_port);
                 let key = (from.min(to) | u64::from(packet.protocol) << 48, from.max(to));
-                (*self.v4.entry(key).or_insert(next), from <= to)
+                (place_in(&mut self.v4, key, next, full)?, from <= to)
             }
             Addresses::V6(_) => {
                 let (source, destination) = packet.addresses.to_bits();
                 let (from, to) = ((source, packet.source_port), (destination, packet.destination_port));
                 let (lower, upper) = (from.min(to), from.max(to));
                 let rest = u64::from(lower.1) << 32 | u64::from(upper.1) << 16 | u64::from(packet.protocol);
-                (*self.v6.entry((lower.0, upper.0, rest)).or_insert(next), from <= to)
+                (place_in(&mut self.v6, (lower.0, upper.0, rest), next, full)?, from <= to)
             }
         };
         if flow == next {
             self.add(packet, source_is_lower);
         }
-        Place { flow, forward: self.states[flow as usize].initiator_is_lower == source_is_lower }
+        Some(Place { flow, forward: self.states[flow as usize].initiator_is_lower == source_is_lower })
     }
 
     #[cold]
@@ -151,15 +166,24 @@ impl FlowAssembly {
 
     /// A later fragment follows its first; where that was not seen, it is a flow of its hosts without ports.
     #[cold]
-    fn place_of_fragment(&mut self, packet: &Decoded<'_>, key: FragmentKey) -> Place {
+    fn place_of_fragment(&mut self, packet: &Decoded<'_>, key: FragmentKey) -> Option<Place> {
         match self.fragments.get(&key).or_else(|| self.fragments_before.get(&key)) {
             Some(&flow) => {
                 let (source, _) = packet.addresses.to_ip();
-                Place { flow, forward: self.keys[flow as usize].initiator.address == source }
+                Some(Place { flow, forward: self.keys[flow as usize].initiator.address == source })
             }
             None => self.place_by_ports(packet),
         }
     }
+}
+
+/// The number of a key, `next` where it is new; `None` where it is new and there is no room.
+#[inline]
+fn place_in<K: Hash + Eq>(numbers: &mut Map<K, u32>, key: K, next: u32, full: bool) -> Option<u32> {
+    if full {
+        return numbers.get(&key).copied();
+    }
+    Some(*numbers.entry(key).or_insert(next))
 }
 
 fn fragment_key(packet: &Decoded<'_>, identification: u32) -> FragmentKey {

@@ -3,7 +3,7 @@
 use crate::capture::{CaptureError, LinkType, MergedReader, Record};
 use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
 
-use super::assembly::{FlowAssembly, FlowKey};
+use super::assembly::{FlowAssembly, FlowKey, Place};
 use super::columns::{Columns, FlowPlan};
 use super::measurement::{Measurement, Measuring, BATCH_ROWS};
 use super::meter::FlowMeter;
@@ -17,7 +17,7 @@ const USUAL_MTU_BYTES: u32 = 1500;
 const TIME_JUMP_NS: i64 = 180 * 24 * 3600 * 1_000_000_000;
 
 /// How captures are read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct IngestOptions {
     pub decapsulate: bool,
     /// Silence after which a 5-tuple's packets are a new flow.
@@ -26,6 +26,14 @@ pub struct IngestOptions {
     pub keep_packets: bool,
     /// Which flows' packets are kept (by the meter's number, as an earlier reading found them); `None` keeps all.
     pub keep_flows: Option<Vec<bool>>,
+    /// Flows that are told apart; packets of later ones are only counted.
+    pub most_flows: u32,
+}
+
+impl Default for IngestOptions {
+    fn default() -> Self {
+        Self { decapsulate: false, idle_timeout_ns: None, keep_packets: false, keep_flows: None, most_flows: u32::MAX }
+    }
 }
 
 /// Counts over all files.
@@ -56,6 +64,8 @@ pub struct Counts {
     pub largest_jump_packet: u64,
     /// Packets without a time of their own.
     pub timeless: u64,
+    /// IP packets of flows for which there was no room.
+    pub beyond_most_flows: u64,
 }
 
 /// Reads captures piece by piece.
@@ -76,11 +86,12 @@ pub struct Ingest {
 
 impl Ingest {
     pub fn new(reader: MergedReader, options: IngestOptions) -> Self {
-        let measurement = Measurement::new(options.idle_timeout_ns, options.keep_packets, options.keep_flows);
+        let meter = FlowMeter::new(options.idle_timeout_ns).with_most(options.most_flows);
+        let measurement = Measurement::new(meter, options.keep_packets, options.keep_flows);
         Self {
             reader,
             decapsulate: options.decapsulate,
-            assembly: FlowAssembly::default(),
+            assembly: FlowAssembly::new(options.most_flows),
             measuring: Measuring::new(measurement),
             rtsp: RtspFollower::default(),
             rtcp: RtcpReports::default(),
@@ -108,7 +119,11 @@ impl Ingest {
             let mut packet = Decoded::empty();
             match decode(&record, self.decapsulate, &mut packet) {
                 Ok(()) => {
-                    let row = row_of(&record, &packet, time_ns, &mut self.assembly, &mut self.rtsp);
+                    let Some(place) = self.assembly.place(&packet) else {
+                        self.counts.beyond_most_flows += 1;
+                        continue;
+                    };
+                    let row = row_of(&record, &packet, time_ns, place, &mut self.assembly, &mut self.rtsp);
                     if row.is(PacketRow::RTCP) {
                         self.rtcp.packet(&row, packet.payload);
                     }
@@ -252,10 +267,10 @@ fn row_of(
     record: &Record<'_>,
     packet: &Decoded<'_>,
     time_ns: i64,
+    place: Place,
     assembly: &mut FlowAssembly,
     rtsp: &mut RtspFollower,
 ) -> PacketRow {
-    let place = assembly.place(packet);
     let mut row = PacketRow {
         time_ns,
         flow: place.flow,

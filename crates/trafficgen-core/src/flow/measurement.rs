@@ -28,8 +28,8 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    pub fn new(idle_timeout_ns: Option<i64>, keep_packets: bool, keep_flows: Option<Vec<bool>>) -> Self {
-        Self { meter: FlowMeter::new(idle_timeout_ns), chunks: VecDeque::new(), keep_packets, keep_flows }
+    pub fn new(meter: FlowMeter, keep_packets: bool, keep_flows: Option<Vec<bool>>) -> Self {
+        Self { meter, chunks: VecDeque::new(), keep_packets, keep_flows }
     }
 
     /// Counts rows in order of time and keeps those that are to be kept.
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_thread_measures_what_would_be_measured_here() {
         let all = rows(5 * BATCH_ROWS as u32 + 17);
-        let new = || Measurement::new(None, true, None);
+        let new = || Measurement::new(FlowMeter::default(), true, None);
         let mut here = new();
         for piece in all.chunks(BATCH_ROWS) {
             here.take(&mut piece.to_vec());

@@ -132,6 +132,8 @@ impl FlowCounts {
 /// Measures flows row by row, and splits them after silence where that is asked for.
 pub struct FlowMeter {
     idle_timeout_ns: i64,
+    /// Flows beyond which silence splits none: a 5-tuple's packets stay in the flow that they are in.
+    most: usize,
     /// The flow that a 5-tuple's packets belong to now.
     current: Vec<u32>,
     flows: Vec<FlowCounts>,
@@ -152,10 +154,17 @@ impl FlowMeter {
     pub fn new(idle_timeout_ns: Option<i64>) -> Self {
         Self {
             idle_timeout_ns: idle_timeout_ns.unwrap_or(i64::MAX),
+            most: usize::MAX,
             current: Vec::new(),
             flows: Vec::new(),
             with_rates: Vec::new(),
         }
+    }
+
+    /// Keeps the number of flows down to `most`, as long as there are no more 5-tuples.
+    #[must_use]
+    pub fn with_most(self, most: u32) -> Self {
+        Self { most: most as usize, ..self }
     }
 
     /// Counts rows whose `flow` is the 5-tuple's number, and puts the flow's number there instead.
@@ -166,7 +175,7 @@ impl FlowMeter {
                 self.current.resize(key + 1, NONE);
             }
             let mut flow = self.current[key];
-            if flow == NONE || row.time_ns.saturating_sub(self.flows[flow as usize].last_ns) > self.idle_timeout_ns {
+            if flow == NONE || (self.is_over(flow, row.time_ns) && self.flows.len() < self.most) {
                 flow = self.begin(row);
             }
             let counts = &self.flows[flow as usize];
@@ -176,6 +185,12 @@ impl FlowMeter {
             self.flows[flow as usize].add(row);
             row.flow = flow;
         }
+    }
+
+    /// Whether a flow was silent for so long that what comes now is another.
+    #[inline]
+    fn is_over(&self, flow: u32, time_ns: i64) -> bool {
+        time_ns.saturating_sub(self.flows[flow as usize].last_ns) > self.idle_timeout_ns
     }
 
     #[cold]

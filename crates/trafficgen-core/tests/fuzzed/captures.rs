@@ -35,6 +35,7 @@ pub fn ingest(data: &[u8]) {
         idle_timeout_ns,
         keep_packets: choice & 8 != 0,
         keep_flows: (choice & 16 != 0).then(|| vec![true, false, true]),
+        most_flows: if choice >> 5 == 7 { 2 } else { u32::MAX },
     };
     read_out(Ingest::new(MergedReader::new(files), options));
 }

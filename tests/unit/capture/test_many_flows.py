@@ -1,0 +1,61 @@
+"""Captures of more flows than there is room for: the first ones are told apart, the packets of the others counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import TableMaker
+
+import trafficgen
+from trafficgen.api.budgets import most_flows_in
+from trafficgen.capture import read_capture, scan_capture, stream_capture
+from trafficgen.export import write_pcap
+
+
+@pytest.fixture
+def ten_flows(make_table: TableMaker, tmp_path: Path) -> Path:
+    """A capture of ten flows, which begin one after another; each has a packet in every round of three."""
+    flow = np.tile(np.arange(10), 3)
+    rows = [{"flow": number, "client_port": 5000 + number} for number in range(10)]
+    write_pcap(make_table(np.arange(30.0).tolist(), flow=flow.tolist(), flows=rows), tmp_path / "ten.pcap")
+    return tmp_path / "ten.pcap"
+
+
+def test_packets_of_flows_without_room_are_counted_and_warned_of(ten_flows: Path) -> None:
+    scan = scan_capture([ten_flows], most_flows=4)
+    assert sorted(scan.flows.column("client_port").to_pylist()) == [5000, 5001, 5002, 5003]
+    assert scan.flows.column("packets_to_client").to_pylist() == [3] * 4
+    assert (scan.packets, scan.ip_packets) == (30, 12)
+    assert scan.warnings == (
+        f"{ten_flows}: 18 packets of flows behind the first 4, for which there is no room; give more --memory",
+    )
+
+
+def test_flows_that_just_fit_are_all_told_apart(ten_flows: Path) -> None:
+    assert scan_capture([ten_flows], most_flows=10).flows.equals(scan_capture([ten_flows]).flows)
+    assert scan_capture([ten_flows], most_flows=10).warnings == ()
+
+
+def test_packets_are_those_of_the_flows_that_the_scan_has(ten_flows: Path) -> None:
+    scan = scan_capture([ten_flows], most_flows=4)
+    assert len(read_capture([ten_flows], scan=scan).table) == 12
+    assert sum(piece.num_rows for piece in stream_capture([ten_flows], scan).pieces) == 12
+
+
+def test_silence_splits_no_more_flows_than_there_is_room_for(ten_flows: Path) -> None:
+    apart = [scan_capture([ten_flows], idle_timeout_s=5, most_flows=most) for most in (10, 15, 100)]
+    assert [scan.flows.num_rows for scan in apart] == [10, 15, 30]
+    assert [scan.ip_packets for scan in apart] == [30, 30, 30]
+
+
+def test_little_memory_leaves_room_for_the_first_flows_alone(make_table: TableMaker, tmp_path: Path) -> None:
+    count = 12_000
+    rows = [{"flow": number, "client_port": 1024 + number} for number in range(count)]
+    table = make_table(np.arange(count).tolist(), flow=np.arange(count).tolist(), flows=rows)
+    write_pcap(table, tmp_path / "many.pcap")
+    found = trafficgen.inspect(tmp_path / "many.pcap", memory_bytes=1_000_000)
+    assert found.flows.num_rows == most_flows_in(1_000_000) == 10_000
+    assert "2000 packets of flows behind the first 10000" in found.warnings[0]
+    assert trafficgen.inspect(tmp_path / "many.pcap").flows.num_rows == count
