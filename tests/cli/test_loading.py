@@ -50,6 +50,19 @@ def test_looking_into_a_file_loads_no_statistics(kind: str, table_file: Path) ->
     assert " packets" in done.stdout
 
 
+def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> None:
+    model = Path(__file__).parents[2] / "benchmarks" / "renewal_model.json"
+    names = ("scipy.optimize", "scipy.integrate", "scipy.stats", *_STATISTICS[1:], *_CLUSTERS)
+    code = (
+        "import sys; from trafficgen.cli.app import run; run(sys.argv[1:]); "
+        f"sys.exit(', '.join(name for name in {names!r} if name in sys.modules))"
+    )
+    arguments = ["generate", str(model), "-o", str(tmp_path / "made.pcap"), "--duration", "5"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert "packets in" in done.stderr.splitlines()[0]
+    assert [line for line in done.stderr.splitlines()[1:] if line] == []
+
+
 def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa; from trafficgen.light_arrow import arrow_without_pandas; arrow_without_pandas(); "

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 from pydantic import JsonValue
 
 from trafficgen import html_view as html
-from trafficgen.api.open_loop import Playable, playable_of, sessions_apart, table_of
+from trafficgen.api.open_loop import Playable, playable_of, sessions_apart
 from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
 from trafficgen.api.writing import format_of
 from trafficgen.errors import ExportError, GenerationError
-from trafficgen.export import FileFormat, View, seen_by, write_as
+from trafficgen.export import FileFormat, View, seen_by
 from trafficgen.export.csv import write_csv_stream
 from trafficgen.export.dataset import write_dataset_stream
 from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
+from trafficgen.generation.extent import machine_memory_bytes
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -27,6 +29,7 @@ from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
+from trafficgen.workloads.held import HeldWorkload, held_workload
 from trafficgen.workloads.making import Workload, made_workload, work_folder
 from trafficgen.workloads.planned import PlannedWorkload
 from trafficgen.workloads.received import ReceivedSessions
@@ -36,9 +39,12 @@ from trafficgen.workloads.storage import local_path
 DEFAULT_MEMORY_BYTES = 1_000_000_000
 #: Share of the memory that the merge may take: the writer, the flow table and the interpreter have the rest.
 _MERGE_SHARE = 0.3
-#: Packets that take half of the memory as one table, with the copies that putting them in order makes, are not cut.
+#: What a packet takes while its session is made and put in order, bytes.
 _BYTES_PER_PACKET = 200
-_WHOLE_SHARE = 0.5
+#: What a packet takes while all are in memory, with its share of what is merged and written at a time, bytes.
+_HELD_BYTES_PER_PACKET = 100
+#: Packets that take half of the memory are made there.
+_HELD_SHARE = 0.5
 #: Share of the memory that a block takes while it is made; several are made at once.
 _BLOCK_SHARE = 0.2
 _FEWEST_BLOCK_PACKETS = 1 << 14
@@ -225,10 +231,10 @@ def _write_apart(
 ) -> WrittenWorkload:
     """Write sessions that do not meet: from the memory where they fit, else in blocks."""
     if scheduler is None and storage is None and _fits(played, memory_bytes):
-        table = table_of(played, workers=workers, origin_ns=origin_ns)
+        held = held_workload(played, workers=workers)
         with delivered(out) as target:
-            write_as(file_format, table, target, snaplen_bytes=snaplen_bytes)
-        return _written(table, out)
+            stream = _stream(held, held.flows, held.packets_in_order(), origin_ns=origin_ns)
+            return _write_stream(file_format, stream, target, held, out, snaplen_bytes=snaplen_bytes)
     folder = work_folder(out)
     _check_room(played, folder, memory_bytes, blocks_here=storage is None)
     with (
@@ -242,14 +248,9 @@ def _write_apart(
         ) as workload,
         delivered(out, workload.scratch) as target,
     ):
-        stream = _stream(workload, origin_ns=origin_ns, memory_bytes=int(_MERGE_SHARE * memory_bytes))
-        _write_stream(file_format, stream, target, snaplen_bytes=snaplen_bytes)
-        return WrittenWorkload(
-            path=_place(out),
-            packets=workload.packets,
-            flows=stream.head.flows.num_rows,
-            duration_s=workload.duration_s,
-        )
+        packets = workload.packets_in_order(memory_bytes=int(_MERGE_SHARE * memory_bytes))
+        stream = _stream(workload, workload.flow_table(), packets, origin_ns=origin_ns)
+        return _write_stream(file_format, stream, target, workload, out, snaplen_bytes=snaplen_bytes)
 
 
 def _check_all_at_once(options: dict[str, object]) -> None:
@@ -268,9 +269,12 @@ def _block_packets(memory_bytes: int) -> int:
 
 
 def _fits(played: Sessions, memory_bytes: int) -> bool:
-    """Return whether all packets may be one table in memory."""
-    expected = played.expected_packets(range(played.count))
-    return expected * _BYTES_PER_PACKET <= _WHOLE_SHARE * memory_bytes
+    """Return whether all packets may be in memory at once."""
+    needed_bytes = (
+        played.expected_packets(range(played.count)) * _HELD_BYTES_PER_PACKET
+        + played.expected_packets(range(1)) * _BYTES_PER_PACKET
+    )
+    return needed_bytes <= _HELD_SHARE * min(memory_bytes, machine_memory_bytes())
 
 
 def _check_room(played: Sessions, folder: Path, memory_bytes: int, *, blocks_here: bool) -> None:
@@ -316,15 +320,23 @@ def _check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | No
         raise ExportError(f"{file_format.name} holds both views; leave --at out")
 
 
-def _stream(workload: Workload, *, origin_ns: int, memory_bytes: int) -> PacketStream:
-    head = PacketTable(
-        packets=PACKET_SCHEMA.empty_table(), flows=workload.flow_table(), origin_ns=origin_ns, notes=workload.notes
-    )
-    pieces = workload.packets_in_order(memory_bytes=memory_bytes)
-    return PacketStream(head=head, pieces=pieces, columns=workload.columns, rows=workload.packets)
+def _stream(
+    workload: Workload | HeldWorkload, flows: pa.Table, packets: Iterator[pa.Table], *, origin_ns: int
+) -> PacketStream:
+    head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes)
+    return PacketStream(head=head, pieces=packets, columns=workload.columns, rows=workload.packets)
 
 
-def _write_stream(file_format: FileFormat, stream: PacketStream, path: Path, *, snaplen_bytes: int | None) -> None:
+def _write_stream(
+    file_format: FileFormat,
+    stream: PacketStream,
+    path: Path,
+    workload: Workload | HeldWorkload,
+    out: str | Path,
+    *,
+    snaplen_bytes: int | None,
+) -> WrittenWorkload:
+    """Write packets to a path, and say what will be in the output that it stands for."""
     if file_format.name == "parquet":
         write_parquet_stream(stream, path)
     elif file_format.name == "dataset":
@@ -334,6 +346,9 @@ def _write_stream(file_format: FileFormat, stream: PacketStream, path: Path, *, 
     else:
         snaplen = snaplen_bytes or WHOLE_FRAME_BYTES
         write_capture_stream(stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True)
+    return WrittenWorkload(
+        path=_place(out), packets=workload.packets, flows=stream.head.flows.num_rows, duration_s=workload.duration_s
+    )
 
 
 def _place(out: str | Path) -> Path | str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from trafficgen.randomness import random_stream
@@ -119,6 +118,8 @@ def _with_moments(sample: FloatArray, families: Sequence[DrawnFamily]) -> list[D
     laws.append(DrawnLaw("norm", (mean, deviation)))
     laws.append(DrawnLaw("gamma", (1 / variation**2, mean * variation**2)))
     if _weibull_variation(_MOST_SHAPE) < variation < _weibull_variation(_LEAST_SHAPE):
+        from scipy.optimize import brentq  # noqa: PLC0415 - 0.3 s, which writers of files do without
+
         shape = float(brentq(lambda k: _weibull_variation(k) - variation, _LEAST_SHAPE, _MOST_SHAPE))
         laws.append(DrawnLaw("weibull", (shape, mean / math.exp(float(gammaln(1 + 1 / shape))))))
     shape = 1 + math.sqrt(1 + 1 / variation**2)

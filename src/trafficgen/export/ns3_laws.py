@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from trafficgen.distributions import Distribution, distribution_of, truncated
 from trafficgen.models import Law
@@ -183,4 +183,6 @@ def _weibull_shape(spread: float) -> float | None:
     lowest, highest = 0.1, 100.0
     if excess(lowest) * excess(highest) > 0:
         return None
+    from scipy import optimize  # noqa: PLC0415 - 0.3 s, which writers of files do without
+
     return float(optimize.brentq(excess, lowest, highest))

@@ -76,7 +76,7 @@ def check_memory(packets: float, *, flows: int, sessions: int) -> None:
         GenerationError: If they do not.
     """
     needed_bytes = packets * _BYTES_PER_PACKET + flows * _BYTES_PER_FLOW
-    if needed_bytes > (memory := _memory_bytes()):
+    if needed_bytes > (memory := machine_memory_bytes()):
         raise GenerationError(
             f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB of memory,"
             f" this machine has {memory / 1e9:.3g} GB; {_REMEDY}"
@@ -94,6 +94,6 @@ def _check_sizes(law: MixedLaw, *, place: str) -> None:
         )
 
 
-def _memory_bytes() -> int:
+def machine_memory_bytes() -> int:
     """Return the memory of this machine, bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from trafficgen.generation.session import FlowRow
 from trafficgen.generation.superposition import superposed
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.units import IntArray
-from trafficgen.workloads.parts import DamagedPartError, Part, write_batches
+from trafficgen.workloads.parts import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
 
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a worker's memory.
@@ -120,15 +121,16 @@ class MadeBlock:
         """Name of its files without their endings."""
         return block_name(self.place)
 
-    def part(self, storage: Storage, *, first_flow: int) -> Part:
-        """Return its packets."""
-        return Part(
+    def part(self, storage: Storage, *, scratch: Path, first_flow: int) -> StoredPart:
+        """Return its packets; ``scratch`` is a folder for a copy where they are afar."""
+        return StoredPart(
             name=_packets_file(self.name),
             rows=self.rows,
             size_bytes=self.size_bytes,
             first_ns=self.first_ns,
             first_flow=first_flow,
             storage=storage,
+            scratch=scratch,
         )
 
     def flow_table(self, storage: Storage, *, first_flow: int) -> pa.Table:
@@ -145,8 +147,13 @@ class MadeBlock:
             raise DamagedPartError(name) from error
         if flows.num_rows != self.flows:
             raise DamagedPartError(name)
-        numbers = pa.array(range(first_flow, first_flow + flows.num_rows), type=pa.uint32())
-        return flows.set_column(0, FLOW_SCHEMA.field("flow"), numbers)
+        return flows_numbered(flows, first_flow)
+
+
+def flows_numbered(flows: pa.Table, first_flow: int) -> pa.Table:
+    """Return the rows of flows with numbers in a row from ``first_flow`` on."""
+    numbers = pa.array(range(first_flow, first_flow + flows.num_rows), type=pa.uint32())
+    return flows.set_column(0, FLOW_SCHEMA.field("flow"), numbers)
 
 
 def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...]:

@@ -97,7 +97,7 @@ class Workload:
         """
         parts, first_flow = [], 0
         for block in self.blocks:
-            parts.append(block.part(self.storage, first_flow=first_flow))
+            parts.append(block.part(self.storage, scratch=self.scratch, first_flow=first_flow))
             first_flow += block.flows
         with self._made_again_if_damaged():
             yield from merge_parts(parts, memory_bytes=memory_bytes, folder=self.scratch)

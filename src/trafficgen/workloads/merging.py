@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from trafficgen._core import time_order
 from trafficgen.tables.buffers import rows_taken
-from trafficgen.workloads.parts import BATCH_ROWS, Part, read_part
+from trafficgen.workloads.parts import BATCH_ROWS, Part, StoredPart, batch_bytes
 from trafficgen.workloads.storage import Folder
 
 #: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the disk.
@@ -38,7 +38,7 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
         parts: Parts, each in that order; a flow's packets are in one of them.
         memory_bytes: Memory that the merge may take. Where it is too little for all parts at once, groups of them are
             merged into larger parts first.
-        folder: Folder of this merge alone, for such parts and for copies of those that are afar.
+        folder: Folder of this merge alone, for such parts.
 
     Raises:
         DamagedPartError: If a file is not what was written.
@@ -52,12 +52,12 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
             for place, group in enumerate(_groups(parts, most_open))
         ]
         passes += 1
-    yield from _windows(parts, folder)
+    yield from merge_at_once(parts)
 
 
 def _most_open(parts: Sequence[Part], memory_bytes: int) -> int:
-    batch_bytes = max((part.batch_bytes for part in parts), default=1.0)
-    return max(_FEWEST_OPEN, min(_MOST_OPEN, math.floor(memory_bytes / (_COPIES * batch_bytes))))
+    largest_bytes = max(map(batch_bytes, parts), default=1.0)
+    return max(_FEWEST_OPEN, min(_MOST_OPEN, math.floor(memory_bytes / (_COPIES * largest_bytes))))
 
 
 def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
@@ -74,14 +74,14 @@ def _merged_part(parts: Sequence[Part], name: str, folder: Path) -> Part:
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
     with pa.OSFile(os.fsencode(folder / name), "wb") as file:
-        for table in _windows(parts, folder):
+        for table in merge_at_once(parts):
             if writer is None:
                 writer = pa.ipc.new_file(file, table.schema)
             writer.write_table(table, max_chunksize=BATCH_ROWS)
             rows, size_bytes = rows + table.num_rows, size_bytes + table.nbytes
         if writer is not None:
             writer.close()
-    return Part(name=name, rows=rows, size_bytes=size_bytes, first_ns=first_ns, storage=Folder(folder))
+    return StoredPart(name, rows, size_bytes, first_ns, storage=Folder(folder), scratch=folder)
 
 
 @dataclass
@@ -89,13 +89,12 @@ class _Cursor:
     """An open part: the rows of it that are in memory."""
 
     part: Part
-    scratch: Path
     batches: Iterator[pa.RecordBatch] = field(init=False)
     held: deque[pa.RecordBatch] = field(init=False, default_factory=deque)
     whole: bool = False
 
     def __post_init__(self) -> None:
-        self.batches = read_part(self.part, self.scratch)
+        self.batches = self.part.batches()
         self.load()
 
     def refill(self) -> None:
@@ -133,14 +132,18 @@ class _Cursor:
                 return
 
 
-def _windows(parts: Sequence[Part], scratch: Path) -> Iterator[pa.Table]:
-    """Yield the packets of parts in order, opening each part when its time has come."""
+def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
+    """Yield the packets of parts in order, opening each part when its time has come, however many then are open.
+
+    Raises:
+        DamagedPartError: If a file is not what was written.
+    """
     waiting = deque(sorted(parts, key=lambda part: part.first_ns))
     cursors: list[_Cursor] = []
     while waiting or cursors:
         until_ns = min((cursor.known_until_ns for cursor in cursors), default=math.inf)
         if waiting and waiting[0].first_ns <= until_ns:
-            cursors.append(_Cursor(waiting.popleft(), scratch))
+            cursors.append(_Cursor(waiting.popleft()))
             continue
         batches = [batch for cursor in cursors for batch in cursor.take_before(until_ns)]
         for cursor in cursors:

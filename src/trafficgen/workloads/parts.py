@@ -1,4 +1,4 @@
-"""Parts of a workload: packets of some sessions in order of time, as an Arrow file.
+"""Parts of a workload: packets of some sessions in order of time, as an Arrow file or in memory.
 
 Arrow's own format is written and read at the speed of the disk; parts are read once, in small batches, and thrown away.
 """
@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -22,9 +23,78 @@ class DamagedPartError(Exception):
     """A file that is not what was written: something else than this program has changed it, or the disk is failing."""
 
 
+class Part(Protocol):
+    """Packets in order of time, then of flow."""
+
+    @property
+    def rows(self) -> int:
+        """Number of packets."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that its rows take in memory."""
+        ...
+
+    @property
+    def first_ns(self) -> int:
+        """Time of the first packet, ns from the workload's origin."""
+        ...
+
+    @property
+    def first_flow(self) -> int:
+        """What is added to the numbers in its column ``flow``."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield its packets in order, a few at a time.
+
+        Raises:
+            DamagedPartError: If they are not what was written.
+        """
+        ...
+
+
 @dataclass(frozen=True)
-class Part:
-    """Packets in order of time, then of flow.
+class HeldPart:
+    """A part in memory.
+
+    Attributes:
+        table: The packets, at least one.
+        first_flow: What is added to the numbers in their column ``flow``.
+    """
+
+    table: pa.Table
+    first_flow: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Number of packets."""
+        return int(self.table.num_rows)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that its rows take."""
+        return int(self.table.nbytes)
+
+    @property
+    def first_ns(self) -> int:
+        """Time of the first packet, ns from the workload's origin."""
+        return int(self.table.column("time_ns")[0].as_py())
+
+    @property
+    def last_ns(self) -> int:
+        """Time of the last packet, ns from the workload's origin."""
+        return int(self.table.column("time_ns")[-1].as_py())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield its packets in order, a few at a time."""
+        yield from self.table.to_batches(max_chunksize=BATCH_ROWS)
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """A part in a file; one from afar is fetched when its first batch is asked for.
 
     Attributes:
         name: Its file.
@@ -33,6 +103,7 @@ class Part:
         first_ns: Time of the first packet, ns from the workload's origin.
         first_flow: What is added to the numbers in its column ``flow``.
         storage: Where its file is.
+        scratch: Folder for a copy, which is removed after the last batch.
     """
 
     name: str
@@ -40,44 +111,40 @@ class Part:
     size_bytes: int
     first_ns: int
     storage: Storage
+    scratch: Path
     first_flow: int = 0
 
-    @property
-    def batch_bytes(self) -> float:
-        """Bytes of a batch in memory."""
-        return self.size_bytes / max(1, self.rows) * min(self.rows, BATCH_ROWS)
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield its packets in order, a few at a time.
+
+        Raises:
+            DamagedPartError: If the file is not what was written.
+        """
+        rows = 0
+        try:
+            with (
+                self.storage.fetched(self.name, self.scratch) as path,
+                pa.OSFile(os.fsencode(path), "rb") as file,
+                pa.ipc.open_file(file) as reader,
+            ):
+                for place in range(reader.num_record_batches):
+                    batch = reader.get_batch(place)
+                    rows += batch.num_rows
+                    yield batch
+        except (OSError, pa.ArrowException) as error:
+            if no_room(error):
+                raise  # for the copy: the part itself may well be whole
+            raise DamagedPartError(self.name) from error
+        if rows != self.rows:
+            raise DamagedPartError(self.name)
+
+
+def batch_bytes(part: Part) -> float:
+    """Return the bytes of a batch of a part in memory."""
+    return part.size_bytes / max(1, part.rows) * min(part.rows, BATCH_ROWS)
 
 
 def write_batches(table: pa.Table, file: pa.NativeFile) -> None:
     """Write a table in small batches; the file is not whole before this returns."""
     with pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, max_chunksize=BATCH_ROWS)
-
-
-def read_part(part: Part, scratch: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a part in order; one from afar is fetched when its first batch is asked for.
-
-    Args:
-        part: The part.
-        scratch: Folder for a copy, which is removed after the last batch.
-
-    Raises:
-        DamagedPartError: If the file is not what was written.
-    """
-    rows = 0
-    try:
-        with (
-            part.storage.fetched(part.name, scratch) as path,
-            pa.OSFile(os.fsencode(path), "rb") as file,
-            pa.ipc.open_file(file) as reader,
-        ):
-            for place in range(reader.num_record_batches):
-                batch = reader.get_batch(place)
-                rows += batch.num_rows
-                yield batch
-    except (OSError, pa.ArrowException) as error:
-        if no_room(error):
-            raise  # for the copy: the part itself may well be whole
-        raise DamagedPartError(part.name) from error
-    if rows != part.rows:
-        raise DamagedPartError(part.name)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trafficgen.generation.superposition import superposed
 from trafficgen.workloads import parts
 from trafficgen.workloads.merging import merge_parts
-from trafficgen.workloads.parts import Part, write_batches
+from trafficgen.workloads.parts import StoredPart, write_batches
 from trafficgen.workloads.storage import Folder
 
 FLOWS_EACH = 3
@@ -34,10 +34,10 @@ def sessions_of(
     return tables
 
 
-def written_part(table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0) -> Part:
+def written_part(table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0) -> StoredPart:
     storage, name = Folder(folder), f"{place}.arrow"
     storage.write(name, lambda file: write_batches(table, file))
-    return Part(name, table.num_rows, table.nbytes, first_ns, storage, first_flow=first_flow)
+    return StoredPart(name, table.num_rows, table.nbytes, first_ns, storage, folder, first_flow=first_flow)
 
 
 def merged(tables: list[pa.Table], folder: Path, *, memory_bytes: int = 1 << 30) -> pa.Table:

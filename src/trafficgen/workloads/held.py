@@ -1,0 +1,82 @@
+"""Workloads that are made in memory, block by block: no packet is written before all are there to be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from trafficgen.generation.superposition import superposed
+from trafficgen.progress import tell
+from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.units import s_from_ns
+from trafficgen.workloads.blocks import Block, Sessions, cut, flows_numbered
+from trafficgen.workloads.merging import merge_at_once
+from trafficgen.workloads.parts import HeldPart
+
+#: Packets of a block: as many as are put in order within the processor's cache.
+_BLOCK_PACKETS = 1 << 16
+
+
+@dataclass(frozen=True)
+class HeldWorkload:
+    """All sessions, in memory.
+
+    Attributes:
+        parts: The packets of their blocks.
+        flows: Rows of all flows.
+        notes: How they were made.
+    """
+
+    parts: tuple[HeldPart, ...]
+    flows: pa.Table
+    notes: dict[str, object]
+
+    @property
+    def packets(self) -> int:
+        """Number of packets."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def duration_s(self) -> float:
+        """First to last packet, s."""
+        first_ns = min((part.first_ns for part in self.parts), default=0)
+        return s_from_ns(max((part.last_ns for part in self.parts), default=0) - first_ns)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns of the packet table that have values."""
+        return frozenset(name for part in self.parts for name in part.table.column_names)
+
+    def packets_in_order(self) -> Iterator[pa.Table]:
+        """Yield the packets of all sessions in order of time, then of flow."""
+        yield from merge_at_once(self.parts)
+
+
+def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
+    """Make all sessions of a workload; ``workers`` are threads, which share the blocks.
+
+    Raises:
+        GenerationError: If a session cannot be played.
+    """
+    parts: list[HeldPart] = []
+    flows: list[pa.Table] = [FLOW_SCHEMA.empty_table()]
+    blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0
+    with ThreadPoolExecutor(workers) as pool:
+        made = map if workers == 1 or len(blocks) == 1 else pool.map
+        for block, (packets, rows) in zip(blocks, made(partial(_made, sessions), blocks), strict=True):
+            if packets.num_rows:
+                parts.append(HeldPart(packets, first_flow))
+            flows.append(flows_numbered(rows, first_flow))
+            first_flow, done = first_flow + rows.num_rows, done + block.count
+            tell("generating", done, sessions.count, unit="sessions")
+    return HeldWorkload(tuple(parts), pa.concat_tables(flows), sessions.notes)
+
+
+def _made(sessions: Sessions, block: Block) -> tuple[pa.Table, pa.Table]:
+    """Return the packets of a block in order, and the rows of its flows."""
+    tables, rows = sessions.block(block.first, block.count)
+    return superposed(tables), pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
