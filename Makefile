@@ -40,7 +40,7 @@ lint-python: $(VENV)/installed
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+	cargo clippy --quiet --release --workspace --all-targets -- --deny warnings
 
 fuzz:  ## fuzz targets of the Rust core, SECONDS=120 together (libFuzzer: needs a C++ compiler)
 	$(PYTHON) fuzz/run.py --seconds $(SECONDS) $(if $(JOBS),--jobs $(JOBS))

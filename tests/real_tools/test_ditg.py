@@ -19,7 +19,7 @@ from trafficgen.units import s_from_ns
 
 @pytest.fixture(scope="module")
 def table() -> PacketTable:
-    return trafficgen.generate("realplayer8_chung2002", duration_s=12, seed=1)
+    return trafficgen.generate("realplayer8_chung2002", duration_s=6, seed=1)
 
 
 def sent_by_ditg(table: PacketTable, folder: Path, *, port: int, **settings: str | float | bool) -> tuple[Sent, str]:

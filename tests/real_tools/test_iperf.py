@@ -63,7 +63,7 @@ def _of_runs(found: PacketTable) -> tuple[IntArray, IntArray, FloatArray]:
 def test_the_bytes_of_each_epoch_are_those_of_the_schedule(tmp_path: Path, target: str) -> None:
     tool, port = _TOOLS[target]
     need(tool, "bash", "tcpdump")
-    table = trafficgen.generate("realplayer8_chung2002", duration_s=12)
+    table = trafficgen.generate("realplayer8_chung2002", duration_s=6)
     [media] = [row["flow"] for row in table.flows.to_pylist() if row["protocol"] == "udp"]
     folder = tmp_path / "out"
     trafficgen.export(table, to=target, directory=folder, flow=media, settings={"first_port": port})
@@ -86,7 +86,7 @@ def test_the_bytes_of_each_epoch_are_those_of_the_schedule(tmp_path: Path, targe
 def test_sessions_with_tcp_are_sent_to_the_end(tmp_path: Path, target: str) -> None:
     tool, port = _TOOLS[target][0], _TOOLS[target][1] + 30
     need(tool, "bash", "tcpdump")
-    table = trafficgen.generate("wmedia9_nichols2004", duration_s=12)
+    table = trafficgen.generate("wmedia9_nichols2004", duration_s=6)
     folder = tmp_path / "out"
     report = trafficgen.export(table, to=target, directory=folder, settings={"first_port": port})
     [control] = [row["flow"] for row in table.flows.to_pylist() if row["protocol"] == "tcp"]
@@ -104,7 +104,7 @@ def test_sessions_with_tcp_are_sent_to_the_end(tmp_path: Path, target: str) -> N
 def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_path: Path) -> None:
     need("iperf", "bash", "tcpdump")
     port, frames_per_s = 15_170, 25.0
-    table = trafficgen.generate("realplayer8_chung2002", duration_s=12)
+    table = trafficgen.generate("realplayer8_chung2002", duration_s=6)
     folder = tmp_path / "out"
     settings: dict[str, str | float] = {"mode": "isochronous", "frame_rate_hz": frames_per_s, "first_port": port}
     trafficgen.export(table, to="iperf2", directory=folder, settings=settings)

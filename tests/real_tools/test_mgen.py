@@ -22,7 +22,7 @@ _MEDIAN_ERROR_S = 0.005
 
 @pytest.fixture(scope="module")
 def table() -> PacketTable:
-    return trafficgen.generate("realplayer8_chung2002", duration_s=12, seed=1)
+    return trafficgen.generate("realplayer8_chung2002", duration_s=6, seed=1)
 
 
 def sent_by_mgen(table: PacketTable, folder: Path, *, port: int, **settings: str | float) -> tuple[Sent, int]:

@@ -93,11 +93,11 @@ def _flow_parts(
 
 def _flow_row(stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *, start_ns: int) -> FlowRow:
     rtp = stream.transport.rtp
-    counts = {"to_client": np.zeros(3, dtype=np.int64), "to_server": np.zeros(3, dtype=np.int64)}
+    totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
     for part in parts:
-        for direction, rows in _rows_by_direction(part).items():
-            sizes = part.ip_bytes[rows]
-            counts[direction] += [sizes.size, int(sizes.sum()), int(part.payload_bytes[rows].sum())]
+        for direction, (packets, ip_total, payload_total) in _totals_by_direction(part).items():
+            before = totals[direction]
+            totals[direction] = before[0] + packets, before[1] + ip_total, before[2] + payload_total
     row: FlowRow = {
         "protocol": stream.transport.protocol,
         **vars(endpoints),
@@ -107,14 +107,24 @@ def _flow_row(stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *,
         "first_time_ns": int(parts[0].time_ns[0]) + start_ns,
         "last_time_ns": int(parts[-1].time_ns[-1]) + start_ns,
     }
-    for direction, (packets, ip_total, payload_total) in counts.items():
-        row[f"packets_{direction}"] = int(packets)
-        row[f"frame_bytes_{direction}"] = int(ip_total + packets * ETHERNET_HEADER_BYTES)
-        row[f"payload_bytes_{direction}"] = int(payload_total)
+    for direction, (packets, ip_total, payload_total) in totals.items():
+        row[f"packets_{direction}"] = packets
+        row[f"frame_bytes_{direction}"] = ip_total + packets * ETHERNET_HEADER_BYTES
+        row[f"payload_bytes_{direction}"] = payload_total
     return row
 
 
-def _rows_by_direction(part: FlowColumns) -> dict[str, slice | npt.NDArray[np.bool_]]:
+def _totals_by_direction(part: FlowColumns) -> dict[str, tuple[int, int, int]]:
+    """Return packets, IP bytes and payload bytes of each direction that the packets have."""
+    whole = len(part), int(part.ip_bytes.sum(dtype=np.int64)), int(part.payload_bytes.sum(dtype=np.int64))
     if isinstance(part.to_client, bool):
-        return {"to_client" if part.to_client else "to_server": slice(None)}
-    return {"to_client": part.to_client, "to_server": ~part.to_client}
+        return {"to_client" if part.to_client else "to_server": whole}
+    to_client = (
+        int(np.count_nonzero(part.to_client)),
+        int(part.ip_bytes.sum(dtype=np.int64, where=part.to_client)),
+        int(part.payload_bytes.sum(dtype=np.int64, where=part.to_client)),
+    )
+    return {
+        "to_client": to_client,
+        "to_server": (whole[0] - to_client[0], whole[1] - to_client[1], whole[2] - to_client[2]),
+    }
