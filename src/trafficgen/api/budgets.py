@@ -24,7 +24,7 @@ FIT_PACKET_BYTES = 360
 COMPARE_PACKET_BYTES = 360
 TABLE_PACKET_BYTES = 220
 #: What a flow of a capture takes at most, from its counts to the lines that tell of it, bytes, by measurement.
-_FLOW_BYTES = 700
+_FLOW_BYTES = 780
 _FEWEST_FLOWS = 10_000
 #: IP packets of segmentation offload are cut to about this before a fit.
 _USUAL_PACKET_BYTES = 1500
