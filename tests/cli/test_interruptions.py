@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -120,8 +121,13 @@ class Command:
 
     def __init__(self, case: Case, folder: Path) -> None:
         self._said = folder.parent / "said.txt"
-        self._process = FORKS.Process(target=run_forked, args=(case.words.split(), str(folder), str(self._said)))
+        begun, begins = FORKS.Pipe(duplex=False)
+        arguments = (case.words.split(), str(folder), str(self._said), begins)
+        self._process = FORKS.Process(target=run_forked, args=arguments)
         self._process.start()
+        with begun, begins:  # moments count from here: how a fork comes to be is not what is looked at
+            assert begun.poll(60)
+            begun.recv_bytes()
 
     def poll(self) -> int | None:
         return self._process.exitcode
@@ -152,16 +158,18 @@ LIBRARIES = (
 )
 
 
-def run_forked(words: list[str], folder: str, said: str) -> None:
-    """Run a command in this process, which ends with it."""
+def run_forked(words: list[str], folder: str, said: str, begins: Connection) -> None:
+    """Run a command in this process, which ends with it, once it has said that it begins."""
     # What a shell starts in the background ignores interrupts, and so would the program that it starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.environ["TRAFFICGEN_PROGRESS"] = "0"
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     sys.argv = ["trafficgen", *words, "-q"]
+    with begins:
+        begins.send_bytes(b"x")
     main()
 
 

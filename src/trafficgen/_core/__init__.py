@@ -1,18 +1,21 @@
 """Python face of the Rust core: everything in the compiled module, with its types in ``_rust.pyi``."""
 
-from trafficgen._core._rust import (
-    CLOCK_CANDIDATES_HZ,
-    CaptureReader,
-    CaptureWriter,
-    FlowMeter,
-    FlowPlan,
-    SimulationOutcome,
-    __version__,
-    simulate,
-    spectral_ranks,
-    stream_key,
-    time_order,
-)
+from trafficgen.interruptions import held_back
+
+with held_back():  # an interrupt while numpy's own interface is looked up would be a panic of the core
+    from trafficgen._core._rust import (
+        CLOCK_CANDIDATES_HZ,
+        CaptureReader,
+        CaptureWriter,
+        FlowMeter,
+        FlowPlan,
+        SimulationOutcome,
+        __version__,
+        simulate,
+        spectral_ranks,
+        stream_key,
+        time_order,
+    )
 
 __all__ = [
     "CLOCK_CANDIDATES_HZ",
