@@ -11,6 +11,8 @@ use std::sync::Arc;
 const TINY: f64 = 1e-300;
 /// Lengths whose plans a thread keeps: sessions of a model have series of about the same length.
 const MOST_PLANS: usize = 64;
+/// Sum of the lengths whose plans a thread keeps: a plan takes up to 130 bytes for each of its values.
+const MOST_PLANNED_VALUES: usize = 1 << 18;
 
 thread_local! {
     static PLANS: RefCell<HashMap<usize, Plans>> = RefCell::default();
@@ -64,16 +66,24 @@ struct Plans {
 impl Plans {
     fn of(count: usize) -> Self {
         PLANS.with_borrow_mut(|plans| {
-            if plans.len() == MOST_PLANS {
+            if let Some(known) = plans.get(&count) {
+                return known.clone();
+            }
+            let made = Self::made(count);
+            if plans.len() == MOST_PLANS || plans.keys().sum::<usize>() + count > MOST_PLANNED_VALUES {
                 plans.clear();
             }
-            let made = || {
-                // The planner that looks for vector instructions would make the bytes depend on the processor.
-                let mut planner = FftPlannerScalar::new();
-                Self { forward: planner.plan_fft_forward(count), inverse: planner.plan_fft_inverse(count) }
-            };
-            plans.entry(count).or_insert_with(made).clone()
+            if count <= MOST_PLANNED_VALUES {
+                plans.insert(count, made.clone());
+            }
+            made
         })
+    }
+
+    fn made(count: usize) -> Self {
+        // The planner that looks for vector instructions would make the bytes depend on the processor.
+        let mut planner = FftPlannerScalar::new();
+        Self { forward: planner.plan_fft_forward(count), inverse: planner.plan_fft_inverse(count) }
     }
 }
 
