@@ -70,10 +70,10 @@ impl Plans {
                 return known.clone();
             }
             let made = Self::made(count);
-            if plans.len() == MOST_PLANS || plans.keys().sum::<usize>() + count > MOST_PLANNED_VALUES {
-                plans.clear();
-            }
             if count <= MOST_PLANNED_VALUES {
+                if plans.len() == MOST_PLANS || plans.keys().sum::<usize>() + count > MOST_PLANNED_VALUES {
+                    plans.clear();
+                }
                 plans.insert(count, made.clone());
             }
             made
@@ -149,13 +149,25 @@ fn ascending_key(value: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ascending_key, spectral_ranks};
+    use super::{ascending_key, spectral_ranks, Plans, MOST_PLANNED_VALUES, PLANS};
 
     #[test]
     fn keys_ascend_with_values() {
         let values = [f64::NEG_INFINITY, -2.0, -1e-310, 0.0, 1e-310, 1.0, 2.5, f64::INFINITY];
         assert!(values.windows(2).all(|pair| ascending_key(pair[0]) < ascending_key(pair[1])));
         assert_eq!(ascending_key(-0.0), ascending_key(0.0));
+    }
+
+    #[test]
+    fn plans_that_are_kept_are_bounded_by_the_sum_of_their_lengths() {
+        let kept = || PLANS.with_borrow(|plans| plans.keys().sum::<usize>());
+        for count in (40_001..60_000).step_by(997) {
+            let _ = Plans::of(count);
+            assert!((count..=MOST_PLANNED_VALUES).contains(&kept()));
+        }
+        let before = kept();
+        let _ = Plans::of(MOST_PLANNED_VALUES + 1);
+        assert_eq!(kept(), before);
     }
 
     #[test]
