@@ -32,7 +32,7 @@ QUEUEING_NS = 2_000
 @pytest.fixture(scope="module")
 def schedules() -> dict[str, PacketTable]:
     """12 s of two streams whose times are nearly whole milliseconds apart, and of one whose times are not."""
-    return {name: trafficgen.generate(name, duration_s=6.0, seed=1) for name in SOURCES}
+    return {name: trafficgen.generate(name, duration_s=12.0, seed=1) for name in SOURCES}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_the_scenario_names_a_trace_that_is_missing_and_sends_nothing_else(
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_ns3_carries_all_bytes_that_tcp_flows_write(tmp_path: Path, generation: str) -> None:
-    chunks = trafficgen.generate("chunked", duration_s=6.0, seed=1)
+    chunks = trafficgen.generate("chunked", duration_s=12.0, seed=1)
     report = trafficgen.export(chunks, to="ns3", directory=tmp_path / "export", settings={"mode": "exact"})
     assert report.bytes_after == report.bytes_before
     ran = run(generation, tmp_path / "export", "--mode=exact", folder=tmp_path / "run")

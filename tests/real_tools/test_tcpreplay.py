@@ -24,7 +24,7 @@ _FILTER = f"host {_SERVER} and host {_CLIENT}"
 
 @pytest.fixture(scope="module")
 def streaming(tmp_path_factory: pytest.TempPathFactory) -> tuple[PacketTable, Path]:
-    """Twelve seconds of a player with RTSP over TCP, RTP and RTCP, exported; some 590 packets in both directions."""
+    """Six seconds of a player with RTSP over TCP, RTP and RTCP, exported: packets in both directions."""
     folder = tmp_path_factory.mktemp("tcpreplay")
     table = trafficgen.generate("wmedia9_nichols2004", duration_s=6, seed=1)
     trafficgen.export(table, to="tcpreplay", directory=folder, settings=_SETTINGS)

@@ -22,7 +22,7 @@ _HELPER = Path(__file__).with_name("trex_client.py")
 @pytest.fixture(scope="module")
 def streaming() -> PacketTable:
     """Twelve seconds of a player with RTSP over TCP, RTP and RTCP: some 590 packets."""
-    return trafficgen.generate("wmedia9_nichols2004", duration_s=6, seed=1)
+    return trafficgen.generate("wmedia9_nichols2004", duration_s=12, seed=1)
 
 
 def _client(*request: str | Path) -> Any:
@@ -120,7 +120,7 @@ def test_the_program_for_long_schedules_calls_the_client_as_it_is_defined(
 
 
 def test_the_client_compiles_tcp_flows_into_writes_and_delays(tmp_path: Path) -> None:
-    table = trafficgen.generate("realplayer8_tcp_chung2002", duration_s=6, seed=1)
+    table = trafficgen.generate("realplayer8_tcp_chung2002", duration_s=12, seed=1)
     report = trafficgen.export(table, to="trex", directory=tmp_path)
     assert report.files == ("profile.py", "writes.json")
     profile = _client("astf", tmp_path / "profile.py", "--sessions", "20", "--rate", "2")

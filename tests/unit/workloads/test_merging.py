@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from trafficgen.generation.superposition import superposed
 from trafficgen.workloads import parts
-from trafficgen.workloads.merging import merge_parts
-from trafficgen.workloads.parts import StoredPart, write_batches
+from trafficgen.workloads.merging import merge_at_once, merge_parts
+from trafficgen.workloads.parts import HeldPart, StoredPart, write_batches
 from trafficgen.workloads.storage import Folder
 
 FLOWS_EACH = 3
@@ -75,6 +75,13 @@ def test_a_merge_is_the_sort_of_everything_at_once(
         patch.setattr(parts, "BATCH_ROWS", batch_rows)
         patch.setattr("trafficgen.workloads.merging.BATCH_ROWS", batch_rows)
         assert merged(tables, Path(folder)).equals(at_once(tables).combine_chunks())
+
+
+def test_parts_in_memory_are_merged_as_those_in_files() -> None:
+    rows = 2 * parts.BATCH_ROWS + 5
+    tables = sessions_of(np.random.default_rng(4), count=5, rows=rows, span_ns=40_000, spread_ns=7_000)
+    held = [HeldPart(table, FLOWS_EACH * place) for place, table in enumerate(tables)]
+    assert pa.concat_tables(list(merge_at_once(held))).equals(at_once(tables).combine_chunks())
 
 
 def test_many_packets_at_one_time_are_merged_and_not_waited_for(tmp_path: Path) -> None:
