@@ -1,5 +1,4 @@
 //! A small network for tests of TCP: many connections over one lossy, delayed, possibly narrow direction.
-#![allow(dead_code)] // each test file uses its part
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -286,12 +285,6 @@ impl Network {
         }
         self.applications(event.flow, event.at_server);
         self.carry(event.flow, event.at_server);
-    }
-
-    /// Lets the readers read again, for those that were told to wait.
-    pub fn wake_reader(&mut self, flow: usize) {
-        self.applications(flow, false);
-        self.carry(flow, false);
     }
 
     /// Mean bytes per second that the first flow's receiver got between two times.

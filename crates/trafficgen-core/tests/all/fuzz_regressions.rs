@@ -1,9 +1,8 @@
 //! What the fuzzer found once stays mended: every file of `tests/fuzz_regressions/TARGET` is played again.
-#![allow(clippy::unwrap_used, clippy::panic)] // a test that cannot go on is to fail
 
 use std::path::Path;
 
-mod fuzzed;
+use crate::fuzzed;
 
 fn replay(name: &str, target: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz_regressions").join(name);

@@ -1,8 +1,6 @@
 //! Long-run throughput of TCP beside the formulas of the literature.
 
-mod dumbbell;
-
-use dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
+use crate::dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
 use trafficgen_core::transport::{CongestionControl, TcpConfig, Time};
 
 const SEGMENT_BYTES: f64 = 1448.0;

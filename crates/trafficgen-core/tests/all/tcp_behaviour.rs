@@ -1,8 +1,6 @@
 //! What a TCP connection does over a path that loses, delays and overtakes.
 
-mod dumbbell;
-
-use dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
+use crate::dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
 use proptest::prelude::*;
 use trafficgen_core::transport::{flag, CongestionControl, Endpoint, SackBlock, Segment, TcpConfig, Time, Timestamps};
 
