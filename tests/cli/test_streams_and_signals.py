@@ -68,6 +68,22 @@ def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(number: signal.Si
         assert (process.returncode, said.decode()) == (128 + number, f"trafficgen: {word}\n")
 
 
+@pytest.mark.parametrize("command", [["models", "schema"], ["generate", "model.json", "-o", "out.csv"]])
+def test_a_signal_that_a_library_swallowed_ends_the_command_all_the_same(
+    command: list[str], model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model_file.parent)
+    program = (
+        "import contextlib, os, signal; from trafficgen.cli import _ending; _ending.watch()\n"
+        "with contextlib.suppress(KeyboardInterrupt):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from trafficgen.cli.entry import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "trafficgen: terminated\n")
+    assert not Path("out.csv").exists()
+
+
 def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command_all_the_same(
     model_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,9 +45,21 @@ def say_line(text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def unwind_if_asked() -> None:
+    """Raise an interrupt where a signal came: a library that was being loaded may have kept the first to itself.
+
+    Raises:
+        KeyboardInterrupt: If one came.
+    """
+    if _came:
+        raise KeyboardInterrupt
+
+
 def exit_code(code: int) -> int:
-    """Return the exit code of a command: that of the signal where one came, whatever became of it."""
-    return code if not _came else _SIGNALLED + _came[0]
+    """Return the exit code of a command: that of the signal where one came, and then said, whatever became of it."""
+    if _came and code != _SIGNALLED + _came[0]:
+        return say_ended()
+    return code
 
 
 def end_now(code: int) -> NoReturn:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
+from trafficgen.cli._ending import unwind_if_asked
 from trafficgen.progress import Step, following
 from trafficgen.units import megabytes
 
@@ -72,7 +73,8 @@ class Progress:
         clear_line()
 
     def step(self, step: Step) -> None:
-        """Take note of a step; the line shows it when it is time for news."""
+        """Take note of a step, which the line shows when it is time for news; an interrupt that got lost comes now."""
+        unwind_if_asked()
         if step.what == self._work.step.what and step.unit == self._work.step.unit:
             self._work.go_on(step, self._clock())
         else:

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._ending import end_now, exit_code, say_ended, say_line, signal_that_came, watch
+from trafficgen.cli._ending import end_now, exit_code, say_ended, say_line, signal_that_came, unwind_if_asked, watch
 from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._streams import StdoutError, open_streams
@@ -112,6 +112,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         warnings.showwarning = _show_warning
         given = list(sys.argv[1:] if arguments is None else arguments)
         table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()
+        unwind_if_asked()
         # What a command sets for itself, such as that files are kept, ends with it.
         result = copy_context().run(table, args=given, prog_name="trafficgen", standalone_mode=False)
     sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
