@@ -21,6 +21,8 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::PyFlowPlan>()?;
     module.add_class::<meter::FlowMeter>()?;
     module.add_class::<write::PyCaptureWriter>()?;
+    module.add_function(wrap_pyfunction!(generate::alias_draws, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::alias_table, module)?)?;
     module.add_function(wrap_pyfunction!(generate::time_order, module)?)?;
     module.add_function(wrap_pyfunction!(generate::stream_key, module)?)?;
     module.add_function(wrap_pyfunction!(generate::spectral_ranks, module)?)?;

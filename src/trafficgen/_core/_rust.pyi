@@ -24,6 +24,8 @@ __all__ = [
     "FlowPlan",
     "SimulationOutcome",
     "__version__",
+    "alias_draws",
+    "alias_table",
     "simulate",
     "spectral_ranks",
     "stream_key",
@@ -164,12 +166,19 @@ class SimulationOutcome:
     def columns(self) -> dict[str, npt.NDArray[np.generic]]: ...
 
 def time_order(time_ns: npt.NDArray[np.int64], flow: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64] | None: ...
+def alias_draws(
+    uniform: npt.NDArray[np.float64],
+    own: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float64],
+    others: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]: ...
+def alias_table(weights: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def spectral_ranks(
     ascending: npt.NDArray[np.float64],
     amplitude: npt.NDArray[np.float64],
     phase: npt.NDArray[np.float64],
     *,
     most_turns: int,
-    still: float,
+    near: float,
 ) -> npt.NDArray[np.int64]: ...
 def stream_key(seed: list[int], spawn_key: list[int]) -> npt.NDArray[np.uint64]: ...

@@ -96,7 +96,7 @@ def fit_same_source(
         ...     _ = trafficgen.simulate("wmedia9_nichols2004", path=path, duration_s=60, out=f"{name}.parquet")
         >>> fitted = trafficgen.fit_same_source(["wide.parquet", "narrow.parquet"])
         >>> fitted
-        <SameSourceFit over 2 paths: thinning, 4 warnings>
+        <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
     names = as_paths(paths)
     budget = None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES).share(len(names))

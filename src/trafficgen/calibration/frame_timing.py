@@ -131,9 +131,9 @@ def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
 def _played_spacings(timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator) -> FloatArray:
     """Return spacings as frames would be sent by a timing."""
     count = busy_s.size
-    spacing_s = np.sort(timing.spacing_s.distribution().spread_sample(generator, count))
+    spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
     ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
     if timing.lateness_s is not None:
-        lateness_s = np.sort(timing.lateness_s.distribution().spread_sample(generator, count))
+        lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
         ready_s += lateness_s[spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)]
     return np.diff(sent_times(ready_s, busy_s))

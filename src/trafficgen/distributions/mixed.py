@@ -9,12 +9,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen.distributions.alias_table import AliasTable
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
 #: Rounded laws are summed value by value up to this many values; beyond, rounding no longer moves a moment.
 _SUMMED_VALUES = 100_000
 _LEFT_OUT = 1e-12
+#: Whole numbers between bounds are drawn from a table of their probabilities where there are at least as many draws as
+#: numbers, and no more numbers than these.
+_TABLED_VALUES = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +113,8 @@ class MixedLaw:
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
+        if count >= self._worth_a_table:
+            return self._table.sample(generator, count)
         if not self.values:
             return self._continuous_sample(generator, count)
         if len(self.values) == 1 and self.continuous is None:
@@ -127,8 +133,19 @@ class MixedLaw:
         One draw comes from each of ``count`` slices of equal probability, so each follows the law while their sum
         hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and Conover, Technometrics 21, 1979).
         """
-        probability = (generator.permutation(count) + generator.random(count)) / count
-        draws = np.empty(count)
+        return self._at((generator.permutation(count) + generator.random(count)) / count)
+
+    def ascending_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return draws that are spread as those of :meth:`spread_sample`, in ascending order, shape (count,)."""
+        draws = self._at((np.arange(count) + generator.random(count)) / count)
+        return np.sort(draws, kind="stable") if self.values else draws  # two runs that ascend each
+
+    def _at(self, probability: FloatArray) -> FloatArray:
+        """Return a value for each probability: the atoms share the lowest ones, the continuous part has the rest."""
+        if not self.values:
+            assert self.continuous is not None
+            return self._whole(self.continuous.ppf(probability))
+        draws = np.empty(probability.size)
         chosen = np.searchsorted(self._cumulative, probability, side="right")
         if self.continuous is None:
             return self._sorted_values[np.minimum(chosen, self._sorted_values.size - 1)]
@@ -138,6 +155,22 @@ class MixedLaw:
         within = np.clip((probability[rest] - weight) / (1.0 - weight), 0.0, 1.0)
         draws[rest] = self._whole(self.continuous.ppf(within))
         return draws
+
+    @cached_property
+    def _worth_a_table(self) -> float:
+        """Number of draws from which on they are taken from a table; it depends on the law alone."""
+        low, high = self._bounds
+        values = high - low + 1 + len(self.values)
+        return values if self.integer and 0 < values <= _TABLED_VALUES else math.inf
+
+    @cached_property
+    def _table(self) -> AliasTable:
+        """Whole numbers of the continuous part, and the atoms."""
+        low, high = self._bounds
+        numbers = np.arange(low, high + 1, dtype=np.float64)
+        within = np.maximum(np.diff(self._continuous_cdf(numbers), prepend=0.0), 0.0)
+        values = np.concatenate([numbers, self.values])
+        return AliasTable(values, np.concatenate([self.continuous_weight * within, self.probabilities]))
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:

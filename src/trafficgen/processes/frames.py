@@ -144,7 +144,7 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
     reached_s = 0.0
     for turn in range(_MOST_TURNS):
         count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
-        values = np.sort(laws.spacing_s.spread_sample(generator_of(f"spacing_s {turn}"), count))
+        values = laws.spacing_s.ascending_sample(generator_of(f"spacing_s {turn}"), count)
         spacings.append(np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0))
         reached_s += float(spacings[-1].sum())
         if reached_s >= span_s:
@@ -173,7 +173,7 @@ def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) 
     sizes = np.ones(types.size)
     for row, part in enumerate(laws.types):
         mine = np.flatnonzero(types == row)
-        values = np.sort(part.frame_bytes.spread_sample(generator_of(f"frame_bytes {part.name}"), mine.size))
+        values = part.frame_bytes.ascending_sample(generator_of(f"frame_bytes {part.name}"), mine.size)
         sizes[mine[np.argsort(ranks[mine])]] = values
     return np.maximum(np.rint(sizes), 1).astype(np.int64)
 
@@ -247,8 +247,8 @@ def _ordered_draws(
     """Return draws that are spread over a law, in an order that has a spectrum; zeros without a law."""
     if law is None:
         return np.zeros(count)
-    values = law.spread_sample(generator_of(name), count)
-    return np.sort(values)[spectral_ranks(spectrum, count, generator_of(f"{name} order"))]
+    values = law.ascending_sample(generator_of(name), count)
+    return values[spectral_ranks(spectrum, count, generator_of(f"{name} order"))]
 
 
 def _offsets(

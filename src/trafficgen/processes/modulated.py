@@ -122,7 +122,7 @@ class ModulatedLaws:
     def _bins(self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool) -> FloatArray:
         """Return the bytes of each bin, the first one not idle where a packet has to be at the start."""
         count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
-        ascending = np.sort(self.bin_bytes.spread_sample(generator, count))
+        ascending = self.bin_bytes.ascending_sample(generator, count)
         bins = correlated_order(np.maximum(ascending, 0.0), self.autocorrelation, generator)
         if first_active and bins[0] <= 0 and np.any(bins > 0):
             bins = np.roll(bins, -int(np.argmax(bins > 0)))

@@ -16,12 +16,15 @@ from scipy import special
 from trafficgen import _core
 from trafficgen.units import FloatArray, IntArray
 
-#: Turns of mapping ranks and restoring amplitudes; fewer for long series, which are near at once.
-_TURNS, _FEW_TURNS = 30, 6
+#: Turns of mapping ranks and restoring amplitudes at most; values with a law far from normal need many.
+_MOST_TURNS = 30
+#: No more turns are made where all but this share of the power is as it should be.
+_NEAR = 1e-3
+#: What depends on the length of a series alone is kept for those up to this.
 _LONG_SERIES = 50_000
-#: A turn that moves no more than this share of the ranks is the last.
-_STILL = 0.01
 _FEWEST_VALUES = 8
+#: A series is made at most so many times as long as it is needed.
+_LONGER = 1.1
 #: Sessions of a model have series of about the same length: what depends on it alone is kept for this many lengths.
 _KEPT = 64
 
@@ -43,6 +46,16 @@ class Spectrum:
     line_share: FloatArray
     _amplitudes: dict[int, FloatArray] = field(init=False, repr=False, compare=False, default_factory=dict)
 
+    def length(self, count: int) -> int:
+        """Return how long a series is made of which ``count`` values are used.
+
+        Its transforms are fast, and strict periods fit into it as well as they can: where none of the Fourier
+        frequencies is that of a line, the line is shifted to the one that is next.
+        """
+        lengths = _fast_lengths(count)
+        cycles = np.outer(lengths, self.line_frequency)
+        return int(lengths[np.argmin(np.abs(cycles - np.rint(cycles)) @ self.line_share)])
+
     def amplitudes(self, count: int) -> FloatArray:
         """Return amplitudes at the Fourier frequencies of a series, none at 0, shape (count // 2 + 1,)."""
         kept = self._amplitudes.get(count)
@@ -62,6 +75,18 @@ class Spectrum:
         line = np.rint(self.line_frequency * count).astype(np.int64)
         np.add.at(power, np.clip(line, 1, power.size - 1), self.line_share)
         return np.sqrt(power)
+
+
+@lru_cache(maxsize=_KEPT)
+def _fast_lengths(count: int) -> IntArray:
+    """Return the even numbers from ``count`` on, up to a tenth more, that have no prime factor above 5."""
+    most = int(count * _LONGER) + _FEWEST_VALUES
+    numbers = np.array([2])
+    for prime in (2, 3, 5):
+        powers = prime ** np.arange(int(np.log(most) / np.log(prime)) + 1)
+        numbers = np.outer(numbers, powers).ravel()
+        numbers = numbers[numbers <= most]
+    return np.sort(numbers[numbers >= count])
 
 
 def normal_scores(count: int) -> FloatArray:
@@ -85,6 +110,8 @@ def spectral_ranks(
 ) -> IntArray:
     """Return the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
 
+    The series is the beginning of a somewhat longer one, see :meth:`Spectrum.length`.
+
     Args:
         spectrum: Its spectrum; None for independent values.
         count: Length.
@@ -94,10 +121,26 @@ def spectral_ranks(
     """
     if spectrum is None or count < _FEWEST_VALUES:
         return generator.permutation(count)
-    amplitude = spectrum.amplitudes(count)
-    ascending = normal_scores(count) if ascending is None else ascending - ascending.mean()
-    if not amplitude.any() or float(np.ptp(ascending)) == 0:
+    length = spectrum.length(count)
+    amplitude = spectrum.amplitudes(length)
+    ascending = normal_scores(length) if ascending is None else _stretched(ascending, length)
+    if not amplitude.any() or ascending[0] == ascending[-1]:
         return generator.permutation(count)
     phase = 2 * np.pi * generator.random(amplitude.size)
-    most_turns = _TURNS if count <= _LONG_SERIES else _FEW_TURNS
-    return _core.spectral_ranks(ascending, amplitude, phase, most_turns=most_turns, still=_STILL)
+    ranks = _core.spectral_ranks(ascending, amplitude, phase, most_turns=_MOST_TURNS, near=_NEAR)
+    return ranks if length == count else _ranks_of(ranks[:count], length)
+
+
+def _stretched(ascending: FloatArray, length: int) -> FloatArray:
+    """Return as many ascending values of the same law, less their mean."""
+    if length != ascending.size:
+        place = (np.arange(length) + 0.5) / length * ascending.size - 0.5
+        ascending = np.asarray(np.interp(place, np.arange(ascending.size), ascending), dtype=np.float64)
+    return ascending - float(ascending.mean())
+
+
+def _ranks_of(numbers: IntArray, below: int) -> IntArray:
+    """Return the ranks of different numbers from 0 on, all below a bound."""
+    present = np.zeros(below, dtype=np.int64)
+    present[numbers] = 1
+    return (np.cumsum(present) - 1)[numbers]

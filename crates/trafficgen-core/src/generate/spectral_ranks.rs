@@ -1,11 +1,16 @@
 //! Series with given values and a given spectrum: amplitudes restored and ranks mapped to the values in turn.
 //!
 //! Source: Schreiber and Schmitz, "Improved surrogate data for nonlinearity tests", Physical Review Letters 77, 1996.
+//! The transforms of a real series are those of a complex one of half its length, whose real parts are its values at
+//! even places and whose imaginary parts those at odd ones (Cooley, Lewis and Welch, "The fast Fourier transform
+//! algorithm: programming considerations", Journal of Sound and Vibration 12, 1970).
 
+use super::radix::radix_sort;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlannerScalar};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
 const TINY: f64 = 1e-300;
@@ -13,6 +18,11 @@ const TINY: f64 = 1e-300;
 const MOST_PLANS: usize = 64;
 /// Sum of the lengths whose plans a thread keeps: a plan takes up to 130 bytes for each of its values.
 const MOST_PLANNED_VALUES: usize = 1 << 18;
+/// Words that are compared rather than counted by their digits: there are more counters than these.
+const FEW_WORDS: usize = 512;
+const KEY_BITS: u32 = 32;
+/// A turn that leaves more than this of what the amplitudes were off is the last.
+const HARDLY_NEARER: f64 = 0.99;
 
 thread_local! {
     static PLANS: RefCell<HashMap<usize, Plans>> = RefCell::default();
@@ -21,46 +31,40 @@ thread_local! {
 /// The ranks, 0 to n - 1, of a series of n values with a spectrum.
 ///
 /// `ascending` has the values, less their mean, in ascending order; `amplitude` and `phase` (in radians) those of the
-/// Fourier frequencies 0 to n / 2, with which the series begins. Turns end after `most_turns`, or when one of them
-/// moves no more than the share `still` of the ranks.
+/// Fourier frequencies 0 to n / 2, with which the series begins. Turns end after `most_turns`, or when the amplitudes
+/// of the series are as `near` as that, or a turn hardly brings them nearer: what is counted is the part of the power
+/// that lies in the differences between them and those that are asked for, at whatever scale suits best.
 ///
 /// # Panics
 ///
-/// When `amplitude` or `phase` has not n / 2 + 1 values.
+/// When n is odd or 0, or `amplitude` or `phase` has not n / 2 + 1 values.
 #[must_use]
-pub fn spectral_ranks(ascending: &[f64], amplitude: &[f64], phase: &[f64], most_turns: usize, still: f64) -> Vec<i64> {
+pub fn spectral_ranks(ascending: &[f64], amplitude: &[f64], phase: &[f64], most_turns: usize, near: f64) -> Vec<i64> {
     let count = ascending.len();
+    assert!(count > 0 && count % 2 == 0, "an even number of values");
     assert!(amplitude.len() == count / 2 + 1 && phase.len() == amplitude.len(), "n / 2 + 1 amplitudes and phases");
     let mut turning = Turning::new(count);
-    for (place, (&amplitude, &phase)) in amplitude.iter().zip(phase).enumerate() {
-        turning.set_frequency(place, Complex64::from_polar(amplitude, phase));
-    }
-    turning.transform_back();
-    let mut ranks = vec![0; count];
-    turning.rank(&mut ranks);
-    let most_moved = (still * count as f64) as usize;
+    turning.begin(amplitude, phase);
+    let mut before = f64::INFINITY;
     for _ in 0..most_turns {
-        for (value, &rank) in turning.values.iter_mut().zip(&ranks) {
-            *value = Complex64::new(ascending[rank as usize], 0.0);
-        }
-        turning.transform_forward();
-        for (place, &amplitude) in amplitude.iter().enumerate() {
-            let found = turning.values[place];
-            turning.set_frequency(place, found * (amplitude / found.norm_sqr().sqrt().max(TINY)));
-        }
-        turning.transform_back();
-        if turning.rank(&mut ranks) <= most_moved {
+        turning.take(ascending);
+        let misfit = turning.restore(amplitude);
+        if misfit <= near || misfit > HARDLY_NEARER * before {
             break;
         }
+        before = misfit;
+        turning.end();
     }
-    ranks
+    turning.ranks.into_iter().map(i64::from).collect()
 }
 
-/// Transforms of one length.
+/// Transforms for one length of real series.
 #[derive(Clone)]
 struct Plans {
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
+    /// exp(2 pi i k / n) for k from 0 to n / 4.
+    turns: Arc<[Complex64]>,
 }
 
 impl Plans {
@@ -83,16 +87,23 @@ impl Plans {
     fn made(count: usize) -> Self {
         // The planner that looks for vector instructions would make the bytes depend on the processor.
         let mut planner = FftPlannerScalar::new();
-        Self { forward: planner.plan_fft_forward(count), inverse: planner.plan_fft_inverse(count) }
+        Self {
+            forward: planner.plan_fft_forward(count / 2),
+            inverse: planner.plan_fft_inverse(count / 2),
+            turns: (0..=count / 4).map(|place| Complex64::cis(TAU * place as f64 / count as f64)).collect(),
+        }
     }
 }
 
-/// Transforms and buffers for one length.
+/// A series on its way, with transforms and buffers for its length.
 struct Turning {
     plans: Plans,
-    values: Vec<Complex64>,
+    /// Pairs of values, or what stands for the spectrum in between.
+    pairs: Vec<Complex64>,
     scratch: Vec<Complex64>,
-    keyed: Vec<(u64, u32)>,
+    ranks: Vec<u32>,
+    words: Vec<u64>,
+    other: Vec<u64>,
 }
 
 impl Turning {
@@ -101,50 +112,91 @@ impl Turning {
         let scratch = plans.forward.get_inplace_scratch_len().max(plans.inverse.get_inplace_scratch_len());
         Self {
             plans,
-            values: vec![Complex64::default(); count],
+            pairs: vec![Complex64::default(); count / 2],
             scratch: vec![Complex64::default(); scratch],
-            keyed: Vec::with_capacity(count),
+            ranks: vec![0; count],
+            words: Vec::with_capacity(count),
+            other: Vec::new(),
         }
     }
 
-    /// Sets one of the frequencies 0 to n / 2, and the one that mirrors it, so that the series is real.
-    fn set_frequency(&mut self, place: usize, value: Complex64) {
-        let mirror = (self.values.len() - place) % self.values.len();
-        let value = if mirror == place { Complex64::new(value.re, 0.0) } else { value };
-        self.values[place] = value;
-        self.values[mirror] = value.conj();
+    /// Makes the series of a spectrum.
+    fn begin(&mut self, amplitude: &[f64], phase: &[f64]) {
+        self.each_frequency(|place, _| Complex64::from_polar(amplitude[place], phase[place]));
+        self.end();
     }
 
-    fn transform_forward(&mut self) {
-        self.plans.forward.process_with_scratch(&mut self.values, &mut self.scratch);
+    /// Turns a spectrum into the ranks of its series, equal values in order.
+    fn end(&mut self) {
+        self.plans.inverse.process_with_scratch(&mut self.pairs, &mut self.scratch);
+        self.rank();
     }
 
-    fn transform_back(&mut self) {
-        self.plans.inverse.process_with_scratch(&mut self.values, &mut self.scratch);
-    }
-
-    /// Replaces the ranks by those of the series, equal values in order, and returns how many were moved.
-    fn rank(&mut self, ranks: &mut [i64]) -> usize {
-        self.keyed.clear();
-        self.keyed.extend(self.values.iter().enumerate().map(|(place, value)| (ascending_key(value.re), place as u32)));
-        self.keyed.sort_unstable();
-        let mut moved = 0;
-        for (rank, &(_, place)) in self.keyed.iter().enumerate() {
-            let before = std::mem::replace(&mut ranks[place as usize], rank as i64);
-            moved += usize::from(before != rank as i64);
+    /// Puts values in the order of the ranks.
+    fn take(&mut self, ascending: &[f64]) {
+        for (pair, ranks) in self.pairs.iter_mut().zip(self.ranks.chunks_exact(2)) {
+            *pair = Complex64::new(ascending[ranks[0] as usize], ascending[ranks[1] as usize]);
         }
-        moved
+    }
+
+    /// Turns the series into its spectrum, gives that its amplitudes again, and returns how far they were off.
+    fn restore(&mut self, amplitude: &[f64]) -> f64 {
+        self.plans.forward.process_with_scratch(&mut self.pairs, &mut self.scratch);
+        let (mut found_power, mut power, mut product) = (TINY, TINY, 0.0);
+        self.each_frequency(|place, found| {
+            let (wanted, size) = (amplitude[place], found.norm_sqr().sqrt());
+            found_power += size * size;
+            power += wanted * wanted;
+            product += size * wanted;
+            found * (wanted / size.max(TINY))
+        });
+        1.0 - product * product / (found_power * power)
+    }
+
+    /// Replaces each frequency 0 to n / 2 of the series, whose pairs are transformed; those at both ends are real.
+    fn each_frequency(&mut self, mut replaced: impl FnMut(usize, Complex64) -> Complex64) {
+        let half = self.pairs.len();
+        let first = self.pairs[0];
+        let lowest = replaced(0, Complex64::new(first.re + first.im, 0.0)).re;
+        let highest = replaced(half, Complex64::new(first.re - first.im, 0.0)).re;
+        self.pairs[0] = Complex64::new(lowest + highest, lowest - highest);
+        for place in 1..=half / 2 {
+            let mirror = half - place;
+            let turn = self.plans.turns[place];
+            let (here, there) = (self.pairs[place], self.pairs[mirror].conj());
+            let even = (here + there) * 0.5;
+            let odd = (here - there) * 0.5 * turn.conj();
+            // odd / i, and its conjugate at the mirrored frequency
+            let odd = Complex64::new(odd.im, -odd.re);
+            let found = replaced(place, even + odd);
+            let mirrored = if mirror == place { found.conj() } else { replaced(mirror, (even - odd).conj()).conj() };
+            let even = found + mirrored;
+            let odd = (found - mirrored) * turn;
+            let odd = Complex64::new(-odd.im, odd.re);
+            self.pairs[place] = even + odd;
+            self.pairs[mirror] = (even - odd).conj();
+        }
+    }
+
+    fn rank(&mut self) {
+        let values = self.pairs.iter().flat_map(|pair| [pair.re, pair.im]);
+        self.words.clear();
+        self.words.extend(values.enumerate().map(|(place, value)| ascending_key(value) << KEY_BITS | place as u64));
+        if self.words.len() <= FEW_WORDS {
+            self.words.sort_unstable();
+        } else {
+            radix_sort(&mut self.words, &mut self.other, KEY_BITS, KEY_BITS);
+        }
+        for (rank, &word) in (0_u32..).zip(&self.words) {
+            self.ranks[word as u32 as usize] = rank;
+        }
     }
 }
 
-/// A number that is the larger the larger the value.
+/// A number of 32 bits that is the larger the larger the value, to single precision.
 fn ascending_key(value: f64) -> u64 {
-    let bits = (value + 0.0).to_bits(); // no negative zero
-    if bits >> 63 == 0 {
-        bits | 1 << 63
-    } else {
-        !bits
-    }
+    let bits = (value as f32 + 0.0).to_bits(); // no negative zero
+    u64::from(if bits >> 31 == 0 { bits | 1 << 31 } else { !bits })
 }
 
 #[cfg(test)]
@@ -153,7 +205,7 @@ mod tests {
 
     #[test]
     fn keys_ascend_with_values() {
-        let values = [f64::NEG_INFINITY, -2.0, -1e-310, 0.0, 1e-310, 1.0, 2.5, f64::INFINITY];
+        let values = [f64::NEG_INFINITY, -2.0, -1e-30, 0.0, 1e-30, 1.0, 2.5, f64::INFINITY];
         assert!(values.windows(2).all(|pair| ascending_key(pair[0]) < ascending_key(pair[1])));
         assert_eq!(ascending_key(-0.0), ascending_key(0.0));
     }

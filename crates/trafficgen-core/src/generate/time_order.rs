@@ -1,9 +1,6 @@
 //! The order of packets in time: a radix sort of times that carries the place of each packet in the same word.
 
-/// Bits that one pass of the radix sort looks at: as many counters stay in the first-level cache.
-const DIGIT_BITS: u32 = 11;
-const BUCKETS: usize = 1 << DIGIT_BITS;
-const DIGIT_MASK: u64 = BUCKETS as u64 - 1;
+use super::radix::radix_sort;
 
 /// The places of packets in order of time, then of flow, then as they stand; `None` where they are in that order.
 ///
@@ -26,7 +23,7 @@ pub fn time_order(time_ns: &[i64], flow: &[u32]) -> Option<Vec<i64>> {
     }
     let mut words: Vec<u64> =
         time_ns.iter().enumerate().map(|(place, time)| time.abs_diff(first) << place_bits | place as u64).collect();
-    radix_sort(&mut words, place_bits, time_bits);
+    radix_sort(&mut words, &mut Vec::new(), place_bits, time_bits);
     let place_mask = (1_u64 << place_bits) - 1;
     order_ties(&mut words, flow, place_bits, place_mask);
     Some(words.into_iter().map(|word| (word & place_mask) as i64).collect())
@@ -41,29 +38,6 @@ fn compared(time_ns: &[i64], flow: &[u32]) -> Vec<i64> {
     let mut places: Vec<i64> = (0..time_ns.len() as i64).collect();
     places.sort_by_key(|&place| (time_ns[place as usize], flow[place as usize]));
     places
-}
-
-/// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
-fn radix_sort(words: &mut Vec<u64>, skipped: u32, count: u32) {
-    let mut other = vec![0_u64; words.len()];
-    for pass in 0..count.div_ceil(DIGIT_BITS) {
-        let shift = skipped + pass * DIGIT_BITS;
-        let digit = |word: u64| (word >> shift & DIGIT_MASK) as usize;
-        let mut next = [0_usize; BUCKETS];
-        for &word in words.iter() {
-            next[digit(word)] += 1;
-        }
-        let mut before = 0;
-        for place in &mut next {
-            before += std::mem::replace(place, before);
-        }
-        for &word in words.iter() {
-            let place = &mut next[digit(word)];
-            other[*place] = word;
-            *place += 1;
-        }
-        std::mem::swap(words, &mut other);
-    }
 }
 
 /// Puts words of the same time in order of flow; few packets share a nanosecond.
