@@ -29,3 +29,12 @@ def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFix
     print_json({**head, **lists})
     assert pieces == capsys.readouterr().out
     assert json.loads(pieces)["some"][0] == {"text": "x\n}", "value": None}
+
+
+def test_describing_flows_tells_how_far_it_is() -> None:
+    found = trafficgen.inspect(EXAMPLE)
+    steps: list[trafficgen.Step] = []
+    with trafficgen.following(steps.append):
+        described = list(found.json_lists()["flows"])
+    assert [step.done for step in steps] == list(range(len(described) + 1))
+    assert {(step.what, step.total, step.unit) for step in steps} == {("describing", len(described), "flows")}

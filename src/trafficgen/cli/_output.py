@@ -60,6 +60,13 @@ def print_json_lists(head: dict[str, object], lists: Mapping[str, Iterable[objec
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
 
     def text(value: object) -> str:
+        try:
+            found = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+            if not ascii_only or found.isascii():
+                found.encode()
+                return found
+        except ValueError:
+            pass  # a number that is not finite, or bytes that are not UTF-8
         return json.dumps(finite(value), indent=1, ensure_ascii=ascii_only, allow_nan=False)
 
     write = sys.stdout.write

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import sys
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -57,19 +59,21 @@ def inspect(
             memory_bytes=memory_bytes_of(memory),
         )
     messages.warn(found.warnings)
-    if as_json:
-        print_json_lists(found.json_head(), found.json_lists())
-        return
-    _render(found, shown=flows)
+    # A terminal that shows the lists themselves needs no line about them.
+    with nullcontext() if as_json and sys.stdout.isatty() else messages.progress("describing"):
+        if as_json:
+            print_json_lists(found.json_head(), found.json_lists())
+            return
+        described: list[dict[str, Any]] = found.describe_flows(flows or None)
+    _render(found, described)
 
 
-def _render(found: trafficgen.Inspection, *, shown: int) -> None:
+def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
     say_line(
         f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP), {found.frame_bytes:,} bytes, "
         f"{found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
-    described: list[dict[str, Any]] = found.describe_flows(shown or None)
     kinds = found.session_kinds({flow["session"] for flow in described})
     rows = [_row(flow, kinds) for flow in described]
     header = (

@@ -17,6 +17,7 @@ from trafficgen._core.types import FlowCountsDict, RtpStreamDict
 from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
+from trafficgen.progress import counted
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
@@ -107,9 +108,13 @@ class Inspection:
     def _described(self, order: npt.NDArray[np.intp]) -> Iterator[dict[str, object]]:
         offset_ns = self.origin_ns - self.start_time_ns
         streams = _streams_by_flow(self.rtp_streams)
-        for start in range(0, len(order), _FLOWS_PER_STEP):
-            for row in self.flows.take(pa.array(order[start : start + _FLOWS_PER_STEP])).to_pylist():
-                yield describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], []))
+
+        def described() -> Iterator[dict[str, object]]:
+            for start in range(0, len(order), _FLOWS_PER_STEP):
+                for row in self.flows.take(pa.array(order[start : start + _FLOWS_PER_STEP])).to_pylist():
+                    yield describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], []))
+
+        return counted(described(), "describing", total=len(order), unit="flows")
 
     def _order(self) -> npt.NDArray[np.intp]:
         """Return the rows of the flow table, most frame bytes first."""
@@ -160,8 +165,10 @@ class Inspection:
 
     def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
         """Return its lists, which are made as they are read: captures of whole networks have millions of flows."""
+        sessions = self.sessions
+        described = map(self._describe_session, sessions)
         return {
-            "sessions": (self._describe_session(session) for session in self.sessions),
+            "sessions": counted(described, "describing", total=len(sessions), unit="sessions"),
             "flows": self._described(self._order()),
         }
 
