@@ -94,8 +94,17 @@ def _sweeps(sweeps: list[dict[str, Any]]) -> Iterator[str]:
         yield table((axis, "s", f"{axis}/s", "peak, MB", ""), rows)
         yield (
             f"Time grows with exponent {_number(sweep['time_exponent'])}, "
-            f"memory with {_number(sweep['memory_exponent'])}."
+            f"memory with {_number(sweep['memory_exponent'])}{_each(sweep)}."
         )
+
+
+def _each(sweep: Mapping[str, Any]) -> str:
+    """Return what one more takes, from the last two sizes, where the sweep is over things that are kept."""
+    if sweep["axis"] != "flows":
+        return ""
+    before, last = sweep["rows"][-2:]
+    more_bytes = (last["peak_bytes"] - before["peak_bytes"]) / (last["size"] - before["size"])
+    return f"; each flow more takes {more_bytes:,.0f} bytes"
 
 
 def _made_by(record: Mapping[str, Any]) -> str:
