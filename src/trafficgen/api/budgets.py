@@ -23,8 +23,8 @@ _PROGRAM_BYTES = 240_000_000
 FIT_PACKET_BYTES = 360
 COMPARE_PACKET_BYTES = 360
 TABLE_PACKET_BYTES = 220
-#: What a flow of a capture takes at most, from its counts to the lines that tell of it, bytes; ``python benchmarks/run.py
-#: ingest`` measures it without those lines.
+#: What a flow of a capture takes at most, from its counts to the lines that tell of it, bytes;
+#: ``python benchmarks/run.py ingest`` measures it without those lines.
 _FLOW_BYTES = 780
 _FEWEST_FLOWS = 10_000
 #: IP packets of segmentation offload are cut to about this before a fit.

@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from trafficgen.api.workload_files import is_workload_file, load_workload, sessions_of_workload, workload_of_model
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError
-from trafficgen.generation.open_loop import OpenLoopSessions, generated
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.models import Model, PublishedModel
 from trafficgen.tables import PacketTable
 from trafficgen.workloads.blocks import Sessions
+from trafficgen.workloads.held import held_workload
 from trafficgen.workloads.planned import PlannedWorkload
 
 #: What can be played: a model, a workload, or the name of either.
@@ -108,4 +109,4 @@ def table_of(sessions: Sessions, *, workers: int, origin_ns: int) -> PacketTable
     """
     if isinstance(sessions, OpenLoopSessions):
         sessions.check_memory()
-    return generated(sessions, workers=workers, origin_ns=origin_ns)
+    return held_workload(sessions, workers=workers).table(origin_ns=origin_ns)

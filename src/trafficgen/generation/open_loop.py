@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import session_starts
@@ -19,17 +15,11 @@ from trafficgen.generation.columns import PlacedColumns, tables_of
 from trafficgen.generation.extent import check_memory, expected_of
 from trafficgen.generation.played_model import PlayedModel
 from trafficgen.generation.session import FlowRow
-from trafficgen.generation.superposition import superposed
+from trafficgen.generation.superposition import in_columns_order, superposed
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
-from trafficgen.progress import tell
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
-
-#: Blocks of sessions are this many at least, as far as there are sessions, and hold this many sessions at most.
-#: Neither depends on the number of workers, nor does the table.
-_FEWEST_BLOCKS = 64
-_LARGEST_BLOCK = 256
 
 
 def generate_sessions(
@@ -39,14 +29,14 @@ def generate_sessions(
     duration_s: float | None = None,
     seed: int = 0,
     arrival_rate_per_s: float | None = None,
-    workers: int = 1,
     origin_ns: int = DEFAULT_ORIGIN_NS,
 ) -> PacketTable:
     """Return the packets of a model that plays open loop.
 
     Where the model has a population, sessions differ: each draws its length, rate, buffering and silence first.
     Each session draws every quantity from a random stream of its own, derived from the seed, the session and the
-    quantity, so the table depends on the seed alone and not on ``workers``. Times are those at which each end sends.
+    quantity, so the table depends on the seed alone, and so does any part of it. Times are those at which each end
+    sends.
 
     Args:
         model: The model.
@@ -55,58 +45,20 @@ def generate_sessions(
             the last playout of each stream, a shorter one cuts; sessions of a population are made that long.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process; None: all together.
-        workers: Threads that share the sessions.
         origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
 
     Raises:
         GenerationError: If there is nothing to play, or the model cannot be played for so short or so long a time,
             or the packets do not fit in this machine's memory.
-        ValueError: If the seed is negative, or a rate or a number of workers is not positive.
+        ValueError: If the seed is negative, or a rate is not positive.
     """
     played = OpenLoopSessions(
         model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
     )
     played.check_memory()
-    return generated(played, workers=workers, origin_ns=origin_ns)
-
-
-class PlayedSessions(Protocol):
-    """Sessions that are made in blocks, in any order."""
-
-    @property
-    def count(self) -> int:
-        """Number of sessions."""
-        ...
-
-    @property
-    def notes(self) -> dict[str, object]:
-        """How they are made, JSON-compatible."""
-        ...
-
-    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
-        ...
-
-
-def generated(played: PlayedSessions, *, workers: int, origin_ns: int) -> PacketTable:
-    """Return the packets of all sessions in one table; it does not depend on ``workers``, which are threads.
-
-    Raises:
-        GenerationError: If the sessions cannot be played.
-        ValueError: If the number of workers is not positive.
-    """
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
-    packets: list[pa.Table] = []
-    flows: list[FlowRow] = []
-    for done, block_packets, block_flows in _blocks(played, workers=workers):
-        # Sessions of a population differ in their number of flows: blocks count their own.
-        packets += [_renumbered(table, len(flows)) for table in block_packets]
-        flows += [{**row, "flow": len(flows) + place} for place, row in enumerate(block_flows)]
-        tell("generating", done, played.count, unit="sessions")
-    tell("putting packets in order")
+    packets, flows = played.block(0, sessions)
     return PacketTable(
-        packets=superposed(packets),
+        packets=in_columns_order(superposed(packets)),
         flows=pa.Table.from_pylist(flows, schema=FLOW_SCHEMA),
         origin_ns=origin_ns,
         notes=played.notes,
@@ -200,29 +152,3 @@ class OpenLoopSessions:
             packets += made.packets
             flows += made.flows
         return tables_of(packets), flows
-
-
-def _renumbered(table: pa.Table, shift: int) -> pa.Table:
-    """Return packets with the numbers of their flows shifted."""
-    if shift == 0:
-        return table
-    place = table.schema.get_field_index("flow")
-    flow = pc.add(table.column(place), pa.scalar(shift, type=pa.uint32()))
-    return table.set_column(place, table.schema.field(place), flow)
-
-
-def _blocks(played: PlayedSessions, *, workers: int) -> Iterator[tuple[int, list[pa.Table], list[FlowRow]]]:
-    """Yield the sessions done so far, packets and flow rows of blocks of sessions, in the order of the sessions."""
-    size = min(_LARGEST_BLOCK, math.ceil(played.count / _FEWEST_BLOCKS))
-
-    def made(first: int) -> tuple[int, list[pa.Table], list[FlowRow]]:
-        count = min(size, played.count - first)
-        return first + count, *played.block(first, count)
-
-    firsts = range(0, played.count, size)
-    if workers == 1 or played.count == 1:
-        yield from map(made, firsts)
-        return
-    # Threads, not processes: the drawing runs outside the interpreter's lock, and no packet has to be copied across.
-    with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(made, firsts)

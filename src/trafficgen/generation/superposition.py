@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from trafficgen._core import time_order
+from trafficgen.tables import PACKET_SCHEMA
 from trafficgen.tables.buffers import rows_taken
 
 
@@ -19,6 +20,11 @@ def superposed(parts: list[pa.Table]) -> pa.Table:
     table = pa.concat_tables(parts, promote_options="default")
     order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
     return table if order is None else rows_taken(table, order)
+
+
+def in_columns_order(packets: pa.Table) -> pa.Table:
+    """Return packets with their columns in the order of the packet table."""
+    return packets.select([name for name in PACKET_SCHEMA.names if name in packets.column_names])
 
 
 def _first_ns(part: pa.Table) -> int:

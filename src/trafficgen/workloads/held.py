@@ -9,9 +9,9 @@ from functools import partial
 
 import pyarrow as pa
 
-from trafficgen.generation.superposition import superposed
+from trafficgen.generation.superposition import in_columns_order, superposed
 from trafficgen.progress import tell
-from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import Block, Sessions, cut, flows_numbered
 from trafficgen.workloads.merging import merge_at_once
@@ -55,13 +55,27 @@ class HeldWorkload:
         """Yield the packets of all sessions in order of time, then of flow."""
         yield from merge_at_once(self.parts)
 
+    def table(self, *, origin_ns: int) -> PacketTable:
+        """Return all packets as one table, whose times count from ``origin_ns``."""
+        pieces: list[pa.Table] = []
+        done = 0
+        for piece in self.packets_in_order():
+            pieces.append(piece)
+            done += piece.num_rows
+            tell("putting packets in order", done, self.packets, unit="packets")
+        packets = in_columns_order(pa.concat_tables(pieces, promote_options="default"))
+        return PacketTable(packets=packets.combine_chunks(), flows=self.flows, origin_ns=origin_ns, notes=self.notes)
+
 
 def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
     """Make all sessions of a workload; ``workers`` are threads, which share the blocks.
 
     Raises:
         GenerationError: If a session cannot be played.
+        ValueError: If there is no worker.
     """
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
     parts: list[HeldPart] = []
     flows: list[pa.Table] = [FLOW_SCHEMA.empty_table()]
     blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import trafficgen
 from trafficgen.errors import GenerationError
 from trafficgen.generation import generate_sessions
 from trafficgen.models import BurstProcess, Estimate, Model, RenewalProcess
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
+from trafficgen.workloads import held
 
 MODELS = ["udp_model", "rtp_model", "tcp_model", "mixed_model"]
 
@@ -36,12 +38,30 @@ def phases_of(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.object_]
     return np.array(table.column("phase").to_pylist(), dtype=object)
 
 
-def test_same_seed_gives_the_same_bytes_for_any_number_of_workers(model: Model) -> None:
-    made = [
-        table_bytes(generate_sessions(model, sessions=5, seed=3, arrival_rate_per_s=0.2, workers=workers))
-        for workers in (1, 2, 3)
-    ]
-    assert made[0] == made[1] == made[2]
+@pytest.mark.parametrize("block_packets", [1, 200, 1 << 16])
+def test_same_seed_gives_the_same_bytes_for_any_blocks_and_workers(
+    model: Model, block_packets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "_BLOCK_PACKETS", block_packets)
+    at_once = table_bytes(generate_sessions(model, sessions=5, seed=3, arrival_rate_per_s=0.2))
+    for workers in (1, 3):
+        made = trafficgen.generate(model, sessions=5, seed=3, arrival_rate_per_s=0.2, workers=workers)
+        assert table_bytes(made) == at_once
+
+
+def test_putting_many_packets_in_order_tells_how_far_it_is(udp_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held, "_BLOCK_PACKETS", 100)
+    steps: list[trafficgen.Step] = []
+    with trafficgen.following(steps.append):
+        table = trafficgen.generate(udp_model, sessions=6, arrival_rate_per_s=1.0)
+    assert [step.done for step in steps if step.what == "generating"][-1] == 6
+    ordered = [step for step in steps if step.what == "putting packets in order"]
+    assert (ordered[-1].done, ordered[-1].total) == (len(table), len(table))
+
+
+def test_no_workers_at_all_are_refused(udp_model: Model) -> None:
+    with pytest.raises(ValueError, match="workers must be at least 1"):
+        trafficgen.generate(udp_model, workers=0)
 
 
 def test_other_seed_gives_other_packets(model: Model) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import trafficgen
 from trafficgen.generation import generate_sessions
 from trafficgen.generation.played_model import PlayedModel
 from trafficgen.generation.population import SessionSampler
@@ -23,6 +24,7 @@ from trafficgen.models import (
     RankCorrelation,
 )
 from trafficgen.tables import PacketTable
+from trafficgen.workloads import held
 
 
 def law(median: float, deviation: float, unit: str, *, positive_share: float = 1.0) -> PopulationLaw:
@@ -107,13 +109,14 @@ def table_bytes(table: PacketTable) -> bytes:
     return sink.getvalue()
 
 
-def test_any_number_of_workers_gives_the_same_bytes(udp_model: Model, mixed_model: Model) -> None:
+def test_any_blocks_and_workers_give_the_same_bytes(
+    udp_model: Model, mixed_model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "_BLOCK_PACKETS", 500)
     model = with_population(udp_model, mixed_model)
-    made = [
-        table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0, workers=workers))
-        for workers in (1, 3)
-    ]
-    assert made[0] == made[1]
+    at_once = table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0))
+    for workers in (1, 3):
+        assert table_bytes(trafficgen.generate(model, sessions=70, seed=2, duration_s=6.0, workers=workers)) == at_once
 
 
 def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(

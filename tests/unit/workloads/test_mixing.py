@@ -16,11 +16,12 @@ from tests.unit.workloads.conftest import Load
 
 from trafficgen.api.workload_files import sessions_of_workload, workload_of_model
 from trafficgen.errors import GenerationError
-from trafficgen.generation.open_loop import OpenLoopSessions, generated
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.superposition import superposed
 from trafficgen.models import load_model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
+from trafficgen.workloads.held import held_workload
 from trafficgen.workloads.making import made_workload
 from trafficgen.workloads.mixing import MixedSessions
 
@@ -69,7 +70,7 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(load: 
 
 def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
-    table = generated(sessions, workers=1, origin_ns=DEFAULT_ORIGIN_NS)
+    table = held_workload(sessions, workers=1).table(origin_ns=DEFAULT_ORIGIN_NS)
     with made_workload(sessions, cut(sessions, packets=300), tmp_path / "work", workers=1) as workload:
         packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
         assert workload.flow_table().equals(table.flows)
