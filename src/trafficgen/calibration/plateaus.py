@@ -93,7 +93,7 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
     span_s = float(gap_s.sum())
     if gap_s[gap_s > _PAUSE_S].sum() >= _PAUSED_SHARE * span_s > 0:
         starts = segment_bursts(time_ns, size_bytes, threshold_s=_PAUSE_S).first
-        shortest_s = span_s / max(1, starts.size)
+        shortest_s = span_s / min(max(1, starts.size), _MOST_UNITS)
     else:
         threshold_s = burst_threshold_s(gap_s, tick_s=tick_s)
         starts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s or 0.0).first
