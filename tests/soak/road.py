@@ -62,7 +62,10 @@ class Worker:
     """The interpreter that lives on."""
 
     def __init__(self, temporary: Path) -> None:
-        environment = {**os.environ, "TMPDIR": str(temporary), "TRAFFICGEN_PROGRESS": "0"}
+        # Arrow's own pool keeps for each of its threads what was freed there, the more the larger the tables were that
+        # came by; the system's gives it back, so that growth is ours.
+        pool = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+        environment = {**os.environ, **pool, "TMPDIR": str(temporary), "TRAFFICGEN_PROGRESS": "0"}
         self._process: subprocess.Popen[str] = subprocess.Popen(
             [sys.executable, "-m", "tests.soak.worker"],
             cwd=ROOT,
