@@ -23,7 +23,7 @@ _NEAR = 1e-3
 #: What depends on the length of a series alone is kept for those up to this.
 _LONG_SERIES = 50_000
 _FEWEST_VALUES = 8
-#: A series is made at most so many times as long as it is needed.
+#: A series is made at most so many times as long as it is needed, and a few values longer where it is short.
 _LONGER = 1.1
 #: Sessions of a model have series of about the same length: what depends on it alone is kept for this many lengths.
 _KEPT = 64
@@ -79,7 +79,7 @@ class Spectrum:
 
 @lru_cache(maxsize=_KEPT)
 def _fast_lengths(count: int) -> IntArray:
-    """Return the even numbers from ``count`` on, up to a tenth more, that have no prime factor above 5."""
+    """Return the even numbers from ``count`` on, up to somewhat more, that have no prime factor above 5."""
     most = int(count * _LONGER) + _FEWEST_VALUES
     numbers = np.array([2])
     for prime in (2, 3, 5):

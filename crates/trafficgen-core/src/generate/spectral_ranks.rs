@@ -16,7 +16,7 @@ use std::sync::Arc;
 const TINY: f64 = 1e-300;
 /// Lengths whose plans a thread keeps: sessions of a model have series of about the same length.
 const MOST_PLANS: usize = 64;
-/// Sum of the lengths whose plans a thread keeps: a plan takes up to 130 bytes for each of its values.
+/// Sum of the lengths whose plans a thread keeps: a plan takes several numbers for each of its values.
 const MOST_PLANNED_VALUES: usize = 1 << 18;
 /// Words that are compared rather than counted by their digits: there are more counters than these.
 const FEW_WORDS: usize = 512;
@@ -126,7 +126,7 @@ impl Turning {
         self.end();
     }
 
-    /// Turns a spectrum into the ranks of its series, equal values in order.
+    /// Turns a spectrum into the ranks of its series.
     fn end(&mut self) {
         self.plans.inverse.process_with_scratch(&mut self.pairs, &mut self.scratch);
         self.rank();
@@ -178,6 +178,7 @@ impl Turning {
         }
     }
 
+    /// Ranks the values of the series, equal ones in order.
     fn rank(&mut self) {
         let values = self.pairs.iter().flat_map(|pair| [pair.re, pair.im]);
         self.words.clear();
