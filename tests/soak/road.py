@@ -36,6 +36,8 @@ WARM_UP_RUNS = 20
 FEWEST_SIZES = 12
 #: Growth between the first and the last third that is allocators' and not a leak's.
 LARGEST_GROWTH_BYTES, LARGEST_GROWTH_SHARE = 24_000_000, 0.08
+#: What lives grows with what is kept for next time alone, which is bounded.
+LARGEST_HEAP_GROWTH_BYTES, LARGEST_OBJECTS_GROWTH = 12_000_000, 20_000
 LONGEST_STEP_S = 900.0
 
 
@@ -48,6 +50,8 @@ class Soak:
         faults: What should not have happened, a paragraph each.
         rss_bytes: Size of the interpreter after each of its runs.
         open_files: Its open files after each.
+        heap_bytes: What lives in its C heap after each.
+        objects: Blocks of memory that live in its Python heap after each.
         runs: Runs that were done.
     """
 
@@ -55,6 +59,8 @@ class Soak:
     faults: list[str] = field(default_factory=list)
     rss_bytes: list[int] = field(default_factory=list)
     open_files: list[int] = field(default_factory=list)
+    heap_bytes: list[int] = field(default_factory=list)
+    objects: list[int] = field(default_factory=list)
     runs: int = 0
 
 
@@ -171,8 +177,8 @@ def one_run(soak: Soak, worker: Worker | None, captures: list[Path], *, seed: in
         if answer["code"] == -2:
             break
     if "rss_bytes" in size:
-        soak.rss_bytes.append(size["rss_bytes"])
-        soak.open_files.append(size["open_files"])
+        for kept in ("rss_bytes", "open_files", "heap_bytes", "objects"):
+            getattr(soak, kept).append(size[kept])
     shutil.rmtree(folder)
     soak.runs += 1
 
@@ -180,9 +186,11 @@ def one_run(soak: Soak, worker: Worker | None, captures: list[Path], *, seed: in
 def judged(soak: Soak, *, warm_up: int = WARM_UP_RUNS) -> list[str]:
     """Return sentences about the growth of the interpreter; those that begin with FAULT are faults."""
     sentences = []
-    for what, values, most in (
-        ("resident memory, bytes", soak.rss_bytes, LARGEST_GROWTH_BYTES),
-        ("open files", soak.open_files, 3),
+    for what, values, most, share in (
+        ("resident memory, bytes", soak.rss_bytes, LARGEST_GROWTH_BYTES, LARGEST_GROWTH_SHARE),
+        ("living bytes of the C heap", soak.heap_bytes, LARGEST_HEAP_GROWTH_BYTES, 0.0),
+        ("living blocks of the Python heap", soak.objects, LARGEST_OBJECTS_GROWTH, 0.0),
+        ("open files", soak.open_files, 3, 0.0),
     ):
         flat = values[warm_up:]
         if len(flat) < FEWEST_SIZES:
@@ -194,7 +202,7 @@ def judged(soak: Soak, *, warm_up: int = WARM_UP_RUNS) -> list[str]:
         text = (
             f"{what}: {first:,.0f} in the first third of {len(flat)} runs, {last:,.0f} in the last; {slope:+,.1f} a run"
         )
-        grown = last - first > max(most, LARGEST_GROWTH_SHARE * first) and slope > 0
+        grown = last - first > max(most, share * first) and slope > 0
         sentences.append(f"FAULT: {text}" if grown else text)
     return sentences
 

@@ -8,20 +8,42 @@ from pathlib import Path
 import pytest
 from tests.soak.road import FEWEST_SIZES, Soak, Worker, faults_of, judged
 from tests.soak.steps import Step, captures_in, run_of
+from tests.soak.worker import heap_bytes
 
 CAPTURES = Path(__file__).resolve().parents[2] / "examples" / "captures"
 MB = 1_000_000
 
 
-def _soak(rss_bytes: list[int]) -> Soak:
-    return Soak(rss_bytes=rss_bytes, open_files=[7] * len(rss_bytes))
+def _soak(rss_bytes: list[int], **others: list[int]) -> Soak:
+    soak = Soak(rss_bytes=rss_bytes)
+    for name in ("open_files", "heap_bytes", "objects"):
+        setattr(soak, name, others.get(name, [7] * len(rss_bytes)))
+    return soak
 
 
 def test_an_interpreter_that_grows_with_every_run_is_a_fault() -> None:
     leaking = _soak([(300 + 2 * number) * MB for number in range(60)])
     assert judged(leaking, warm_up=10)[0].startswith("FAULT: resident memory, bytes: 335,")
-    files = Soak(rss_bytes=[300 * MB] * 60, open_files=list(range(60)))
-    assert judged(files, warm_up=10)[1].startswith("FAULT: open files")
+
+
+@pytest.mark.parametrize(
+    ("name", "grown", "fault"),
+    [
+        ("open_files", list(range(60)), "open files"),
+        ("heap_bytes", [number * MB for number in range(60)], "living bytes of the C heap"),
+        ("objects", [number * 1000 for number in range(60)], "living blocks of the Python heap"),
+    ],
+)
+def test_what_lives_on_after_every_run_is_a_fault_though_memory_is_flat(
+    name: str, grown: list[int], fault: str
+) -> None:
+    found = [
+        sentence
+        for sentence in judged(_soak([300 * MB] * 60, **{name: grown}), warm_up=10)
+        if sentence.startswith("FAULT")
+    ]
+    assert len(found) == 1
+    assert found[0].startswith(f"FAULT: {fault}")
 
 
 def test_one_that_goes_up_and_down_or_has_loaded_something_once_is_none() -> None:
@@ -84,5 +106,16 @@ def test_the_interpreter_that_lives_on_answers_and_tells_its_size(tmp_path: Path
         worker.close()
     assert (good["code"], bad["code"]) == (0, 2)
     assert bad["error"].startswith("trafficgen: none.pcap: cannot be opened")
-    assert good["rss_bytes"] > 10 * MB
+    assert good["rss_bytes"] > good["heap_bytes"] > MB
+    assert good["objects"] > 100_000
     assert bad["open_files"] == good["open_files"]
+
+
+def test_what_lives_in_the_heap_is_counted() -> None:
+    before = heap_bytes()
+    if not before:
+        pytest.skip("this C library does not tell what it has given out")
+    living = [bytes(200_000) for _ in range(100)]
+    assert heap_bytes() - before == pytest.approx(20 * MB, rel=0.02)
+    del living
+    assert abs(heap_bytes() - before) < MB

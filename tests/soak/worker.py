@@ -1,7 +1,8 @@
 """One interpreter that does command after command, as a notebook or a service would, and says how large it has grown.
 
 Reads a JSON object a line: ``arguments``, ``folder``. Answers each with one: ``code``, ``error`` (what went to stderr,
-and the traceback of what should not have happened), ``rss_bytes``, ``open_files``.
+and the traceback of what should not have happened), ``rss_bytes``, ``open_files``, and ``heap_bytes`` and ``objects``,
+which live: resident memory is also what allocators keep between what lives.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gc
 import io
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -50,7 +52,33 @@ def size() -> dict[str, int]:
     with contextlib.suppress(OSError, AttributeError):  # a libc without it keeps what it has
         ctypes.CDLL(None).malloc_trim(0)
     resident_pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return {"rss_bytes": resident_pages * _PAGE_BYTES, "open_files": sum(1 for _ in Path("/proc/self/fd").iterdir())}
+    return {
+        "rss_bytes": resident_pages * _PAGE_BYTES,
+        "open_files": sum(1 for _ in Path("/proc/self/fd").iterdir()),
+        "heap_bytes": heap_bytes(),
+        "objects": sys.getallocatedblocks(),
+    }
+
+
+def heap_bytes() -> int:
+    """Return what was allocated from the C library and not given back; 0 where the library does not tell."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "malloc_info"):
+        return 0
+    libc.fdopen.restype = ctypes.c_void_p
+    told = os.memfd_create("heap")
+    stream = ctypes.c_void_p(libc.fdopen(os.dup(told), b"w"))
+    libc.malloc_info(0, stream)
+    libc.fclose(stream)
+    os.lseek(told, 0, os.SEEK_SET)
+    with os.fdopen(told, encoding="ascii") as file:
+        totals = file.read().rpartition("</heap>")[2]
+    free, mapped = (
+        sum(int(size) for size in re.findall(rf'<total type="(?:{kind})"[^>]*size="(\d+)"', totals))
+        for kind in ("fast|rest", "mmap")
+    )
+    found = re.search(r'<system type="current" size="(\d+)"', totals)
+    return int(found[1]) - free + mapped if found else 0
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from trafficgen.calibration.empirical import quantile_points
 from trafficgen.calibration.marginals import fit_law
@@ -88,11 +87,18 @@ def _law(pooled: Pooled, *, unit: str, generator: np.random.Generator) -> tuple[
         tick = _TICK_SHARE * float(np.exp(pooled.mean))
         law = fit_law(values, unit="s", tick=tick, generator=generator).law
         return law.model_copy(update={"unit": unit}), f"family of the {count} sessions' values by BIC"
-    if count >= _FEWEST_FOR_EMPIRICAL and float(stats.shapiro(effects).pvalue) < _NOT_NORMAL:
+    if count >= _FEWEST_FOR_EMPIRICAL and _is_not_normal(effects):
         points = quantile_points(np.sort(np.exp(effects)))
         law = Law.model_validate({"unit": unit, "family": "quantiles", "quantiles": points, "observations": count})
         return law, "smoothed empirical law: the logarithm is not normal (Shapiro and Wilk)"
     return _lognormal(pooled, unit=unit), f"lognormal: {count} sessions are too few to choose a family"
+
+
+def _is_not_normal(effects: FloatArray) -> bool:
+    """Return whether Shapiro and Wilk's test (1965) says so."""
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few populations need it
+
+    return float(stats.shapiro(effects).pvalue) < _NOT_NORMAL
 
 
 def _lognormal(pooled: Pooled, *, unit: str) -> Law:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from trafficgen.calibration.phase_packets import PhasePackets
+from trafficgen.calibration.ranks import rank_correlation
 from trafficgen.flows import Bursts
 from trafficgen.models import BurstDependence
 from trafficgen.processes.burst_dependence import normal_scores
@@ -61,7 +61,7 @@ def _autocorrelation(scores: FloatArray, *, limit: float) -> tuple[float, ...]:
 def _rank_correlation(one: FloatArray, other: FloatArray) -> float:
     if one.size < _FEWEST_BURSTS or np.ptp(one) == 0 or np.ptp(other) == 0:
         return 0.0
-    found = float(stats.spearmanr(one, other).statistic)
+    found = rank_correlation(one, other)
     return round(found, _DIGITS) if abs(found) > _STANDARD_ERRORS / np.sqrt(one.size) else 0.0
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 
 from trafficgen.models import Alternative, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
@@ -75,6 +75,8 @@ def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
     if family == "expon":
         scale = dwells.total_s / n
         return DwellFit("expon", {"loc": 0.0, "scale": scale}, -n * (float(np.log(scale)) + 1), {"scale": n**-0.5})
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+
     law = getattr(stats, family)
     mean_s = dwells.total_s / n
 
@@ -136,6 +138,8 @@ def dwell_law(dwells: Dwells) -> Law | None:
     fits.sort(key=lambda fit: fit.bic(n))
     best = fits[0]
     known = {name: sd for name, sd in best.log_sd.items() if np.isfinite(sd)}
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+
     fitted = getattr(stats, best.family)(**best.params)
     ks = float(stats.kstest(dwells.whole_s, fitted.cdf).statistic)
     return Law(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Family
@@ -115,7 +115,7 @@ def _exponential(sample: Moments) -> FamilyFit:
 def _lognormal(sample: Moments) -> FamilyFit:
     n, mean_log = sample.n, sample.mean_log
     sd = float(sample.log_values.std())
-    half_width = float(stats.t.isf(_TAIL, n - 1)) * sd / np.sqrt(n - 1)
+    half_width = float(-special.stdtrit(n - 1, _TAIL)) * sd / np.sqrt(n - 1)
     return FamilyFit(
         family="lognorm",
         params={"s": sd, "loc": 0.0, "scale": float(np.exp(mean_log))},

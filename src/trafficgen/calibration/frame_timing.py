@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from trafficgen.calibration.phase_packets import LawFitter
 from trafficgen.calibration.spectra import normal_scores_of, score_spectrum
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.models import Estimate, Law, ScoreSpectrum
 from trafficgen.processes.frames import in_order, sent_times
 from trafficgen.processes.playable import spectrum_of
@@ -91,13 +91,15 @@ def fit_timing(
     )
     busy_s = np.zeros(start_s.size) if paced else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
     generator = fit.generator_of("frame timing")
-    off = float(stats.ks_2samp(_played_spacings(clocked, busy_s, generator), sent_s, method="asymp").statistic)
-    plain = float(stats.ks_2samp(_played_spacings(direct, 0 * busy_s, generator), sent_s, method="asymp").statistic)
+    off = ks_distance(_played_spacings(clocked, busy_s, generator), sent_s)
+    plain = ks_distance(_played_spacings(direct, 0 * busy_s, generator), sent_s)
     return clocked if off <= max(_BORNE_KS if grouped else _GOOD_KS, plain) else direct
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
     """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen 1968)."""
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+
     rows = np.unique(np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64))
     found = stats.theilslopes(start_s[rows], clock_s[rows])
     low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))

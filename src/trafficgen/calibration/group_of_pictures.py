@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from trafficgen.models import GroupDistance, GroupOfPictures
 from trafficgen.units import BoolArray, FloatArray, IntArray
@@ -49,6 +48,8 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     if frame_bytes.size < _FEWEST_FRAMES:
         return None
     size = np.log(np.maximum(frame_bytes, 1.0))
+    from scipy import ndimage  # noqa: PLC0415 - only streams of frames need it
+
     excess = size - ndimage.median_filter(size, _WINDOW, mode="mirror")
     keys = _standing_out(excess)
     if keys is None:

@@ -74,7 +74,7 @@ def from_free(family: str, template: Mapping[str, float], numbers: FloatArray) -
             continue
         number = next(given)
         if kind == "weight":
-            odds[name] = float(np.exp(np.clip(number, -40, 40)))
+            odds[name] = float(np.exp(_within(number, 40.0)))
         else:
             params[name] = from_free_scale(number, kind, template=template, name=name)
     total = sum(odds.values())
@@ -131,11 +131,15 @@ def on_free_scale(value: float, kind: Kind, *, reference: float = 1.0) -> float:
 def from_free_scale(number: float, kind: Kind, *, template: Mapping[str, float] | None = None, name: str = "") -> float:
     """Return a parameter from a number without bounds."""
     if kind == "log":
-        return float(np.exp(np.clip(number, -700, 700)))
+        return float(np.exp(_within(number, 700.0)))
     if kind == "logit":
-        return float(1 / (1 + np.exp(-np.clip(number, -40, 40))))
+        return float(1 / (1 + np.exp(-_within(number, 40.0))))
     if kind == "log_above_1":
-        return 1 + float(np.exp(np.clip(number, -40, 40)))
+        return 1 + float(np.exp(_within(number, 40.0)))
     if kind == "shift" and template is not None:
         return template[name] + template["scale"] * number
     return number
+
+
+def _within(number: float, most: float) -> float:
+    return min(max(number, -most), most)  # a tenth of what numpy takes for one number

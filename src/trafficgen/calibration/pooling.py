@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.units import FloatArray
@@ -112,7 +112,7 @@ def _mean(estimates: FloatArray, error: FloatArray, between: float) -> tuple[flo
     degrees = estimates.size - 1
     excess = float(np.dot(weight, (estimates - mean) ** 2)) / degrees
     variance = max(excess, 1.0) / float(weight.sum())
-    return mean, float(stats.t.ppf((1 + _LEVEL) / 2, degrees)) * float(np.sqrt(variance))
+    return mean, float(special.stdtrit(degrees, (1 + _LEVEL) / 2)) * float(np.sqrt(variance))
 
 
 def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[float, float]:
@@ -125,7 +125,7 @@ def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[f
 
     ends = []
     for probability in ((1 + _LEVEL) / 2, (1 - _LEVEL) / 2):
-        wanted, widest = float(stats.chi2.ppf(probability, estimates.size - 1)), spread
+        wanted, widest = 2 * float(special.gammaincinv((estimates.size - 1) / 2, probability)), spread
         if heterogeneity(0.0) <= wanted:
             ends.append(0.0)
             continue

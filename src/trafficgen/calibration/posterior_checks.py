@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.phase_packets import GeneratorOf, PhasePackets
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
 from trafficgen.processes import playable
@@ -164,10 +165,7 @@ def _distances(measured: Facts, played: Facts) -> dict[str, float]:
 
 
 def _ks(one: FloatArray, other: FloatArray) -> float:
-    """Return the Kolmogorov-Smirnov distance of two ascending samples, 1 where just one is empty."""
+    """Return the Kolmogorov-Smirnov distance of two samples, 1 where just one is empty."""
     if one.size == 0 or other.size == 0:
         return float(one.size != other.size)
-    values = np.concatenate((one, other))
-    difference = np.searchsorted(one, values, side="right") / one.size
-    difference -= np.searchsorted(other, values, side="right") / other.size
-    return float(np.abs(difference).max())
+    return ks_distance(one, other)

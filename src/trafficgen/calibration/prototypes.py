@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import spatial
 
 from trafficgen.units import FloatArray, IntArray
 
@@ -45,6 +44,8 @@ def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYP
     """
     deviation = features.std(axis=0)
     scaled = (features - features.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    from scipy import spatial  # noqa: PLC0415 - only populations of sessions need it
+
     distance = spatial.distance.cdist(scaled, scaled)
     best = _grouped(distance, np.array([int(np.argmin(distance.sum(axis=1)))]), None)
     for count in range(2, min(most, features.shape[0] // FEWEST_OF_GROUP) + 1):

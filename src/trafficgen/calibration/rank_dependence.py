@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
+from trafficgen.calibration.ranks import mean_ranks
 from trafficgen.models import Estimate, PopulationQuantity, RankCorrelation
 from trafficgen.units import FloatArray
 
@@ -47,7 +48,7 @@ def _of_scores(first: FloatArray, second: FloatArray) -> float | None:
     """Return the correlation of the normal scores of the ranks; None where there are too few, or all equal."""
     if first.size < FEWEST_SESSIONS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    scores = np.stack([stats.norm.ppf(stats.rankdata(values) / (values.size + 1)) for values in (first, second)])
+    scores = np.stack([special.ndtri(mean_ranks(values) / (values.size + 1)) for values in (first, second)])
     # Scores have the mean zero.
     correlation = float(scores[0] @ scores[1] / np.sqrt((scores[0] @ scores[0]) * (scores[1] @ scores[1])))
     return float(np.clip(correlation, -_NEARLY_ONE, _NEARLY_ONE))
@@ -77,7 +78,7 @@ def _least_for_positive(
 def _described(
     first: PopulationQuantity, second: PopulationQuantity, correlation: float, count: int, *, shrinkage: float
 ) -> RankCorrelation:
-    half = float(stats.norm.ppf((1 + _LEVEL) / 2)) / np.sqrt(count - 3)
+    half = float(special.ndtri((1 + _LEVEL) / 2)) / np.sqrt(count - 3)
     low, high = np.tanh(np.arctanh(correlation) + np.array([-half, half])).tolist()
     value = correlation * (1 - shrinkage)
     return RankCorrelation(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from trafficgen.units import FloatArray
 
@@ -42,7 +42,7 @@ def rate_drop_p_value(duration_s: FloatArray, size_bytes: FloatArray, change: in
     intercept, slope = _line(scale_s, variance, degrees)
     wander = [np.exp(intercept + slope * np.log(length_s)) for length_s in (before_s, after_s)]
     statistic = np.log(before / after) / np.sqrt(max(_SMALLEST_VARIANCE, float(sum(wander))))
-    return float(stats.t.sf(statistic, degrees[-1]))
+    return float(special.stdtr(degrees[-1], -statistic))
 
 
 def size_drop_p_value(size_bytes: FloatArray) -> float:
@@ -59,7 +59,7 @@ def size_drop_p_value(size_bytes: FloatArray) -> float:
         return 1.0
     spread = max(float(np.sqrt(_SMALLEST_VARIANCE)), float(rest.std(ddof=1)))
     statistic = (np.log(max(1.0, float(size_bytes[0]))) - rest.mean()) / (spread * np.sqrt(1 + 1 / rest.size))
-    return float(stats.t.sf(statistic, rest.size - 1))
+    return float(special.stdtr(rest.size - 1, -statistic))
 
 
 def _mean_cycle_s(duration_s: FloatArray) -> float:

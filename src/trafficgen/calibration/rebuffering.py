@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from trafficgen.calibration.cycles import cut_into_cycles
 from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles
@@ -114,7 +114,7 @@ def _expected(others_s: FloatArray, pause_s: float) -> float:
     ascending = np.log(np.maximum(others_s, 1e-9))
     spread = max(1e-3, float(ascending.std(ddof=1)))
     statistic = (np.log(pause_s) - float(ascending.mean())) / (spread * np.sqrt(1 + 1 / n))
-    log_normal = float(stats.t.sf(statistic, n - 1))
+    log_normal = float(special.stdtr(n - 1, -statistic))
     in_tail = min(n - 1, max(_FEWEST_IN_TAIL, int(_TAIL_SHARE * n)))
     start, mean_excess = ascending[-in_tail - 1], float(np.mean(ascending[-in_tail:] - ascending[-in_tail - 1]))
     # one standard error of Hill's estimator towards the heavier tail

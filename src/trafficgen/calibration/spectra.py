@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
+from trafficgen.calibration.ranks import mean_ranks
 from trafficgen.models import ScoreSpectrum, SpectralLine
 from trafficgen.units import FloatArray, IntArray
 
@@ -20,7 +21,7 @@ _SURROUNDINGS = 8
 
 def normal_scores_of(series: FloatArray) -> FloatArray:
     """Return the normal scores of a series, ties sharing their mean rank, shape (n,)."""
-    ranks = stats.rankdata(series)
+    ranks = mean_ranks(series)
     return np.asarray(special.ndtri((ranks - 0.5) / series.size), dtype=np.float64)
 
 

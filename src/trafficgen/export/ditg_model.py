@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.export.base import ProjectionReport, Written
 from trafficgen.export.ditg import checked_line, receiver_command, receiver_options, smallest_payload_bytes
-from trafficgen.export.drawn_laws import Closest, DrawnFamily, DrawnLaw, closest_law, ks_distance
+from trafficgen.export.drawn_laws import Closest, DrawnFamily, DrawnLaw, closest_law
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.played_phases import PlayedPhase, played_phases
 from trafficgen.export.sending_ends import check_signal_port, ports_from

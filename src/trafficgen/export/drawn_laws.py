@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 
@@ -93,15 +94,6 @@ def closest_law(
     noise = _NOISE / math.sqrt(sample.size)
     limit = noise + min(one.ks for one in found)
     return next(one for one in found if one.ks <= limit)
-
-
-def ks_distance(one: FloatArray, other: FloatArray) -> float:
-    """Return the largest distance of the distribution functions of two samples."""
-    first, second = np.sort(one), np.sort(other)
-    points = np.concatenate([first, second])
-    below_first = np.searchsorted(first, points, side="right") / first.size
-    below_second = np.searchsorted(second, points, side="right") / second.size
-    return float(np.abs(below_first - below_second).max())
 
 
 def _with_moments(sample: FloatArray, families: Sequence[DrawnFamily]) -> list[DrawnLaw]:

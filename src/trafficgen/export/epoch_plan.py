@@ -8,11 +8,12 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport
-from trafficgen.export.distances import gaps_s, ks_distance
 from trafficgen.export.epochs import Epochs, epochs_between, epochs_of
 from trafficgen.export.flow_schedule import Direction, FlowSchedule, Schedules, rows_of, schedules_of, timing_error
+from trafficgen.export.gaps import gaps_s
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import IntArray, bps_from_bytes, ns_from_s, s_from_ns

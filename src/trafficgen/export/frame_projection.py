@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
-from trafficgen.export.distances import gaps_s, ks_distance
+from trafficgen.export.gaps import gaps_s
 from trafficgen.flows import find_burst_threshold_s, segment_bursts
 from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, ns_array_from_s, s_from_ns
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.export.base import ProjectionReport, Written
-from trafficgen.export.drawn_laws import ks_distance
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.mgen_lines import Ends
 from trafficgen.export.played_phases import PlayedPhase, played_phases

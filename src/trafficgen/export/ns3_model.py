@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, Written
-from trafficgen.export.distances import ks_distance
 from trafficgen.export.ns3_laws import DrawnLaw, constant_law, exact_law, nearest_law, table_law
 from trafficgen.export.ns3_readme import model_how_to_run
 from trafficgen.export.ns3_scenario import FlowRow, write_flows, write_scenario

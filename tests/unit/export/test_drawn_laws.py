@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from trafficgen.export.drawn_laws import DrawnFamily, DrawnLaw, closest_law, ks_distance
+from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.export.drawn_laws import DrawnFamily, DrawnLaw, closest_law
 from trafficgen.units import FloatArray
 
 ALL: tuple[DrawnFamily, ...] = ("constant", "uniform", "expon", "norm", "gamma", "weibull", "pareto")
@@ -28,12 +28,6 @@ def test_a_sample_of_a_law_that_is_drawn_gives_the_law_back(law: DrawnLaw) -> No
     assert found.law.family == law.family
     assert found.law.params == pytest.approx(law.params, rel=0.1)
     assert found.ks < 0.02
-
-
-def test_the_distance_of_samples_is_that_of_scipy() -> None:
-    generator = np.random.default_rng(3)
-    one, other = generator.normal(size=500), np.rint(generator.normal(0.3, 1.0, 800))
-    assert ks_distance(one, other) == pytest.approx(stats.ks_2samp(one, other).statistic)
 
 
 def test_a_law_is_judged_by_what_is_sent_of_it() -> None:
