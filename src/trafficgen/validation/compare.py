@@ -17,9 +17,9 @@ from trafficgen.validation.metrics import (
     Metrics,
     compute_metrics,
     flat_metrics,
+    incomparable_rates,
     median_metrics,
     noise_levels,
-    too_few_bins,
 )
 from trafficgen.validation.totals import Totals, paired_totals, total_metrics, totals_of
 
@@ -177,7 +177,7 @@ def compare_tables(
         wins=wins,
         ties=ties,
         noise=noise,
-        absent=too_few_bins(measured, judged),
+        absent=incomparable_rates(measured, judged),
         burst_threshold_s=threshold_s,
         resegmented_packets=(cut_in_reference, cut_in_candidate),
         seed=seed,

@@ -12,6 +12,7 @@ from trafficgen.flows import SessionView
 from trafficgen.validation.distances import Distances, ks_noise, sample_distances, tells_nothing, wasserstein_noise
 from trafficgen.validation.measurement import RATE_BINS_S, Measurement
 from trafficgen.validation.time_scales import (
+    MOST_BINS,
     autocorrelation_noise,
     largest_log10_ratio,
     rate_variances,
@@ -35,7 +36,7 @@ def compute_metrics(
         for view in (reference_view, candidate_view)
     ]
     apart = {name: sample_distances(sample, candidate.samples[name]) for name, sample in reference.samples.items()}
-    apart.update(dict.fromkeys(too_few_bins(reference, candidate), Distances(math.nan, math.nan)))
+    apart.update(dict.fromkeys(incomparable_rates(reference, candidate), Distances(math.nan, math.nan)))
     return {
         **{name: vars(apart[name]) for name in ("packet_bytes", "gap_s")},
         "rate": {name: vars(apart[f"rate.{name}"]) for name in RATE_BINS_S},
@@ -50,17 +51,20 @@ def compute_metrics(
     }
 
 
-def too_few_bins(reference: Measurement, candidate: Measurement) -> dict[str, str]:
-    """Return the rates, by flat name such as ``rate.10``, whose bins are too few to compare, each with the reason.
+def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[str, str]:
+    """Return the rates, by flat name such as ``rate.10``, whose bins are too few or too many, each with the reason.
 
     How many bins a session fills says how long it is, not what it is like: two sessions of one bin each would be as far
     apart as can be. Bursts are different; how many there are is part of what is compared.
     """
     reasons = {}
-    for width in RATE_BINS_S:
+    for width, bin_s in RATE_BINS_S.items():
+        longest_s = max(reference.span_s, candidate.span_s)
         name = f"rate.{width}"
         n, m = reference.samples[name].size, candidate.samples[name].size
-        if tells_nothing(n, m):
+        if longest_s > MOST_BINS * bin_s:
+            reasons[name] = f"{longest_s:.0f} s are more than the {MOST_BINS:,} bins of {width} s that are compared"
+        elif tells_nothing(n, m):
             reasons[name] = (
                 f"{n} whole bins of {width} s in the reference and {m} in the candidate are too few: "
                 "chance alone could give any distance"

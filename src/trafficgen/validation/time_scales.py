@@ -14,8 +14,9 @@ from trafficgen.units import FloatArray, IntArray, s_from_ns
 _SHORTEST_BIN_S = 0.1
 #: The longest bins fit this often into the shorter side.
 _FEWEST_BINS = 10
-#: Ten days of the shortest bins: a clock that jumps by years must not fill the memory with empty bins.
-MOST_BINS = 8_640_000
+#: Two days of the shortest bins and more: a clock that jumps by years must not fill the memory with empty bins, each of
+#: which is compared a dozen times.
+MOST_BINS = 2_000_000
 #: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_975 = 1.96
 _NORMAL_LARGEST_OF_20 = 3.02

@@ -141,6 +141,19 @@ def test_what_cannot_be_computed_is_null(view_of: ViewOf) -> None:
     assert "rate.10.ks" not in comparison.wins
 
 
+def test_rates_of_a_session_of_months_are_null_in_bins_that_would_fill_the_memory(view_of: ViewOf) -> None:
+    times = np.concatenate([np.arange(0.0, 40.0, 0.05), 3_000_000.0 + np.arange(0.0, 40.0, 0.05)])
+    months = view_of((times, np.where(np.arange(times.size) % 3, 300, 900)))
+    comparison = compare_tables(months, months)
+    metrics = comparison.to_json()["metrics"]
+    assert isinstance(metrics, dict)
+    assert [metrics["rate"][width]["ks"] for width in ("0.1", "0.5", "1", "10")] == [None, None, None, 0.0]
+    assert comparison.to_json()["absent"] == {
+        f"rate.{width}": f"3000040 s are more than the 2,000,000 bins of {width} s that are compared"
+        for width in ("0.1", "0.5", "1")
+    }
+
+
 def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(view_of: ViewOf) -> None:
     def session(length_s: float, phase_s: float) -> SessionView:
         times = np.arange(phase_s, length_s, 0.05)
