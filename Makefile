@@ -25,7 +25,7 @@ demo: $(VENV)/installed  ## build, then inspect, fit, generate and compare a shi
 	$(RUN) examples/demo.py
 
 test: test-rust $(VENV)/installed  ## the test suite: Rust core, then everything else from Python
-	$(RUN) -m pytest -n auto
+	$(RUN) -m pytest -n auto --dist worksteal
 
 test-rust:
 	cargo test --quiet --release --package trafficgen-core
@@ -49,7 +49,7 @@ mutate: $(VENV)/installed  ## commands on damaged captures, for SECONDS=120
 	$(RUN) -m tests.mutated.campaign --seconds $(SECONDS)
 
 verify: $(VENV)/installed  ## longer checks: simulation studies, large files
-	$(RUN) -m pytest -n auto -m slow
+	$(RUN) -m pytest -n auto --dist worksteal -m slow
 
 .venv-ns3/installed:  # ns-3's wheel: Python 3.11 on x86-64
 	test -x .venv-ns3/bin/python || $(PYTHON) -m venv .venv-ns3
