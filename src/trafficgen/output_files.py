@@ -7,7 +7,8 @@ What may stand in the place of an output, and what becomes of it:
 - A symbolic link stays, and what it points to is replaced, or made where there is nothing; one that leads to itself is
   refused.
 - A FIFO, a device, a descriptor (``/dev/stdout``, ``/dev/fd/3``) has no whole that could appear: it is written as it
-  is, never refused and not synced.
+  is, never refused and not synced. A descriptor that leads to a file (``>> log``) gets the whole where it stands, as
+  from any other command: to open the file anew would empty it.
 - A folder in the place of a file is refused.
 
 Names may be of any bytes and as long as the file system takes: a temporary name that would be longer is a digest.
@@ -18,7 +19,10 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -65,7 +69,7 @@ def check_files(paths: Sequence[Path]) -> None:
     with told(", ".join(str(path) for path in paths), _REMEDY):
         for target in _targets(paths):
             if target.part != target.path:
-                check_writable(target.path.parent)
+                check_writable(target.part.parent)
 
 
 @contextmanager
@@ -111,12 +115,14 @@ class _Target:
         part: The name under which it is written: the same for what is written as it is.
         mode: Permissions of the file that is replaced; None where there is none.
         may_replace: Whether a file that comes there meanwhile may be replaced.
+        descriptor: Number of the descriptor that gets what was written; None for a file that gets its name.
     """
 
     path: Path
     part: Path
     mode: int | None = None
     may_replace: bool = True
+    descriptor: int | None = None
 
     def make_way(self) -> None:
         """Remove an output that is replaced before its companions are: those of another must not stand beside it."""
@@ -126,6 +132,9 @@ class _Target:
     def put_in_place(self) -> None:
         """Give the file its name."""
         if self.part == self.path:
+            return
+        if self.descriptor is not None:
+            _passed_on(self.part, self.descriptor)
             return
         if self.mode is not None:
             self.part.chmod(self.mode)
@@ -162,6 +171,9 @@ def _target(path: Path, *, ours: bool = False) -> _Target:
         OutputFileError: If it cannot be put there.
         OSError: If the system refuses the name.
     """
+    number = _own_descriptor(path)
+    if number is not None:
+        return _Target(path, _part_of_descriptor(path), descriptor=number)
     if path.is_symlink():
         if is_stream(path):
             return _Target(path, path)
@@ -197,10 +209,40 @@ def is_stream(path: Path) -> bool:
         return False
     if not stat.S_ISREG(mode):
         return not stat.S_ISDIR(mode)
+    return _descriptor(path) is not None
+
+
+def _descriptor(path: Path) -> Path | None:
+    """Return the descriptor that a path is or leads to, such as ``/proc/self/fd/1``; None where it is none."""
     for _ in range(_MOST_LINKS):
-        if re.fullmatch(r"/proc/\d+(/task/\d+)?/fd|/dev/fd", os.path.realpath(path.parent)):
-            return True
+        place = os.path.realpath(path.parent)
+        if re.fullmatch(r"/proc/\d+(/task/\d+)?/fd|/dev/fd", place):
+            return Path(place, path.name)
         if not path.is_symlink():
-            return False
+            return None
         path = path.parent / path.readlink()
-    return False
+    return None
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return the number of the descriptor of this process that leads to a file by that path; None where none does."""
+    found = _descriptor(path) if path.is_file() else None
+    if found is None or not found.name.isdecimal():
+        return None
+    return int(found.name) if str(found.parent) in ("/dev/fd", f"/proc/{os.getpid()}/fd") else None
+
+
+def _part_of_descriptor(path: Path) -> Path:
+    """Return a temporary name beside the file that a descriptor leads to, or where temporary files go."""
+    beside = part_of(Path(os.path.realpath(path)))
+    return beside if os.access(beside.parent, os.W_OK | os.X_OK) else Path(tempfile.gettempdir(), beside.name)
+
+
+def _passed_on(part: Path, descriptor: int) -> None:
+    """Write a file to a descriptor, after what was printed, and remove it."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # there is none, or it is closed
+            stream.flush()
+    with part.open("rb") as written, os.fdopen(os.dup(descriptor), "wb") as there:
+        shutil.copyfileobj(written, there, 1 << 20)
+    part.unlink()

@@ -24,6 +24,10 @@ def put(*paths: Path, text: str = "new", then: Callable[[], object] = lambda: No
         then()
 
 
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -180,10 +184,23 @@ def test_devices_and_descriptors_are_written_as_they_are(tmp_path: Path) -> None
     with (tmp_path / "redirected").open("w") as file:
         link = tmp_path / "link"
         link.symlink_to(f"/dev/fd/{file.fileno()}")
-        for path in (Path(f"/dev/fd/{file.fileno()}"), Path(f"/proc/self/fd/{file.fileno()}"), link):
-            put(path, text=str(path))
-            assert (tmp_path / "redirected").read_text() == str(path)
+        given = [Path(f"/dev/fd/{file.fileno()}"), Path(f"/proc/self/fd/{file.fileno()}")]
+        for path in (*given, link):
+            put(path, text=f"{path}\n")
+    assert (tmp_path / "redirected").read_text().splitlines() == [str(path) for path in (*given, link)]
     assert names(tmp_path) == ["link", "redirected"]
+
+
+def test_a_descriptor_gets_what_is_written_where_it_stands(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("kept\n")
+    with log.open("a") as file:
+        put(Path(f"/dev/fd/{file.fileno()}"), text="first\n")
+        with pytest.raises(KeyboardInterrupt):
+            put(Path(f"/dev/fd/{file.fileno()}"), text="half", then=interrupted)
+        put(Path(f"/dev/fd/{file.fileno()}"), text="second\n")
+    assert log.read_text() == "kept\nfirst\nsecond\n"
+    assert names(tmp_path) == ["log"]
 
 
 def test_a_reader_that_goes_away_is_told_in_the_error() -> None:
