@@ -48,7 +48,7 @@ class Soak:
     Attributes:
         codes: How often a command ended with a code.
         faults: What should not have happened, a paragraph each.
-        rss_bytes: Size of the interpreter after each of its runs.
+        rss_bytes: Resident memory of the interpreter after each of its runs, without the pages of libraries.
         open_files: Its open files after each.
         heap_bytes: What lives in its C heap after each.
         objects: Blocks of memory that live in its Python heap after each.
@@ -68,10 +68,10 @@ class Worker:
     """The interpreter that lives on."""
 
     def __init__(self, temporary: Path) -> None:
-        # Arrow's own pool keeps for each of its threads what was freed there, the more the larger the tables were that
-        # came by; the system's gives it back, so that growth is ours.
-        pool = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
-        environment = {**os.environ, **pool, "TMPDIR": str(temporary), "TRAFFICGEN_PROGRESS": "0"}
+        # Arrow's own pool, and the C library for each thread, keep what was freed there, the more the larger the tables
+        # were that came by; with the system's pool, and a single one of its arenas, growth is ours.
+        pools = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+        environment = {**os.environ, **pools, "TMPDIR": str(temporary), "TRAFFICGEN_PROGRESS": "0"}
         self._process: subprocess.Popen[str] = subprocess.Popen(
             [sys.executable, "-m", "tests.soak.worker"],
             cwd=ROOT,
@@ -246,6 +246,8 @@ def _reported(soak: Soak, captures: list[Path]) -> int:
     for command in sorted({command for command, _ in soak.codes}):
         codes = ", ".join(f"{count} x {code}" for (one, code), count in sorted(soak.codes.items()) if one == command)
         print(f"  {command}: exit codes {codes}")
+    tenths = [f"{size / 1e6:.0f}" for size in soak.rss_bytes[:: max(1, len(soak.rss_bytes) // 10)]]
+    print(f"resident memory on the way, MB: {', '.join(tenths)}")
     sentences = judged(soak)
     print("\n".join(sentences))
     print(f"{len(soak.faults)} faults")

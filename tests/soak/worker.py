@@ -1,8 +1,8 @@
 """One interpreter that does command after command, as a notebook or a service would, and says how large it has grown.
 
 Reads a JSON object a line: ``arguments``, ``folder``. Answers each with one: ``code``, ``error`` (what went to stderr,
-and the traceback of what should not have happened), ``rss_bytes``, ``open_files``, and ``heap_bytes`` and ``objects``,
-which live: resident memory is also what allocators keep between what lives.
+and the traceback of what should not have happened), ``rss_bytes`` without the pages of libraries, ``open_files``, and
+``heap_bytes`` and ``objects``, which live: resident memory is also what allocators keep.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ def size() -> dict[str, int]:
     pa.default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):  # a libc without it keeps what it has
         ctypes.CDLL(None).malloc_trim(0)
-    resident_pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    resident_pages, of_files = (
+        int(pages) for pages in Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3]
+    )
     return {
-        "rss_bytes": resident_pages * _PAGE_BYTES,
+        "rss_bytes": (resident_pages - of_files) * _PAGE_BYTES,
         "open_files": sum(1 for _ in Path("/proc/self/fd").iterdir()),
         "heap_bytes": heap_bytes(),
         "objects": sys.getallocatedblocks(),
