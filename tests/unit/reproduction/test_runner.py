@@ -127,7 +127,7 @@ def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(tm
         **pipes,
     ) as program:
         while program.stdout.readline() != f"{moment}\n":
-            assert program.poll() is None
+            assert program.poll() is None, program.stderr.read()
         os.killpg(program.pid, signal.SIGINT)
         # The workers would sleep for a minute.
         _, error = program.communicate(timeout=50)
