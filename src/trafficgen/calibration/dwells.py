@@ -135,11 +135,11 @@ def dwell_law(dwells: Dwells) -> Law | None:
     fits = [fit for family in families[: 1 if n < FEWEST_DWELLS else None] if (fit := fit_dwell_family(family, dwells))]
     if not fits:
         return None
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+
     fits.sort(key=lambda fit: fit.bic(n))
     best = fits[0]
     known = {name: sd for name, sd in best.log_sd.items() if np.isfinite(sd)}
-    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
-
     fitted = getattr(stats, best.family)(**best.params)
     ks = float(stats.kstest(dwells.whole_s, fitted.cdf).statistic)
     return Law(

@@ -47,9 +47,9 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     """
     if frame_bytes.size < _FEWEST_FRAMES:
         return None
-    size = np.log(np.maximum(frame_bytes, 1.0))
     from scipy import ndimage  # noqa: PLC0415 - only streams of frames need it
 
+    size = np.log(np.maximum(frame_bytes, 1.0))
     excess = size - ndimage.median_filter(size, _WINDOW, mode="mirror")
     keys = _standing_out(excess)
     if keys is None:
