@@ -38,14 +38,18 @@ def counted(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def one_line(text: object, *, longest: int = 100) -> str:
-    """Return a text that prints as one line of ``longest`` characters at most.
+    """Return a text that prints as one line of ``longest`` characters at most."""
+    line = printable(" ".join(str(text).split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def printable(line: str) -> str:
+    """Return a line as a terminal may have it.
 
     Names of files and texts of captures come from strangers: what would move the cursor, turn the direction of writing
     or break an encoding is shown as a question mark in a diamond.
     """
-    line = " ".join(str(text).split())
-    line = "".join(character if character.isprintable() else _NOT_PRINTABLE for character in line)
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return "".join(character if character.isprintable() else _NOT_PRINTABLE for character in line)
 
 
 def endpoint(address: object, port: object) -> str:

@@ -57,6 +57,34 @@ def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, 
     assert set(Path().rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--sessions", "100000001"], "100,000,001 sessions are more than 100,000,000"),
+        (["--sessions", "5", "--arrival-rate", "1e-308"], "ask for a higher arrival rate"),
+        (["--path", "rate=1Mbps,burst=1e30B"], "make it smaller"),
+    ],
+)
+def test_options_of_published_models_out_of_range_are_refused(command: Command, options: list[str], part: str) -> None:
+    _refused(command("generate", "wmedia9_nichols2004", "-o", "out.parquet", *options), part)
+    assert not list(Path().iterdir())
+
+
+def test_names_do_not_reach_the_terminal_as_commands(command: Command) -> None:
+    name = "a\nb\x1b[31m\x9b2Jc.pcap"
+    Path(name).write_bytes(b"junk" * 20)
+    result = command("inspect", name)
+    _refused(result, "a b\ufffd[31m\ufffd2Jc.pcap: is not a pcap")
+
+
+def test_a_working_folder_that_is_gone_is_said(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = Path("gone")
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    Path("../gone").rmdir()
+    _refused(command("generate", "cbr", "-o", "out.parquet"), "the folder in which it was started is gone")
+
+
 GAP = ("streams", 0, "phases", 0, "process", "gap_s")
 SIZE = ("streams", 0, "phases", 0, "process", "packet_bytes")
 POINTS = [{"p": 0.0, "value": 0.2}, {"p": 0.5, "value": 0.1}, {"p": 1.0, "value": 0.3}]

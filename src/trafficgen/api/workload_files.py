@@ -11,6 +11,7 @@ from pydantic import JsonValue, ValidationError
 
 from trafficgen.catalogue import with_settings
 from trafficgen.errors import GenerationError
+from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.models import Model, PublishedModel, YamlTextError, read_yaml
 from trafficgen.workloads.description import ArrivalsPart, ClipsPart, GroupPart, PopularityPart, WorkloadDescription
 from trafficgen.workloads.mixing import MixedSessions
@@ -121,12 +122,14 @@ def workload_of_model(
         settings: Options of a published model.
 
     Raises:
-        GenerationError: If a text is not understood.
+        GenerationError: If a text is not understood, or there are too many sessions.
         WorkloadFileError: If parts do not fit each other or a file cannot be used.
         SettingError: If a setting does not fit the model.
     """
     if settings and isinstance(model, Model):
         raise GenerationError(f"{model.name} is a fitted model, which has no options; set nothing")
+    if sessions is not None and sessions > MOST_SESSIONS:
+        raise GenerationError(f"{sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer")
     if isinstance(model, PublishedModel):
         model = with_settings(model, settings or {})
     described = WorkloadDescription(

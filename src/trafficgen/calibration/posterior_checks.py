@@ -101,6 +101,8 @@ def check_process(
     """
     measured = _facts(packets.time_ns, packets.ip_bytes, packets)
     played = playable(process)
+    # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
+    start_ns, end_ns = packets.span_ns
     sessions = []
     for run in counted(range(_RUNS), f"{packets.name}: checking {process.kind}", total=_RUNS, unit="sessions"):
 
@@ -108,12 +110,12 @@ def check_process(
             return generator_of(f"{place}/{quantity}")
 
         drawn = played.play(
-            start_s=s_from_ns(packets.span_ns[0]),
-            end_s=s_from_ns(packets.span_ns[1]),
+            start_s=0.0,
+            end_s=s_from_ns(end_ns - start_ns),
             first_at_start=True,
             generator_of=generator_of_run,
         )
-        sessions.append(_facts(ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64), packets))
+        sessions.append(_facts(start_ns + ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64), packets))
     apart = [_distances(measured, session) for session in sessions]
     between = [_distances(one, other) for one, other in itertools.combinations(sessions, 2)]
     chance = {name: min(_MOST, float(np.quantile([pair[name] for pair in between], _LEVEL))) for name in apart[0]}

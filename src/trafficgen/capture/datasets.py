@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused, refuse_expansion
+from trafficgen.capture.table_files import checked_table, fitted_packets, reading_refused
+from trafficgen.capture.table_limits import refuse_expansion
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, is_dataset, part_paths
@@ -45,8 +46,9 @@ def dataset_head(folder: Path) -> PacketTable:
             file=str(folder), problem=f"is a folder without {METADATA_FILE}: no packet table", remedy=_REMEDY
         )
     flows_path, metadata_path = folder / FLOWS_FILE, folder / METADATA_FILE
-    with reading_refused(flows_path):
-        flows = pq.read_table(flows_path)
+    with reading_refused(flows_path), flows_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        refuse_expansion(file.metadata, flows_path)
+        flows = file.read()
     with reading_refused(metadata_path):
         metadata = json.loads(metadata_path.read_text(encoding="utf-8"))
     try:

@@ -14,22 +14,31 @@ from trafficgen.tables.counts import with_counts
 _SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
 _FIRST_CLIENT_PORT = 40_000
 _CLIENT_PORTS = 12_000
-#: Higher ids are taken for a damaged column, not for flows.
+#: Higher ids are taken for a damaged column, not for flows: these with any number of packets, those with few.
 MOST_FLOWS = 1 << 22
+_MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 
 
-def inferred_flows(packets: pa.Table) -> pa.Table:
+def inferred_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Table:
     """Return a flow table with a row for every id up to the highest in the column ``flow``.
 
     Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that tell the flows
     apart.
 
+    Args:
+        packets: The packets, or one with the highest id.
+        of_packets: How many packets there are in all; None: no others.
+
     Raises:
-        ValueError: If an id is :data:`MOST_FLOWS` or more.
+        ValueError: If an id is :data:`MOST_FLOWS` or more, or beyond what so few packets can be of.
     """
     count = int(packets.column("flow").to_numpy().max()) + 1 if packets.num_rows else 0
-    if count > MOST_FLOWS:
-        raise ValueError(f"column 'flow' has the id {count - 1}; without a flow table ids end at {MOST_FLOWS - 1}")
+    total = packets.num_rows if of_packets is None else of_packets
+    most = min(MOST_FLOWS, max(_MOST_FLOWS_OF_FEW_PACKETS, total))
+    if count > most:
+        raise ValueError(
+            f"column 'flow' has the id {count - 1}; without a flow table ids of {total:,} packets end at {most - 1}"
+        )
     numbers = np.arange(count)
     zeros = np.zeros(count, dtype=np.int64)
     # Client ports run first, by two as RTP's do, then client addresses, then servers.

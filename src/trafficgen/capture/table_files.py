@@ -7,26 +7,19 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
 from trafficgen.capture.inferred_flows import inferred_flows
+from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_sizes, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
 
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
-
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
 _LONGEST_HEADER = 1 << 16
-#: Rows may take this many times the room of their Parquet file, or so many bytes if those are more.
-_MOST_EXPANSION = 256
-_ALWAYS_EXPANDED_BYTES = 1 << 30
-_CELL_BYTES = 8
 _COLUMNS_REMEDY = (
     f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
 )
@@ -55,6 +48,7 @@ def read_parquet_table(path: str | Path) -> PacketTable:
         with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
             refuse_expansion(file.metadata, name)
             schema = file.schema_arrow
+            refuse_repeated(schema.names, name)
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
     except UNREADABLE as error:
@@ -62,21 +56,6 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     packets = fitted_packets(packets, name)
     table = described_table(packets, schema.metadata, name)
     return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
-
-
-def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
-    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as captures are refused.
-
-    Raises:
-        PacketTableError: If they do.
-    """
-    name, file_bytes = str(path), Path(path).stat().st_size
-    expanded_bytes = metadata.num_rows * metadata.num_columns * _CELL_BYTES
-    if expanded_bytes > max(_ALWAYS_EXPANDED_BYTES, _MOST_EXPANSION * file_bytes):
-        problem = (
-            f"claims {metadata.num_rows:,} rows in {file_bytes:,} bytes: more than {_MOST_EXPANSION} times its size"
-        )
-        raise PacketTableError(file=name, problem=problem, remedy="if you trust it, write it as CSV and give that")
 
 
 def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str) -> PacketTable | None:
@@ -195,8 +174,10 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
         keep_empty: Whether columns without any value stay: in a piece of a table others may have some.
 
     Raises:
-        PacketTableError: If a column is missing, has another type or nulls where none are allowed.
+        PacketTableError: If a column is missing or there twice, has another type, nulls where none are allowed, or
+            sizes that no packet has.
     """
+    refuse_repeated(packets.column_names, name)
     columns: dict[str, pa.ChunkedArray] = {}
     for field in PACKET_SCHEMA:
         if field.name not in packets.column_names:
@@ -208,7 +189,9 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
     missing = [column for column in _REQUIRED_NAMES if column not in columns]
     if missing:
         raise PacketTableError(file=name, problem=f"column {missing[0]!r} is missing", remedy=_COLUMNS_REMEDY)
-    return pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
+    fitted = pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
+    refuse_sizes(fitted, name)
+    return fitted
 
 
 def _converted(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:
@@ -250,7 +233,7 @@ def reading_refused(path: Path) -> Iterator[None]:
 
 
 def checked_table(table: PacketTable, name: str) -> PacketTable:
-    """Return the table in order of time, its flow ids checked against the flow table."""
+    """Return the table in order of time, its times and its flow ids checked against the flow table."""
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
         remedy = "number the rows of the flow table from 0"
@@ -260,6 +243,8 @@ def checked_table(table: PacketTable, name: str) -> PacketTable:
         row = int(np.argmax(table.flow >= len(ids)))
         problem = f"packet {row} is of flow {int(table.flow[row])}, the flow table has {len(ids)} rows"
         raise PacketTableError(file=name, problem=problem, remedy="give every flow a row in the flow table")
+    if len(table):
+        refuse_span(int(table.time_ns.min()), int(table.time_ns.max()), name)
     in_order = table.sorted_by_time()
     if in_order is not table:
         warnings.warn(f"{name}: packets were not in order of time and have been sorted", CaptureWarning, stacklevel=3)

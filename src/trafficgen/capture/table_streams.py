@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,9 @@ from trafficgen.capture.table_files import (
     described_table,
     fitted_packets,
     reading_refused,
-    refuse_expansion,
     unreadable,
 )
+from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
 from trafficgen.progress import tell
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
@@ -72,6 +73,7 @@ class TableFile:
 
     def _checked_pieces(self) -> Iterator[pa.Table]:
         at, total = 0, self._rows()
+        first_ns, last_ns = math.inf, -math.inf
         for raw in raw_pieces(self.path, self.columns):
             packets = fitted_packets(raw, str(self.path), keep_empty=True)
             highest = pc.max(packets.column("flow")).as_py()
@@ -81,6 +83,10 @@ class TableFile:
                 )
                 remedy = "give every flow a row in the flow table"
                 raise PacketTableError(file=str(self.path), problem=problem, remedy=remedy)
+            if packets.num_rows:
+                span = pc.min_max(packets.column("time_ns")).as_py()
+                first_ns, last_ns = min(first_ns, span["min"]), max(last_ns, span["max"])
+                refuse_span(int(first_ns), int(last_ns), str(self.path))
             at += packets.num_rows
             tell("reading", at, total, unit="packets")
             yield packets
@@ -160,6 +166,7 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
         files = _parquet_files(path)
         for file_path in files:
             with file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+                refuse_repeated(file.schema_arrow.names, str(file_path))
                 columns = [name for name in file.schema_arrow.names if name in names]
                 for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns, use_threads=False):
                     yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
@@ -169,6 +176,7 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
         with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
             for batch in reader:
                 piece = pa.Table.from_batches([batch])
+                refuse_repeated(piece.column_names, str(path))
                 yield piece.select([name for name in piece.column_names if name in names])
     except UNREADABLE as error:
         raise unreadable(error, str(path)) from error
@@ -176,15 +184,17 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
 
 def _inferred_flows(path: Path) -> pa.Table:
     """Return a flow table for packets that came without one, by a first reading of their flow ids."""
-    highest = -1
+    highest, packets = -1, 0
     for piece in raw_pieces(path, ("flow",)):
+        packets += piece.num_rows
         if "flow" in piece.column_names and piece.num_rows:
             highest = max(highest, pc.max(piece.column("flow")).as_py() or 0)
     ids = [] if highest < 0 else [highest]
     columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
     try:
         return inferred_flows(
-            pa.table({**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS))
+            pa.table({**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS)),
+            of_packets=packets,
         )
     except (ValueError, OverflowError) as error:
         raise PacketTableError(file=str(path), problem=str(error), remedy="number the flows from 0") from error

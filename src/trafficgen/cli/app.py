@@ -22,6 +22,7 @@ from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import TrafficgenError
+from trafficgen.words import printable
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -134,14 +135,24 @@ def _error_text(error: Exception) -> str | None:
         return _one_line(str(error))
     if isinstance(error, StdoutError):
         return error.line
+    if isinstance(error, FileNotFoundError) and not _stands_somewhere():
+        return "the folder in which it was started is gone; change to one that exists"
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return f"{_one_line(text)} (see trafficgen --help)"
 
 
+def _stands_somewhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - asks no more than that
+    except OSError:
+        return False
+    return True
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def main() -> None:

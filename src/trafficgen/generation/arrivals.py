@@ -262,7 +262,8 @@ class PoissonArrivals(Arrivals):
         return float(self.intensity.expected(np.array(window_s)))
 
     def _check_span(self, sessions: int) -> None:
-        span_s = float(self.intensity.times_s(np.array([float(sessions)]))[0])
+        with np.errstate(over="ignore"):  # longer than any number is too long
+            span_s = float(self.intensity.times_s(np.array([float(sessions)]))[0])
         if span_s > LONGEST_S:
             raise GenerationError(
                 f"{sessions} sessions at this arrival rate take {span_s:g} s, longer than {LONGEST_S:g} s;"

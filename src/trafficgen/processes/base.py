@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.distributions import MixedLaw
+from trafficgen.errors import GenerationError
 from trafficgen.units import FloatArray, IntArray
 
 UintArray = npt.NDArray[np.uint32]
@@ -63,6 +64,24 @@ class PlayableProcess(Protocol):
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""
+
+
+def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
+    """Refuse steps so short that adding one to a time leaves it as it is: such a process would never end.
+
+    Args:
+        step_s: Mean length of a step, s.
+        end_s: Latest time, s.
+        name: What they are, for the message.
+
+    Raises:
+        GenerationError: If they are.
+    """
+    if step_s < np.spacing(abs(end_s)):
+        raise GenerationError(
+            f"{name} of {step_s:g} s on average are too short to be told apart {end_s:g} s after the start;"
+            f" correct the model"
+        )
 
 
 def whole_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> UintArray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.errors import GenerationError
+from trafficgen.processes.base import refuse_lost_steps
 from trafficgen.units import FloatArray, IntArray
 
 #: A path whose mean rate is within this share of the capture's is taken.
@@ -75,7 +76,11 @@ class RateChain:
         """Return a path over a span.
 
         Where the first state is drawn, its dwell is cut at a random moment: the chain is met in the middle of it.
+
+        Raises:
+            GenerationError: If dwells are too short for times so late.
         """
+        refuse_lost_steps(float(self.mean_dwell_s.min()), end_s, "dwells")
         k = self.mean_dwell_s.size
         pools: list[list[float]] = [[] for _ in range(k)]
         cumulative = np.cumsum(self.transition, axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, whole_sizes
+from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, refuse_lost_steps, whole_sizes
 from trafficgen.units import FloatArray
 
 _RESIDUAL_DRAWS = 512
@@ -89,13 +89,14 @@ def renewal_times(
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
 
     Raises:
-        GenerationError: If the gaps are not positive on average.
+        GenerationError: If the gaps are not positive on average, or too short for times so late.
     """
     mean_s = law.mean
     if not mean_s > 0:
         raise GenerationError(
             f"gaps of {mean_s:g} s on average do not move on; correct gap_s or spacing_s of the model to be above 0"
         )
+    refuse_lost_steps(mean_s, end_s, "gaps")
     clustered = law.variance > mean_s * mean_s
     residual_s = 0.0 if first_at_start and not clustered else _residual(law, generator)
     now_s = start_s + residual_s

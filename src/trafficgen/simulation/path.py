@@ -17,6 +17,7 @@ from trafficgen.simulation.path_view import line_of_path, view_of_path
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
 _LARGEST_FILE_BYTES = 1_000_000
+_LARGEST_BURST_BYTES = 2**32 - 1
 
 T = TypeVar("T")
 
@@ -69,6 +70,10 @@ class PathLink(ModelPart):
             ),
             (self.trace_period_s is not None and self.trace is None, "trace_period needs a trace"),
             (self.burst_bytes is not None and self.rate_bps is None, "burst needs a rate; add rate=..."),
+            (
+                self.burst_bytes is not None and self.burst_bytes > _LARGEST_BURST_BYTES,
+                f"burst={self.burst_bytes}B is more than {_LARGEST_BURST_BYTES}B; make it smaller",
+            ),
             (self.queue is not None and not limited, "queue needs a rate or a trace, else nothing waits; add rate=..."),
             (self.hold_in_flight and not limited, "hold needs a rate or a trace; add rate=..."),
             (self.loss == 0 and self.loss_start_s is not None, "loss_start needs a loss; add loss=..."),

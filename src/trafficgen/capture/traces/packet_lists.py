@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.capture.table_files import refuse_expansion
+from trafficgen.capture.table_limits import refuse_expansion
 from trafficgen.capture.traces.base import (
     Notes,
     ReadTrace,

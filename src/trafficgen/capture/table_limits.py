@@ -1,0 +1,99 @@
+"""What no packet table of packets has: files that ask for room, time or memory out of all proportion are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trafficgen.errors import PacketTableError
+from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+#: Rows may take this many times the room of their Parquet file, or so many bytes if those are more.
+_MOST_EXPANSION = 256
+_ALWAYS_EXPANDED_BYTES = 1 << 30
+_CELL_BYTES = 8
+#: Texts are names and addresses: a column of them has so many bytes in a row at most, and some that are longer.
+_TEXT_BYTES = 64
+_ALWAYS_TEXT_BYTES = 1 << 24
+#: Segmentation offload makes half a megabyte of a packet at most.
+_MOST_PACKET_BYTES = 1 << 24
+_SIZES = ("frame_bytes", "ip_bytes", "payload_bytes")
+_LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)
+
+
+def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
+    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as captures are refused.
+
+    Raises:
+        PacketTableError: If they do, or if texts do that are to be read.
+    """
+    name, file_bytes = str(path), Path(path).stat().st_size
+    expanded_bytes = metadata.num_rows * metadata.num_columns * _CELL_BYTES
+    if expanded_bytes > max(_ALWAYS_EXPANDED_BYTES, _MOST_EXPANSION * file_bytes):
+        problem = (
+            f"claims {metadata.num_rows:,} rows in {file_bytes:,} bytes: more than {_MOST_EXPANSION} times its size"
+        )
+        raise PacketTableError(file=name, problem=problem, remedy="if you trust it, write it as CSV and give that")
+    for column, text_bytes in _texts_bytes(metadata).items():
+        if text_bytes > max(_ALWAYS_TEXT_BYTES, _TEXT_BYTES * metadata.num_rows):
+            problem = f"column {column!r} has texts of {text_bytes:,} bytes in {metadata.num_rows:,} rows"
+            remedy = "they are to be short names and addresses; leave the column out"
+            raise PacketTableError(file=name, problem=problem, remedy=remedy)
+
+
+def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
+    """Return how many bytes the columns of texts take that a packet table has."""
+    found: dict[str, int] = {}
+    for group in range(metadata.num_row_groups):
+        chunks = metadata.row_group(group)
+        for place in range(chunks.num_columns):
+            chunk = chunks.column(place)
+            column = chunk.path_in_schema
+            if chunk.physical_type == "BYTE_ARRAY" and (column in PACKET_SCHEMA.names or column in FLOW_SCHEMA.names):
+                found[column] = found.get(column, 0) + chunk.total_uncompressed_size
+    return found
+
+
+def refuse_repeated(columns: Collection[str], name: str) -> None:
+    """Refuse a table that has a column twice: none of them is the one.
+
+    Raises:
+        PacketTableError: If one has the name of a column of packet tables.
+    """
+    names = list(columns)
+    repeated = [column for column in PACKET_SCHEMA.names if names.count(column) > 1]
+    if repeated:
+        problem = f"column {repeated[0]!r} is there {names.count(repeated[0])} times"
+        raise PacketTableError(file=name, problem=problem, remedy="give each column once")
+
+
+def refuse_sizes(packets: pa.Table, name: str) -> None:
+    """Refuse packets that are larger than any.
+
+    Raises:
+        PacketTableError: If one is.
+    """
+    for column in _SIZES:
+        most = pc.max(packets.column(column)).as_py()
+        if most is not None and most > _MOST_PACKET_BYTES:
+            problem = f"column {column!r} has a packet of {most:,} bytes, more than {_MOST_PACKET_BYTES:,}"
+            raise PacketTableError(file=name, problem=problem, remedy="leave that packet out, or correct the column")
+
+
+def refuse_span(first_ns: int, last_ns: int, name: str) -> None:
+    """Refuse packets so far apart that nanoseconds between them have no number of 64 bits.
+
+    Raises:
+        PacketTableError: If they are.
+    """
+    if last_ns - first_ns > _LONGEST_SPAN_NS:
+        problem = f"its times span {(last_ns - first_ns) / 1e9:.3g} s, longer than any session"
+        raise PacketTableError(file=name, problem=problem, remedy="correct the column 'time_ns'")

@@ -1,0 +1,87 @@
+"""Packet tables that are small as files but ask for much are refused in one line, and late times cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trafficgen
+from trafficgen.capture.table_files import read_csv_table, read_parquet_table
+from trafficgen.capture.table_streams import open_table_file
+from trafficgen.errors import PacketTableError
+
+_PACKETS = 2000
+_HEADER = "time_ns,flow,to_client,frame_bytes,ip_bytes,payload_bytes"
+_UNIX_NS = 1_600_000_000_000_000_000
+
+
+def _columns(changed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    size = pa.array(np.full(_PACKETS, 1000), pa.uint32())
+    return {
+        "time_ns": pa.array(np.arange(_PACKETS) * 5_000_000),
+        "flow": pa.array(np.zeros(_PACKETS), pa.uint32()),
+        "to_client": pa.array([True] * _PACKETS),
+        "frame_bytes": size,
+        "ip_bytes": size,
+        "payload_bytes": size,
+        **(changed or {}),
+    }
+
+
+def _file(folder: Path, changed: Mapping[str, Any] | None = None) -> Path:
+    path = folder / "t.parquet"
+    pq.write_table(pa.table(_columns(changed)), path, compression="zstd")
+    return path
+
+
+def _last(value: int, rest: int, kind: pa.DataType) -> pa.Array:
+    return pa.array([rest] * (_PACKETS - 1) + [value], kind)
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"phase": pa.array(["y" * 20_000_000] + ["x"] * (_PACKETS - 1))}, "column 'phase' has texts of 20,"),
+        ({"flow": _last(4_194_303, 0, pa.uint32())}, "has the id 4194303; without a flow table ids of 2,000 packets"),
+        ({"ip_bytes": _last(2**32 - 1, 1000, pa.uint32())}, "'ip_bytes' has a packet of 4,294,967,295 bytes"),
+        ({"time_ns": _last(2**63 - 1, -(2**63), pa.int64())}, r"times span 1\.84e\+10 s"),
+    ],
+    ids=["text", "flows", "sizes", "span"],
+)
+def test_values_that_no_table_has_are_refused(tmp_path: Path, changed: Mapping[str, Any], problem: str) -> None:
+    path = _file(tmp_path, changed)
+    with pytest.raises(PacketTableError, match=problem):
+        read_parquet_table(path)
+    with pytest.raises(PacketTableError, match=problem):
+        list(open_table_file(path).stream().pieces)
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    table = pa.table(_columns())
+    pq.write_table(table.append_column("flow", table.column("flow")), tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text(f"{_HEADER},flow\n0,0,true,1014,1000,972,1\n")
+    for path, read in ((tmp_path / "t.parquet", read_parquet_table), (tmp_path / "t.csv", read_csv_table)):
+        with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
+            read(path)
+        with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
+            list(open_table_file(path).stream().pieces)
+
+
+def test_many_flows_of_as_many_packets_are_kept(tmp_path: Path) -> None:
+    flows = pa.array(np.arange(_PACKETS), pa.uint32())
+    assert read_parquet_table(_file(tmp_path, {"flow": flows})).flows.num_rows == _PACKETS
+
+
+@pytest.mark.parametrize("gap_ns", [1, 5_000_000])
+def test_times_since_1970_give_the_model_of_times_from_zero(tmp_path: Path, gap_ns: int) -> None:
+    models = []
+    for start_ns in (0, _UNIX_NS):
+        time_ns = pa.array(start_ns + np.arange(_PACKETS) * gap_ns)
+        models.append(trafficgen.fit(_file(tmp_path, {"time_ns": time_ns})).model.model_dump(exclude={"provenance"}))
+    assert models[0] == models[1]
