@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from trafficgen.capture.inferred_flows import inferred_flows
-from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_sizes, refuse_span
+from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
@@ -174,8 +174,7 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
         keep_empty: Whether columns without any value stay: in a piece of a table others may have some.
 
     Raises:
-        PacketTableError: If a column is missing or there twice, has another type, nulls where none are allowed, or
-            sizes that no packet has.
+        PacketTableError: If a column is missing or there twice, has another type or nulls where none are allowed.
     """
     refuse_repeated(packets.column_names, name)
     columns: dict[str, pa.ChunkedArray] = {}
@@ -189,9 +188,7 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
     missing = [column for column in _REQUIRED_NAMES if column not in columns]
     if missing:
         raise PacketTableError(file=name, problem=f"column {missing[0]!r} is missing", remedy=_COLUMNS_REMEDY)
-    fitted = pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
-    refuse_sizes(fitted, name)
-    return fitted
+    return pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
 
 
 def _converted(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from trafficgen.errors import PacketTableError
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA
@@ -23,9 +21,6 @@ _CELL_BYTES = 8
 #: Texts are names and addresses: a column of them has so many bytes in a row at most, and some that are longer.
 _TEXT_BYTES = 64
 _ALWAYS_TEXT_BYTES = 1 << 24
-#: Segmentation offload makes half a megabyte of a packet at most.
-_MOST_PACKET_BYTES = 1 << 24
-_SIZES = ("frame_bytes", "ip_bytes", "payload_bytes")
 _LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)
 
 
@@ -73,19 +68,6 @@ def refuse_repeated(columns: Collection[str], name: str) -> None:
     if repeated:
         problem = f"column {repeated[0]!r} is there {names.count(repeated[0])} times"
         raise PacketTableError(file=name, problem=problem, remedy="give each column once")
-
-
-def refuse_sizes(packets: pa.Table, name: str) -> None:
-    """Refuse packets that are larger than any.
-
-    Raises:
-        PacketTableError: If one is.
-    """
-    for column in _SIZES:
-        most = pc.max(packets.column(column)).as_py()
-        if most is not None and most > _MOST_PACKET_BYTES:
-            problem = f"column {column!r} has a packet of {most:,} bytes, more than {_MOST_PACKET_BYTES:,}"
-            raise PacketTableError(file=name, problem=problem, remedy="leave that packet out, or correct the column")
 
 
 def refuse_span(first_ns: int, last_ns: int, name: str) -> None:
