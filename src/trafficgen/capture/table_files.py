@@ -48,7 +48,6 @@ def read_parquet_table(path: str | Path) -> PacketTable:
         with Path(path).open("rb") as stream, pq.ParquetFile(stream) as file:
             refuse_expansion(file.metadata, name)
             schema = file.schema_arrow
-            refuse_repeated(schema.names, name)
             columns = [column for column in schema.names if column in PACKET_SCHEMA.names]
             packets = file.read(columns=columns).replace_schema_metadata(None)
     except UNREADABLE as error:

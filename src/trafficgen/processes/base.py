@@ -80,7 +80,7 @@ def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
     if step_s < np.spacing(abs(end_s)):
         raise GenerationError(
             f"{name} of {step_s:g} s on average are too short to be told apart {end_s:g} s after the start;"
-            f" correct the model"
+            " correct the model"
         )
 
 

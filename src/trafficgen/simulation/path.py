@@ -17,6 +17,7 @@ from trafficgen.simulation.path_view import line_of_path, view_of_path
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
 _LARGEST_FILE_BYTES = 1_000_000
+#: The engine counts tokens in 32 bits.
 _LARGEST_BURST_BYTES = 2**32 - 1
 
 T = TypeVar("T")

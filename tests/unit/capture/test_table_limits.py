@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trafficgen
+from trafficgen.capture.inferred_flows import inferred_flows
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
 from trafficgen.capture.table_streams import open_table_file
 from trafficgen.errors import PacketTableError
@@ -72,9 +73,12 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
             list(open_table_file(path).stream().pieces)
 
 
-def test_many_flows_of_as_many_packets_are_kept(tmp_path: Path) -> None:
-    flows = pa.array(np.arange(_PACKETS), pa.uint32())
-    assert read_parquet_table(_file(tmp_path, {"flow": flows})).flows.num_rows == _PACKETS
+def test_high_flow_ids_are_kept_where_there_are_as_many_packets() -> None:
+    highest = 140_000
+    one = pa.table(_columns({"flow": pa.array([highest] * _PACKETS, pa.uint32())})).slice(0, 1)
+    assert inferred_flows(one, of_packets=highest + 1).num_rows == highest + 1
+    with pytest.raises(ValueError, match="ids of 140,000 packets end at 139999"):
+        inferred_flows(one, of_packets=highest)
 
 
 @pytest.mark.parametrize("gap_ns", [1, 5_000_000])
