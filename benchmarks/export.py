@@ -22,15 +22,22 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
     with work_folder(count * _BYTES_PER_PACKET, folder) as work:
 
         def contestant(name: str, size: int) -> Contestant:
-            return Contestant(name.replace("_", " "), role(name, work / f"{name}-{size}", size), size, size * 1000)
+            return Contestant(
+                name.replace("_", " "), role(name, work / f"{name}-{size}", size), size, size * 1000
+            )
 
         names = [*(f"export_{name}" for name in _targets()), "lines_of_numpy"]
-        ours, *peers = race([contestant(name, count) for name in ("lines_of_a_loop", *names)], runs=runs)
+        ours, *peers = race(
+            [contestant(name, count) for name in ("lines_of_a_loop", *names)], runs=runs
+        )
         yield Race(
             f"Exporting {count:,} packets of one UDP flow",
             ours,
             peers,
-            remark="ratios: how many times as fast as a row the loop is, which people write; MB are IP bytes",
+            remark=(
+                "ratios: how many times as fast as a row the loop is, which people write; MB are IP"
+                " bytes"
+            ),
         )
         for name in _SWEPT:
             sizes = powers_of_ten(_SMALLEST, count)
@@ -44,4 +51,6 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
 
 def _targets() -> list[str]:
     """Return the names of all targets, asked of another process so that this one stays small."""
-    return run_once([sys.executable, "-c", "from trafficgen.export import TARGETS; print(*TARGETS)"])[2].split()
+    return run_once(
+        [sys.executable, "-c", "from trafficgen.export import TARGETS; print(*TARGETS)"]
+    )[2].split()

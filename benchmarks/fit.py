@@ -15,7 +15,9 @@ _SMALLEST, _LARGEST = 1_000, 1_000_000
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
-    """Give races for 100,000 and a million packets of three kinds, and a sweep; ``packets`` only bounds them."""
+    """Give races for 100,000 and a million packets of three kinds, and a sweep; ``packets`` only
+    bounds them.
+    """
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})  # one core
     with work_folder(2 * _LARGEST * _BYTES_PER_PACKET, folder) as work:
         for count in (size for size in _SIZES if size <= packets):
@@ -25,9 +27,14 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
                 size_bytes = capture.stat().st_size
                 ours, *peers = race(
                     [
-                        Contestant("trafficgen fit", role("fit_ours", capture, count), count, size_bytes),
                         Contestant(
-                            "scipy, law of the gaps alone", role("fit_scipy", capture, count), count, size_bytes
+                            "trafficgen fit", role("fit_ours", capture, count), count, size_bytes
+                        ),
+                        Contestant(
+                            "scipy, law of the gaps alone",
+                            role("fit_scipy", capture, count),
+                            count,
+                            size_bytes,
                         ),
                     ],
                     runs=runs,
@@ -38,7 +45,11 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
         def of_size(size: int) -> Contestant:
             capture = work / f"{size}.pcap"
             run_once(role("make_bursts", capture, size))
-            return Contestant("trafficgen fit", role("fit_ours", capture, size), size, capture.stat().st_size)
+            return Contestant(
+                "trafficgen fit", role("fit_ours", capture, size), size, capture.stat().st_size
+            )
 
         sizes = powers_of_ten(_SMALLEST, min(packets, _LARGEST))
-        yield sweep("Fitting a capture of bursts, on one core", "packets", sizes, of_size, runs=runs)
+        yield sweep(
+            "Fitting a capture of bursts, on one core", "packets", sizes, of_size, runs=runs
+        )

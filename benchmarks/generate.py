@@ -1,4 +1,6 @@
-"""Generation: packets of a model a second, and how time and memory of whole workloads grow with their size."""
+"""Generation: packets of a model a second, and how time and memory of whole workloads grow with
+their size.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,18 @@ _FEWEST_SESSIONS, _PACKETS_OF_A_SESSION = 100, 2_000
 
 
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
-    """Give a race into packet tables, and sweeps over packets and over sessions up to ``packets``."""
+    """Give a race into packet tables, and sweeps over packets and over sessions up to
+    ``packets``.
+    """
     with work_folder(2 * packets * _BYTES_PER_PACKET, folder) as work:
         models = models_in(work)
         yield _tables(models, packets=min(packets, _TABLE_PACKETS), runs=runs)
-        yield _made_and_sent(models["renewal"], work / "headers.pcap", packets=min(packets, _TABLE_PACKETS), runs=runs)
+        yield _made_and_sent(
+            models["renewal"],
+            work / "headers.pcap",
+            packets=min(packets, _TABLE_PACKETS),
+            runs=runs,
+        )
         sizes = powers_of_ten(_SMALLEST, packets)
         for made_by, ending, title in (
             ("workload_2", "parquet", "Parquet"),
@@ -44,33 +53,53 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             f"RTP sessions of some {_PACKETS_OF_A_SESSION:,} packets to Parquet, two workers",
             "sessions",
             powers_of_ten(_FEWEST_SESSIONS, packets // _PACKETS_OF_A_SESSION),
-            lambda count: Contestant("trafficgen", role("sessions_2", models["frames"], count, out), 0, 0, out),
+            lambda count: Contestant(
+                "trafficgen", role("sessions_2", models["frames"], count, out), 0, 0, out
+            ),
         )
 
 
 def _made_and_sent(model: Path, out: Path, *, packets: int, runs: int) -> Race:
-    """Return packets that we make into a capture, beside those that others send in the same time."""
+    """Return packets that we make into a capture, beside those that others send in the same
+    time.
+    """
     sent = [
-        Contestant(f"{name} sends", [sys.executable, "-m", "benchmarks.sending_rates", name, str(packets)], packets, 0)
+        Contestant(
+            f"{name} sends",
+            [sys.executable, "-m", "benchmarks.sending_rates", name, str(packets)],
+            packets,
+            0,
+        )
         for name, sender in SENDERS.items()
         if shutil.which(sender.program)
     ]
-    made = Contestant("trafficgen, one process", role("workload_1_headers", model, packets, out), packets, 0, out)
+    made = Contestant(
+        "trafficgen, one process", role("workload_1_headers", model, packets, out), packets, 0, out
+    )
     ours, *peers = race([made, *sent], runs=runs)
     return Race(
-        f"{packets:,} packets into a pcap of 64 bytes a frame, beside load generators on the loopback",
+        f"{packets:,} packets into a pcap of 64 bytes a frame, beside load generators on the"
+        " loopback",
         ours,
         peers,
         [name for name, sender in SENDERS.items() if not shutil.which(sender.program)],
-        "the generators send for three seconds as fast as they go, which their rows show for as many packets",
+        "the generators send for three seconds as fast as they go, which their rows show for as"
+        " many packets",
     )
 
 
 def _tables(models: dict[str, Path], *, packets: int, runs: int) -> Race:
     ours, *others = race(
         [
-            Contestant("trafficgen, long sessions", role("tables_long", models["renewal"], packets), packets, 0),
-            Contestant("numpy, two laws sampled, no table", role("numpy_samples", "-", packets), packets, 0),
+            Contestant(
+                "trafficgen, long sessions",
+                role("tables_long", models["renewal"], packets),
+                packets,
+                0,
+            ),
+            Contestant(
+                "numpy, two laws sampled, no table", role("numpy_samples", "-", packets), packets, 0
+            ),
             Contestant("trafficgen, TCP", role("tables", models["tcp"], packets), packets, 0),
             Contestant("trafficgen, frames", role("tables", models["frames"], packets), packets, 0),
         ],

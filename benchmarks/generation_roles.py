@@ -47,7 +47,10 @@ def tables(path: Path, packets: int, *, duration_s: float | None = None) -> floa
     for block in blocks:
         found += superposed(played.block(block.first, block.count)[0]).num_rows
     elapsed_s = time.process_time() - started
-    print(f"note={found / elapsed_s / 1e6:.1f} million packets/s, sessions of {found / played.count:.0f} packets")
+    print(
+        f"note={found / elapsed_s / 1e6:.1f} million packets/s, sessions of"
+        f" {found / played.count:.0f} packets"
+    )
     return elapsed_s * packets / found
 
 
@@ -67,16 +70,28 @@ def numpy_samples(path: Path, packets: int) -> float:
     return time.process_time() - started
 
 
-def workload(path: Path, packets: int, out: Path, *, workers: int, snaplen_bytes: int | None = None) -> float:
-    """Generate a workload into a file; note processor time and the memory of all processes together."""
+def workload(
+    path: Path, packets: int, out: Path, *, workers: int, snaplen_bytes: int | None = None
+) -> float:
+    """Generate a workload into a file; note processor time and the memory of all processes
+    together.
+    """
     played = _sessions(path, packets)
     peak = _Peak()
     started, before = time.perf_counter(), _cpu_s()
     written = generate_workload(
-        played.model, out, sessions=played.count, arrival_rate_per_s=1.0, workers=workers, snaplen_bytes=snaplen_bytes
+        played.model,
+        out,
+        sessions=played.count,
+        arrival_rate_per_s=1.0,
+        workers=workers,
+        snaplen_bytes=snaplen_bytes,
     )
     elapsed_s = time.perf_counter() - started
-    print(f"note=processor {_cpu_s() - before:.2f} s, all processes {peak.stop() / 1e6:.0f} MB", end="")
+    print(
+        f"note=processor {_cpu_s() - before:.2f} s, all processes {peak.stop() / 1e6:.0f} MB",
+        end="",
+    )
     print(f", {written.packets} packets")
     return elapsed_s
 
@@ -105,7 +120,9 @@ def merge(path: Path, packets: int, out: Path, *, snaplen_bytes: int = WHOLE_FRA
         if out.suffix == ".parquet":
             write_parquet_stream(stream, out)
         else:
-            write_capture_stream(stream, out, container="pcap", raise_small=True, snaplen_bytes=snaplen_bytes)
+            write_capture_stream(
+                stream, out, container="pcap", raise_small=True, snaplen_bytes=snaplen_bytes
+            )
         return time.perf_counter() - started
 
 
@@ -119,7 +136,9 @@ def copy(path: Path, packets: int, out: Path) -> float:
 
 
 def touch_memory(size_bytes: int, folder: Path) -> None:
-    """Write and remove as much: a virtual machine gets memory that it has not used for a while slowly from its host."""
+    """Write and remove as much: a virtual machine gets memory that it has not used for a while
+    slowly from its host.
+    """
     zeros = folder / "zeros"
     with zeros.open("wb") as file:
         for _ in range(size_bytes >> 20):
@@ -162,7 +181,9 @@ class _Peak:
             pages = 0
             for process in (os.getpid(), *_children()):
                 try:
-                    pages += int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+                    pages += int(
+                        Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+                    )
                 except OSError:
                     continue  # it has ended
             self._peak = max(self._peak, pages * page_bytes)
@@ -172,7 +193,9 @@ def _children() -> list[int]:
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
         try:
-            found += [int(number) for number in (task / "children").read_text(encoding="ascii").split()]
+            found += [
+                int(number) for number in (task / "children").read_text(encoding="ascii").split()
+            ]
         except OSError:
             continue
     return found

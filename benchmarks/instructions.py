@@ -1,7 +1,9 @@
-"""Instructions that the Rust loops take for a packet, counted by callgrind: a busy machine does not change them.
+"""Instructions that the Rust loops take for a packet, counted by callgrind: a busy machine does not
+change them.
 
-``python benchmarks/instructions.py`` compares them with those in ``instructions.json`` and fails where a loop has
-become slower; ``--store`` writes them there, which a commit that makes a loop slower on purpose explains.
+``python benchmarks/instructions.py`` compares them with those in ``instructions.json`` and fails
+where a loop has become slower; ``--store`` writes them there, which a commit that makes a loop
+slower on purpose explains.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BASELINE = Path(__file__).with_name("instructions.json")
 #: A loop may take so much more than what is stored: compilers differ by a few per cent.
 TOLERANCE = 0.10
-#: Loops of ``crates/trafficgen-core/examples/hot_loops.rs`` and the two numbers of packets that they are run with.
+#: Loops of ``crates/trafficgen-core/examples/hot_loops.rs`` and the two numbers of packets that
+#: they are run with.
 LOOPS = {
     "write": (10_000, 40_000),
     "read": (10_000, 40_000),
@@ -57,10 +60,23 @@ class Counted:
 
 def build() -> Path:
     """Build the loops as they are shipped, and return the program."""
-    command = ["cargo", "build", "--quiet", "--release", "--package", "trafficgen-core", "--example", "hot_loops"]
+    command = [
+        "cargo",
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "trafficgen-core",
+        "--example",
+        "hot_loops",
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     found = subprocess.run(
-        ["cargo", "metadata", "--format-version=1", "--no-deps"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["cargo", "metadata", "--format-version=1", "--no-deps"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return Path(json.loads(found.stdout)["target_directory"]) / "release" / "examples" / "hot_loops"
 
@@ -77,7 +93,12 @@ def _counted(program: Path, loop: str, packets: int, folder: Path) -> int:
     capture = folder / "capture.pcap"
     subprocess.run([program, "write", str(packets), capture], check=True)  # what is read
     valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'calls'}"]
-    done = subprocess.run([*valgrind, program, loop, str(packets), capture], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*valgrind, program, loop, str(packets), capture],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     collected = re.search(r"Collected : (\d+)", done.stderr)
     assert collected, done.stderr
     return int(collected[1])
@@ -91,9 +112,15 @@ def compared(loops: list[str]) -> list[Counted]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Count the instructions that the Rust loops take for a packet.")
-    parser.add_argument("loops", nargs="*", metavar="LOOP", help=f"{', '.join(LOOPS)}; all without a name")
-    parser.add_argument("--store", action="store_true", help="store what is counted as what is compared with")
+    parser = argparse.ArgumentParser(
+        description="Count the instructions that the Rust loops take for a packet."
+    )
+    parser.add_argument(
+        "loops", nargs="*", metavar="LOOP", help=f"{', '.join(LOOPS)}; all without a name"
+    )
+    parser.add_argument(
+        "--store", action="store_true", help="store what is counted as what is compared with"
+    )
     options = parser.parse_args()
     unknown = set(options.loops) - set(LOOPS)
     if unknown:
@@ -109,7 +136,9 @@ def main() -> None:
     print(f"{'':12}{'stored':>10}{'now':>10}{'change':>9}   instructions for a packet")
     for result in results:
         verdict = "  slower" if result.is_slower else ""
-        print(f"{result.loop:12}{result.stored:10.1f}{result.found:10.1f}{result.change:+9.1%}{verdict}")
+        print(
+            f"{result.loop:12}{result.stored:10.1f}{result.found:10.1f}{result.change:+9.1%}{verdict}"
+        )
     sys.exit(any(result.is_slower for result in results))
 
 

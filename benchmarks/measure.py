@@ -1,6 +1,7 @@
 """Timing programs as processes of their own: median time and peak memory.
 
-This module and those that import it stay small in memory: Linux counts a parent's memory into the peak of its children.
+This module and those that import it stay small in memory: Linux counts a parent's memory into the
+peak of its children.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _KIB = 1024
 class Contestant:
     """A command to be timed.
 
-    A command that prints ``elapsed_s=NUMBER`` as its last line is believed: Python's start-up is not what is measured.
-    One that prints a line ``note=TEXT`` has its last run's text shown.
+    A command that prints ``elapsed_s=NUMBER`` as its last line is believed: Python's start-up is
+    not what is measured. One that prints a line ``note=TEXT`` has its last run's text shown.
     """
 
     name: str
@@ -44,13 +45,29 @@ class Contestant:
 
 
 def role(name: str, *arguments: object) -> list[str]:
-    """Return the command that runs a function of ``benchmarks/roles.py`` in a process of its own."""
-    return [sys.executable, "-m", "benchmarks.roles", name, *(str(argument) for argument in arguments)]
+    """Return the command that runs a function of ``benchmarks/roles.py`` in a process of its
+    own.
+    """
+    return [
+        sys.executable,
+        "-m",
+        "benchmarks.roles",
+        name,
+        *(str(argument) for argument in arguments),
+    ]
 
 
 def scapy_role(name: str, *arguments: object) -> list[str]:
-    """Return the command that runs a function of ``benchmarks/scapy_roles.py`` in a process of its own."""
-    return [sys.executable, "-m", "benchmarks.scapy_roles", name, *(str(argument) for argument in arguments)]
+    """Return the command that runs a function of ``benchmarks/scapy_roles.py`` in a process of its
+    own.
+    """
+    return [
+        sys.executable,
+        "-m",
+        "benchmarks.scapy_roles",
+        name,
+        *(str(argument) for argument in arguments),
+    ]
 
 
 def run_once(command: Sequence[str]) -> tuple[float, int, str]:
@@ -82,13 +99,14 @@ def note_in(text: str) -> str:
 
 
 def race(contestants: Sequence[Contestant], *, runs: int, touched_bytes: int = 0) -> list[Outcome]:
-    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins with another one.
+    """Time contestants in turn, round by round, so that a noisy minute hits all; each round begins
+    with another one.
 
     Args:
         contestants: The contestants.
         runs: Rounds.
-        touched_bytes: Memory that is used and given back before each: a virtual machine gets what it has not used for
-            a while slowly from its host, and whoever needs it first would pay.
+        touched_bytes: Memory that is used and given back before each: a virtual machine gets what
+            it has not used for a while slowly from its host, and whoever needs it first would pay.
     """
     times: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
     peaks = dict.fromkeys(times, 0)
@@ -105,7 +123,14 @@ def race(contestants: Sequence[Contestant], *, runs: int, touched_bytes: int = 0
             if contestant.remove is not None:
                 contestant.remove.unlink(missing_ok=True)
     return [
-        Outcome(c.name, c.packets, c.size_bytes, statistics.median(times[c.name]), peaks[c.name], notes[c.name])
+        Outcome(
+            c.name,
+            c.packets,
+            c.size_bytes,
+            statistics.median(times[c.name]),
+            peaks[c.name],
+            notes[c.name],
+        )
         for c in contestants
     ]
 

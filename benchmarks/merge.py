@@ -33,8 +33,16 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             size_bytes = file.stat().st_size
             outcomes = race(
                 [
-                    Contestant("merge of parts", role(f"merge{ending}", model, count, copy), count, size_bytes, copy),
-                    Contestant("cp of the file", role("copy", file, count, copy), count, size_bytes, copy),
+                    Contestant(
+                        "merge of parts",
+                        role(f"merge{ending}", model, count, copy),
+                        count,
+                        size_bytes,
+                        copy,
+                    ),
+                    Contestant(
+                        "cp of the file", role("copy", file, count, copy), count, size_bytes, copy
+                    ),
                     Contestant(
                         "generate, merge, write",
                         role(f"workload_1{ending}", model, count, copy),
@@ -47,15 +55,21 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             )
             file.unlink()
             yield Race(
-                f"A workload of {count:,} packets to {described}, {size_bytes / 1e6:.0f} MB, one process",
+                f"A workload of {count:,} packets to {described}, {size_bytes / 1e6:.0f} MB, one"
+                " process",
                 outcomes[0],
                 outcomes[1:],
-                remark="merge and cp write to memory that was touched just before; a first touch costs either more",
+                remark=(
+                    "merge and cp write to memory that was touched just before; a first touch costs"
+                    " either more"
+                ),
             )
         out = work / "headers.pcap"
         yield sweep(
             "Merging parts to a pcap of 64 bytes a frame",
             "packets",
             powers_of_ten(_SMALLEST, packets),
-            lambda size: Contestant("merge of parts", role("merge_headers", model, size, out), size, 0, out),
+            lambda size: Contestant(
+                "merge of parts", role("merge_headers", model, size, out), size, 0, out
+            ),
         )

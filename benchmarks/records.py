@@ -1,4 +1,6 @@
-"""Results that are kept in ``docs/benchmarks``, with the machine and the commit that they were measured on."""
+"""Results that are kept in ``docs/benchmarks``, with the machine and the commit that they were
+measured on.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def write_record(name: str, results: Sequence[Race | Sweep], *, command: str) ->
     }
     RECORDS.mkdir(exist_ok=True)
     path = RECORDS / f"{name}.json"
-    path.write_text(json.dumps(_in_json(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(_in_json(record), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     return path
 
 
@@ -50,7 +54,9 @@ def _commit() -> str:
     """Return the commit that is checked out; a word says whether it was changed."""
 
     def said(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     changed = said("status", "--porcelain", "--untracked-files=no", "--", ":!docs/benchmarks")
     return said("rev-parse", "--short=10", "HEAD") + (", changed" if changed else "")
@@ -60,8 +66,9 @@ def _machine() -> str:
     """Return processor, memory and systems, and no name by which the machine is known."""
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _BYTES_IN_GB
     return (
-        f"{os.cpu_count()} processors ({_processor()}), {memory_gb:.0f} GB of memory, {platform.system()}"
-        f" {platform.release().partition('-')[0]}, Python {platform.python_version()}"
+        f"{os.cpu_count()} processors ({_processor()}), {memory_gb:.0f} GB of memory,"
+        f" {platform.system()} {platform.release().partition('-')[0]}, Python"
+        f" {platform.python_version()}"
     )
 
 

@@ -1,4 +1,6 @@
-"""What was measured: contestants at one task, and how cost grows with size; printed, and kept as JSON."""
+"""What was measured: contestants at one task, and how cost grows with size; printed, and kept as
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _MILLION = 1e6
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one contestant did: packets and bytes handled (0: none), median time of the runs, peak memory."""
+    """What one contestant did: packets and bytes handled (0: none), median time of the runs, peak
+    memory.
+    """
 
     name: str
     packets: int
@@ -39,7 +43,11 @@ class Outcome:
 
     def to_json(self) -> dict[str, object]:
         """Return it as JSON."""
-        row: dict[str, object] = {"name": self.name, "packets": self.packets, "bytes": self.size_bytes}
+        row: dict[str, object] = {
+            "name": self.name,
+            "packets": self.packets,
+            "bytes": self.size_bytes,
+        }
         return row | {"time_s": self.time_s, "peak_bytes": self.peak_bytes, "note": self.note}
 
 
@@ -62,7 +70,9 @@ class Race:
     remark: str = ""
 
     def times_as_fast(self, peer: Outcome) -> float:
-        """Return how many times as fast as a peer we are: by packets, or by the task where there are none."""
+        """Return how many times as fast as a peer we are: by packets, or by the task where there
+        are none.
+        """
         if self.ours.packets and peer.packets:
             return self.ours.packets_per_s / peer.packets_per_s
         return peer.time_s / self.ours.time_s
@@ -84,9 +94,15 @@ class Race:
     def to_json(self) -> dict[str, object]:
         """Return it as JSON, the ratio with each row."""
         rows = [
-            {**outcome.to_json(), "times_as_fast": self.times_as_fast(outcome)} for outcome in (self.ours, *self.peers)
+            {**outcome.to_json(), "times_as_fast": self.times_as_fast(outcome)}
+            for outcome in (self.ours, *self.peers)
         ]
-        return {"title": self.title, "rows": rows, "absent": list(self.absent), "remark": self.remark}
+        return {
+            "title": self.title,
+            "rows": rows,
+            "absent": list(self.absent),
+            "remark": self.remark,
+        }
 
 
 @dataclass(frozen=True)
@@ -121,22 +137,41 @@ class Sweep:
         """Print a line for each size, and how time and memory grow."""
         print(f"\n{self.title}")
         for size, outcome in zip(self.sizes, self.outcomes, strict=True):
-            rate, peak = f"{size / outcome.time_s:14,.0f} {self.axis}/s", f"{outcome.peak_mb:8.0f} MB"
-            print(f"  {size:>12,} {self.axis}{outcome.time_s:9.2f} s{rate}{peak}  {outcome.note}".rstrip())
+            rate, peak = (
+                f"{size / outcome.time_s:14,.0f} {self.axis}/s",
+                f"{outcome.peak_mb:8.0f} MB",
+            )
+            print(
+                f"  {size:>12,} {self.axis}{outcome.time_s:9.2f} s{rate}{peak}  {outcome.note}".rstrip()
+            )
         if len(self.sizes) > 1:
-            print(f"  time grows with exponent {self.time_exponent:.2f}, memory with {self.memory_exponent:.2f}")
+            print(
+                f"  time grows with exponent {self.time_exponent:.2f}, memory with"
+                f" {self.memory_exponent:.2f}"
+            )
         if self.remark:
             print(f"  {self.remark}")
 
     def to_json(self) -> dict[str, object]:
         """Return it as JSON."""
-        rows = [{"size": size, **one.to_json()} for size, one in zip(self.sizes, self.outcomes, strict=True)]
+        rows = [
+            {"size": size, **one.to_json()}
+            for size, one in zip(self.sizes, self.outcomes, strict=True)
+        ]
         growth = {"time_exponent": self.time_exponent, "memory_exponent": self.memory_exponent}
-        return {"title": self.title, "axis": self.axis, "rows": rows, **growth, "remark": self.remark}
+        return {
+            "title": self.title,
+            "axis": self.axis,
+            "rows": rows,
+            **growth,
+            "remark": self.remark,
+        }
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the slope of values over sizes on logarithmic scales, by least squares; nan for fewer than two."""
+    """Return the slope of values over sizes on logarithmic scales, by least squares; nan for fewer
+    than two.
+    """
     if len(sizes) < 2:
         return math.nan
     x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
@@ -146,5 +181,10 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def powers_of_ten(first: int, last: int) -> list[int]:
-    """Return powers of ten from ``first`` to the largest that is no more than ``last``, at least the first."""
-    return [first * 10**power for power in range(max(0, math.floor(math.log10(last / first) + 1e-9)) + 1)]
+    """Return powers of ten from ``first`` to the largest that is no more than ``last``, at least
+    the first.
+    """
+    return [
+        first * 10**power
+        for power in range(max(0, math.floor(math.log10(last / first) + 1e-9)) + 1)
+    ]

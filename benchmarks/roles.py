@@ -1,4 +1,6 @@
-"""What is timed inside a Python process of its own; each role prints ``elapsed_s=NUMBER`` as its last line."""
+"""What is timed inside a Python process of its own; each role prints ``elapsed_s=NUMBER`` as its
+last line.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,10 @@ def _dpkt_frame(row: dict[str, int], flow: dict[str, str]) -> dpkt.ethernet.Ethe
             data=bytes(row["payload_bytes"] - 12),
         )
         transport = dpkt.udp.UDP(
-            sport=flow["server_port"], dport=flow["client_port"], ulen=row["ip_bytes"] - 20, data=rtp
+            sport=flow["server_port"],
+            dport=flow["client_port"],
+            ulen=row["ip_bytes"] - 20,
+            data=rtp,
         )
         number = dpkt.ip.IP_PROTO_UDP
     else:
@@ -93,7 +98,9 @@ def _dpkt_frame(row: dict[str, int], flow: dict[str, str]) -> dpkt.ethernet.Ethe
         )
         number = dpkt.ip.IP_PROTO_TCP
     ends = {"src": socket.inet_aton(flow["server"]), "dst": socket.inet_aton(flow["client"])}
-    return dpkt.ethernet.Ethernet(data=dpkt.ip.IP(**ends, p=number, len=row["ip_bytes"], data=transport))
+    return dpkt.ethernet.Ethernet(
+        data=dpkt.ip.IP(**ends, p=number, len=row["ip_bytes"], data=transport)
+    )
 
 
 def read_ours(path: Path, packets: int) -> float:
@@ -116,25 +123,33 @@ def inspect_ours(path: Path, packets: int) -> float:
 def read_dpkt(path: Path, packets: int) -> float:
     started = time.perf_counter()
     with path.open("rb") as stream:
-        found = sum(1 for _, frame in dpkt.pcap.Reader(stream) if dpkt.ethernet.Ethernet(frame).data)
+        found = sum(
+            1 for _, frame in dpkt.pcap.Reader(stream) if dpkt.ethernet.Ethernet(frame).data
+        )
     elapsed_s = time.perf_counter() - started
     _expect(found, packets)
     return elapsed_s
 
 
 def make_flow(path: Path, packets: int, *, kind: str) -> None:
-    """Write a capture of one flow: log-normal gaps, bursts of about ten packets, or a rate that swells and falls."""
+    """Write a capture of one flow: log-normal gaps, bursts of about ten packets, or a rate that
+    swells and falls.
+    """
     random = np.random.default_rng(0)
     if kind == "bursts":
         gap_s = np.where(
-            random.random(packets) < 0.1, random.gamma(4.0, 0.01, packets), random.exponential(4e-4, packets)
+            random.random(packets) < 0.1,
+            random.gamma(4.0, 0.01, packets),
+            random.exponential(4e-4, packets),
         )
     else:
         gap_s = random.lognormal(np.log(3e-3), 1.0, packets)
     if kind == "swelling":
         gap_s /= 1 + 0.8 * np.sin(2 * np.pi * np.arange(packets) * 4e-3 / 20)
     sizes = np.where(
-        random.random(packets) < 0.35, 1500, np.clip(random.lognormal(np.log(500), 0.45, packets), 60, 1499)
+        random.random(packets) < 0.35,
+        1500,
+        np.clip(random.lognormal(np.log(500), 0.45, packets), 60, 1499),
     )
     table = make_table(packets)
     columns = {
@@ -145,7 +160,12 @@ def make_flow(path: Path, packets: int, *, kind: str) -> None:
         "ip_bytes": pa.array(sizes.astype(np.uint32)),
         "payload_bytes": pa.array(sizes.astype(np.uint32) - np.uint32(28)),
     }
-    write_pcap(PacketTable(packets=pa.table(columns), flows=table.flows.slice(0, 1), origin_ns=table.origin_ns), path)
+    write_pcap(
+        PacketTable(
+            packets=pa.table(columns), flows=table.flows.slice(0, 1), origin_ns=table.origin_ns
+        ),
+        path,
+    )
 
 
 def fit_ours(path: Path, packets: int) -> float:
@@ -158,7 +178,8 @@ def fit_ours(path: Path, packets: int) -> float:
 
 
 def fit_scipy(path: Path, packets: int) -> float:
-    """Fit five families to the gaps with scipy, and test the log-normal one by its parametric bootstrap.
+    """Fit five families to the gaps with scipy, and test the log-normal one by its parametric
+    bootstrap.
 
     The bootstrap is the size of ours: 99 samples of at most 1000 values.
     """
@@ -169,12 +190,16 @@ def fit_scipy(path: Path, packets: int) -> float:
         params = law.fit(gap_s, floc=0)
         stats.kstest(gap_s, law.cdf, args=params)
     part = np.random.default_rng(0).choice(gap_s, min(1000, gap_s.size), replace=False)
-    stats.goodness_of_fit(stats.lognorm, part, known_params={"loc": 0}, statistic="ks", n_mc_samples=99)
+    stats.goodness_of_fit(
+        stats.lognorm, part, known_params={"loc": 0}, statistic="ks", n_mc_samples=99
+    )
     return time.perf_counter() - started
 
 
 def simulate_dumbbell(path: Path, packets: int) -> float:
-    """Simulate what ``tests/verification/ns3_dumbbell.py`` has ns-3 simulate; only the event loop is timed."""
+    """Simulate what ``tests/verification/ns3_dumbbell.py`` has ns-3 simulate; only the event loop
+    is timed.
+    """
     del packets
     setup = json.loads(path.read_text(encoding="utf-8"))
     link = {
@@ -194,9 +219,20 @@ def simulate_dumbbell(path: Path, packets: int) -> float:
     route = {"forward": [0], "reverse": [1]}
     agents = [
         {"name": "media", "kind": "cbr", "parameters": media, "awaited": True, **route},
-        {"name": "tcp", "kind": "bulk_tcp", "parameters": tcp, "start_s": -setup["head_start_s"], **route},
+        {
+            "name": "tcp",
+            "kind": "bulk_tcp",
+            "parameters": tcp,
+            "start_s": -setup["head_start_s"],
+            **route,
+        },
     ]
-    scenario = {"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6}
+    scenario = {
+        "seed": 1,
+        "links": [link, {**link, "name": "back"}],
+        "agents": agents,
+        "end_s": 1e6,
+    }
     return _timed(scenario)
 
 
@@ -221,7 +257,9 @@ def simulate_sessions(path: Path, sessions: int) -> float:
         }
         for number in range(sessions)
     ]
-    return _timed({"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6})
+    return _timed(
+        {"seed": 1, "links": [link, {**link, "name": "back"}], "agents": agents, "end_s": 1e6}
+    )
 
 
 def export_to(path: Path, packets: int, *, target: str) -> float:
@@ -257,7 +295,10 @@ def _timed(scenario: dict[str, object]) -> float:
     started = time.perf_counter()
     outcome = run_scenario(scenario)
     elapsed_s = time.perf_counter() - started
-    print(f"note={outcome.packet_events / elapsed_s / 1e6:.1f} million packet events/s, {outcome.packets} packets")
+    print(
+        f"note={outcome.packet_events / elapsed_s / 1e6:.1f} million packet events/s,"
+        f" {outcome.packets} packets"
+    )
     return elapsed_s
 
 
@@ -297,8 +338,12 @@ WRITING_ROLES: dict[str, Callable[[Path, int, Path], float]] = {
     "sessions_2": partial(generation.sessions, workers=2),
     "workload_1": partial(generation.workload, workers=1),
     "workload_2": partial(generation.workload, workers=2),
-    "workload_1_headers": partial(generation.workload, workers=1, snaplen_bytes=generation.HEADERS_BYTES),
-    "workload_2_headers": partial(generation.workload, workers=2, snaplen_bytes=generation.HEADERS_BYTES),
+    "workload_1_headers": partial(
+        generation.workload, workers=1, snaplen_bytes=generation.HEADERS_BYTES
+    ),
+    "workload_2_headers": partial(
+        generation.workload, workers=2, snaplen_bytes=generation.HEADERS_BYTES
+    ),
 }
 
 

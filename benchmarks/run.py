@@ -1,4 +1,6 @@
-"""Run all benchmarks or those named: ``python benchmarks/run.py [ingest] [fit] [simulate] [generate] [write] ...``."""
+"""Run all benchmarks or those named: ``python benchmarks/run.py [ingest] [fit] [simulate]
+[generate] [write] ...``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # so that the benchmarks import each other by the names that mypy knows
+sys.path.insert(
+    0, str(ROOT)
+)  # so that the benchmarks import each other by the names that mypy knows
 
 from benchmarks.records import write_record  # noqa: E402
 from benchmarks.results import Race, Sweep  # noqa: E402
@@ -48,13 +52,29 @@ SEND = "send"
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure us and the peers side by side.")
     names = (*BENCHMARKS, SEND)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; all without a name")
     parser.add_argument(
-        "--packets", type=int, default=5_000_000, help="packets of the largest input (default 5 million)"
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(names)}; all without a name"
     )
-    parser.add_argument("--runs", type=int, default=3, help="runs of each, of which the median is printed (default 3)")
-    parser.add_argument("--folder", type=Path, help="where files go (default: /dev/shm if it has room, else temporary)")
-    parser.add_argument("--record", action="store_true", help="keep the results for the documentation")
+    parser.add_argument(
+        "--packets",
+        type=int,
+        default=5_000_000,
+        help="packets of the largest input (default 5 million)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=3,
+        help="runs of each, of which the median is printed (default 3)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="where files go (default: /dev/shm if it has room, else temporary)",
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="keep the results for the documentation"
+    )
     options = parser.parse_args()
     unknown = set(options.names) - set(names)
     if unknown:
@@ -66,11 +86,15 @@ def main() -> None:
             send.run(options.runs)
             continue
         results = []
-        for result in BENCHMARKS[name](packets=options.packets, runs=options.runs, folder=options.folder):
+        for result in BENCHMARKS[name](
+            packets=options.packets, runs=options.runs, folder=options.folder
+        ):
             result.show()
             results.append(result)
         if options.record:
-            command = f"python benchmarks/run.py {name} --packets {options.packets} --runs {options.runs}"
+            command = (
+                f"python benchmarks/run.py {name} --packets {options.packets} --runs {options.runs}"
+            )
             print(f"\nkept in {write_record(name, results, command=command).relative_to(ROOT)}")
 
 

@@ -40,7 +40,9 @@ def _scapy_frame(row: dict[str, int], flow: dict[str, str]) -> Ether:
     head = Ether() / IP(src=flow["server"], dst=flow["client"])
     if flow["protocol"] == "udp":
         payload = bytes(row["payload_bytes"] - 12)
-        rtp = RTP(sequence=row["rtp_sequence"], timestamp=row["rtp_timestamp"], sourcesync=row["rtp_ssrc"])
+        rtp = RTP(
+            sequence=row["rtp_sequence"], timestamp=row["rtp_timestamp"], sourcesync=row["rtp_ssrc"]
+        )
         return head / UDP(sport=flow["server_port"], dport=flow["client_port"]) / rtp / payload
     tcp = TCP(
         sport=int(flow["server_port"]),

@@ -1,7 +1,8 @@
-"""How exactly the tools send what they are given: twelve seconds of a published source, captured on the loopback.
+"""How exactly the tools send what they are given: twelve seconds of a published source, captured on
+the loopback.
 
-Needs root, tcpdump and the tools; those that are not installed are left out. The figures are worth something on an idle
-machine only.
+Needs root, tcpdump and the tools; those that are not installed are left out. The figures are worth
+something on an idle machine only.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def run(runs: int) -> None:
                 print(f"  {name:24}not installed: {', '.join(missing)}")
                 continue
             for number in range(runs):
-                _print_sent(name, send(table, work / f"{name.replace(' ', '-').replace(',', '')}-{number}"))
+                _print_sent(
+                    name, send(table, work / f"{name.replace(' ', '-').replace(',', '')}-{number}")
+                )
 
 
 def _print_sent(name: str, sent: Sent) -> None:
@@ -63,15 +66,21 @@ def _mgen(table: PacketTable, folder: Path) -> Sent:
     flow = _video(table)
     trafficgen.export(table, to="mgen", directory=folder, flow=flow)
     with captured(folder / "sent.pcap", "udp dst port 5100"):
-        subprocess.run(["mgen", "input", f"flow{flow}.mgn"], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            ["mgen", "input", f"flow{flow}.mgn"], cwd=folder, check=True, capture_output=True
+        )
     return sent_of(table, folder / "sent.pcap", flow=flow)
 
 
 def _ditg(table: PacketTable, folder: Path) -> Sent:
     flow = _video(table)
-    trafficgen.export(table, to="ditg", directory=folder, flow=flow, settings={"first_port": 10_900})
+    trafficgen.export(
+        table, to="ditg", directory=folder, flow=flow, settings={"first_port": 10_900}
+    )
     with running(["ITGRecv"], cwd=folder), captured(folder / "sent.pcap", "udp dst port 10900"):
-        subprocess.run(["ITGSend", f"flow{flow}.script"], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            ["ITGSend", f"flow{flow}.script"], cwd=folder, check=True, capture_output=True
+        )
     return sent_of(table, folder / "sent.pcap", flow=flow)
 
 

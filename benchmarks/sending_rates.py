@@ -1,4 +1,6 @@
-"""How many UDP packets of 1,000 bytes a load generator sends over the loopback in a second, as fast as it goes."""
+"""How many UDP packets of 1,000 bytes a load generator sends over the loopback in a second, as fast
+as it goes.
+"""
 
 from __future__ import annotations
 
@@ -33,27 +35,63 @@ class Sender:
 
 
 _MGEN = f"ON 1 UDP DST 127.0.0.1/5100 PERIODIC [{_RATE_PER_S} {_PAYLOAD_BYTES}]"
-_ITG = ["ITGSend", "-a", "127.0.0.1", "-T", "UDP", "-C", str(_RATE_PER_S), "-c", str(_PAYLOAD_BYTES)]
+_ITG = [
+    "ITGSend",
+    "-a",
+    "127.0.0.1",
+    "-T",
+    "UDP",
+    "-C",
+    str(_RATE_PER_S),
+    "-c",
+    str(_PAYLOAD_BYTES),
+]
 SENDERS = {
     "iperf 2": Sender(
         "iperf",
-        ["iperf", "-u", "-c", "127.0.0.1", "-b", "100g", "-l", str(_PAYLOAD_BYTES), "-t", str(_SECONDS)],
+        [
+            "iperf",
+            "-u",
+            "-c",
+            "127.0.0.1",
+            "-b",
+            "100g",
+            "-l",
+            str(_PAYLOAD_BYTES),
+            "-t",
+            str(_SECONDS),
+        ],
         ["iperf", "-u", "-s"],
     ),
     "iperf3": Sender(
         "iperf3",
-        ["iperf3", "-u", "-c", "127.0.0.1", "-b", "0", "-l", str(_PAYLOAD_BYTES), "-t", str(_SECONDS)],
+        [
+            "iperf3",
+            "-u",
+            "-c",
+            "127.0.0.1",
+            "-b",
+            "0",
+            "-l",
+            str(_PAYLOAD_BYTES),
+            "-t",
+            str(_SECONDS),
+        ],
         ["iperf3", "-s", "-1"],
     ),
     "MGEN": Sender(  # it would go on for ever
-        "mgen", ["timeout", str(_SECONDS), "mgen", "event", _MGEN, "output", "/dev/null"], ["mgen", "port", "5100"]
+        "mgen",
+        ["timeout", str(_SECONDS), "mgen", "event", _MGEN, "output", "/dev/null"],
+        ["mgen", "port", "5100"],
     ),
     "D-ITG": Sender("ITGSend", [*_ITG, "-t", str(1000 * _SECONDS)], ["ITGRecv"]),
 }
 
 
 def sent_in(sender: Sender) -> tuple[int, float]:
-    """Run a tool, and return the packets that the loopback has carried and the time that the tool sent, s."""
+    """Run a tool, and return the packets that the loopback has carried and the time that the tool
+    sent, s.
+    """
     with tempfile.TemporaryDirectory() as folder:
         quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         receiver = subprocess.Popen(sender.receive, **quiet) if sender.receive else None  # type: ignore[call-overload]
@@ -71,7 +109,9 @@ def sent_in(sender: Sender) -> tuple[int, float]:
 def _carried() -> int:
     """Return the packets that the loopback has carried."""
     lines = Path("/proc/net/dev").read_text(encoding="ascii").splitlines()
-    loopback = next(line.partition(":")[2].split() for line in lines if line.strip().startswith("lo:"))
+    loopback = next(
+        line.partition(":")[2].split() for line in lines if line.strip().startswith("lo:")
+    )
     return int(loopback[9])
 
 
@@ -80,4 +120,6 @@ if __name__ == "__main__":
     if not sent:
         raise SystemExit(f"{sys.argv[1]} sent nothing")
     print(f"note={sent} packets in {sending_s:.0f} s")
-    print(f"elapsed_s={int(sys.argv[2]) * sending_s / sent}")  # of as many packets as the others have
+    print(
+        f"elapsed_s={int(sys.argv[2]) * sending_s / sent}"
+    )  # of as many packets as the others have

@@ -1,4 +1,6 @@
-"""Closed loop: the engine beside ns-3 on one dumbbell, and growing numbers of sessions over one link."""
+"""Closed loop: the engine beside ns-3 on one dumbbell, and growing numbers of sessions over one
+link.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,18 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
         contestants = [Contestant("trafficgen", role("simulate_dumbbell", setup, 0), 0, 0)]
         if NS3_PYTHON.exists():
             script = ROOT / "tests" / "verification" / "ns3_dumbbell.py"
-            contestants.append(Contestant("ns-3 3.44", [str(NS3_PYTHON), str(script), str(setup)], 0, 0))
+            contestants.append(
+                Contestant("ns-3 3.44", [str(NS3_PYTHON), str(script), str(setup)], 0, 0)
+            )
         ours, *peers = race(contestants, runs=runs)
     minutes = SETUP["seconds"] / 60  # type: ignore[operator]
     absent = () if peers else ("ns-3 (`make ns3` installs it)",)
-    yield Race(f"Dumbbell, {minutes:.0f} minutes of bulk TCP beside media at 10 Mbit/s, one core", ours, peers, absent)
+    yield Race(
+        f"Dumbbell, {minutes:.0f} minutes of bulk TCP beside media at 10 Mbit/s, one core",
+        ours,
+        peers,
+        absent,
+    )
     yield sweep(
         "Sessions of three minutes over one link, twenty of which start a second",
         "sessions",

@@ -1,4 +1,6 @@
-"""Starting: what ``trafficgen --help`` and a first look into a tiny capture cost, beside other tools."""
+"""Starting: what ``trafficgen --help`` and a first look into a tiny capture cost, beside other
+tools.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +32,12 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race]:
         }
         present = {name: command for name, command in commands.items() if shutil.which(command[0])}
         ours, *peers = race(
-            [Contestant(name, command, 0, 0) for name, command in present.items()], runs=max(runs, _RUNS)
+            [Contestant(name, command, 0, 0) for name, command in present.items()],
+            runs=max(runs, _RUNS),
         )
-        yield Race("Starting, from the shell's command to its end", ours, peers, sorted(set(commands) - set(present)))
+        yield Race(
+            "Starting, from the shell's command to its end",
+            ours,
+            peers,
+            sorted(set(commands) - set(present)),
+        )

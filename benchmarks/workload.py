@@ -1,4 +1,6 @@
-"""The capture that all are measured on: ten frame sizes from 100 to 1514 bytes, 512 flows, 60 % RTP, 40 % TCP."""
+"""The capture that all are measured on: ten frame sizes from 100 to 1514 bytes, 512 flows, 60 %
+RTP, 40 % TCP.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
-from trafficgen.tables.addresses import PAIRS, documentation_client, documentation_pair, documentation_server
+from trafficgen.tables.addresses import (
+    PAIRS,
+    documentation_client,
+    documentation_pair,
+    documentation_server,
+)
 from trafficgen.units import NS_PER_S
 
 FLOWS = 512
@@ -17,11 +24,15 @@ _SPACING_NS = 2_000
 
 
 def make_table(packets: int, *, seed: int = 0) -> PacketTable:
-    """Return the packet table of the workload; six of ten flows are RTP over UDP, the rest TCP; all IPv4."""
+    """Return the packet table of the workload; six of ten flows are RTP over UDP, the rest TCP; all
+    IPv4.
+    """
     random = np.random.default_rng(seed)
     flow = random.integers(0, FLOWS, packets, dtype=np.uint32)
     is_rtp = flow % 10 < 6
-    frame_bytes = np.asarray(FRAME_BYTES, dtype=np.uint32)[random.integers(0, len(FRAME_BYTES), packets)]
+    frame_bytes = np.asarray(FRAME_BYTES, dtype=np.uint32)[
+        random.integers(0, len(FRAME_BYTES), packets)
+    ]
     ip_bytes = frame_bytes - np.uint32(_ETHERNET_BYTES)
     payload_bytes = ip_bytes - np.where(is_rtp, _IP_UDP_BYTES, _IP_TCP_BYTES).astype(np.uint32)
     place = _place_in_flow(flow)
@@ -42,7 +53,9 @@ def make_table(packets: int, *, seed: int = 0) -> PacketTable:
         "tcp_window": pa.array(np.full(packets, 65535, dtype=np.uint32), mask=is_rtp),
     }
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
-    return PacketTable(packets=pa.table(columns, schema=schema), flows=_flows(), origin_ns=1_700_000_000 * NS_PER_S)
+    return PacketTable(
+        packets=pa.table(columns, schema=schema), flows=_flows(), origin_ns=1_700_000_000 * NS_PER_S
+    )
 
 
 def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
@@ -50,7 +63,9 @@ def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
     random = np.random.default_rng(seed)
     payload_bytes = random.integers(100, 1400, packets, dtype=np.uint32)
     columns = {
-        "time_ns": pa.array(np.sort(random.integers(0, packets * 100_000, packets, dtype=np.int64))),
+        "time_ns": pa.array(
+            np.sort(random.integers(0, packets * 100_000, packets, dtype=np.int64))
+        ),
         "flow": pa.array(np.zeros(packets, dtype=np.uint32)),
         "to_client": pa.array(np.ones(packets, dtype=np.bool_)),
         "frame_bytes": pa.array(payload_bytes + np.uint32(_IP_UDP_BYTES + _ETHERNET_BYTES)),
@@ -62,7 +77,9 @@ def make_schedule(packets: int, *, seed: int = 0) -> PacketTable:
 
 
 def make_small_flows(packets: int) -> PacketTable:
-    """Return flows of five packets of 100 bytes, each between a pair of hosts of its own, begun in turn."""
+    """Return flows of five packets of 100 bytes, each between a pair of hosts of its own, begun in
+    turn.
+    """
     flows = max(1, packets // SMALL_FLOW_PACKETS)
     flow = np.minimum(np.arange(packets) // SMALL_FLOW_PACKETS, flows - 1).astype(np.uint32)
     sizes = np.full(packets, 100, dtype=np.uint32)
@@ -76,11 +93,23 @@ def make_small_flows(packets: int) -> PacketTable:
     }
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
     ends = [documentation_pair(number % PAIRS) for number in range(flows)]
-    rows: dict[str, object] = {field.name: [None if field.nullable else 0] * flows for field in FLOW_SCHEMA}
-    rows |= {"flow": range(flows), "session": range(flows), "protocol": ["udp"] * flows, "media": ["video"] * flows}
+    rows: dict[str, object] = {
+        field.name: [None if field.nullable else 0] * flows for field in FLOW_SCHEMA
+    }
+    rows |= {
+        "flow": range(flows),
+        "session": range(flows),
+        "protocol": ["udp"] * flows,
+        "media": ["video"] * flows,
+    }
     rows |= {"server": [server for server, _ in ends], "client": [client for _, client in ends]}
-    rows |= {"server_port": [5004] * flows, "client_port": [40_000 + number // PAIRS for number in range(flows)]}
-    return PacketTable(packets=pa.table(columns, schema=schema), flows=pa.table(rows, schema=FLOW_SCHEMA))
+    rows |= {
+        "server_port": [5004] * flows,
+        "client_port": [40_000 + number // PAIRS for number in range(flows)],
+    }
+    return PacketTable(
+        packets=pa.table(columns, schema=schema), flows=pa.table(rows, schema=FLOW_SCHEMA)
+    )
 
 
 def _place_in_flow(flow: np.ndarray) -> np.ndarray:
@@ -95,9 +124,21 @@ def _place_in_flow(flow: np.ndarray) -> np.ndarray:
 def _flows() -> pa.Table:
     rows = []
     for number in range(FLOWS):
-        row: dict[str, object] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA}
-        row |= {"flow": number, "session": number, "protocol": "udp" if number % 10 < 6 else "tcp", "media": "video"}
-        row |= {"server": documentation_server(number), "server_port": 5004, "payload_type": 96, "clock_hz": 90_000}
+        row: dict[str, object] = {
+            field.name: None if field.nullable else 0 for field in FLOW_SCHEMA
+        }
+        row |= {
+            "flow": number,
+            "session": number,
+            "protocol": "udp" if number % 10 < 6 else "tcp",
+            "media": "video",
+        }
+        row |= {
+            "server": documentation_server(number),
+            "server_port": 5004,
+            "payload_type": 96,
+            "clock_hz": 90_000,
+        }
         row |= {"client": documentation_client(number), "client_port": 40_000 + 2 * number}
         rows.append(row)
     return pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)

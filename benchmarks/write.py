@@ -1,4 +1,6 @@
-"""Building and writing a pcap: ours, dpkt and scapy with the same frames, and ``dd`` with the same bytes."""
+"""Building and writing a pcap: ours, dpkt and scapy with the same frames, and ``dd`` with the same
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,29 @@ _SMALLEST = 10_000
 def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | Sweep]:
     """Give a race at one capture and a sweep over sizes."""
     with work_folder(3 * packets * _MEAN_RECORD_BYTES, folder) as work:
-        kept, copy, zeros, ng = (work / name for name in ("kept.pcap", "copy.pcap", "zeros", "ours.pcapng"))
+        kept, copy, zeros, ng = (
+            work / name for name in ("kept.pcap", "copy.pcap", "zeros", "ours.pcapng")
+        )
         run_once(role("write_ours", kept, packets))
         size_bytes = kept.stat().st_size
         blocks = str(max(1, size_bytes >> 20))
         copying = ["dd", f"if={kept}", f"of={copy}", "bs=1M"]
         filling = ["dd", "if=/dev/zero", f"of={zeros}", "bs=1M", f"count={blocks}"]
         few, fewer = max(1, packets // _DPKT_SHARE), max(1, packets // _SCAPY_SHARE)
-        # Memory that a virtual machine has not used before comes slowly, once: let nobody in the race be the first.
+        # Memory that a virtual machine has not used before comes slowly, once: let nobody in the
+        # race be the first.
         run_once(filling)
         zeros.unlink()
         ours, *peers = race(
             [
-                Contestant("trafficgen pcap", role("write_ours", copy, packets), packets, size_bytes, copy),
+                Contestant(
+                    "trafficgen pcap", role("write_ours", copy, packets), packets, size_bytes, copy
+                ),
                 Contestant("dd bs=1M, copy of the file", copying, packets, size_bytes, copy),
                 Contestant("dd bs=1M, as many zeros", filling, packets, int(blocks) << 20, zeros),
-                Contestant("trafficgen pcapng", role("write_ours", ng, packets), packets, size_bytes, ng),
+                Contestant(
+                    "trafficgen pcapng", role("write_ours", ng, packets), packets, size_bytes, ng
+                ),
                 Contestant(
                     "dpkt build + write",
                     role("write_dpkt", copy, few),
@@ -57,7 +66,10 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             f"Building and writing {packets:,} packets, {size_bytes / 1e6:.0f} MB",
             ours,
             peers,
-            remark="peak of ours holds the packet table; ours and dd write to memory that was touched before",
+            remark=(
+                "peak of ours holds the packet table; ours and dd write to memory that was touched"
+                " before"
+            ),
         )
         kept.unlink()
         yield sweep(
@@ -65,7 +77,11 @@ def results(*, packets: int, runs: int, folder: Path | None) -> Iterator[Race | 
             "packets",
             powers_of_ten(_SMALLEST, packets),
             lambda size: Contestant(
-                "trafficgen pcap", role("write_ours", copy, size), size, size * _MEAN_RECORD_BYTES, copy
+                "trafficgen pcap",
+                role("write_ours", copy, size),
+                size,
+                size * _MEAN_RECORD_BYTES,
+                copy,
             ),
             remark="the packet table is held in memory",
         )

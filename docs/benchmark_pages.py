@@ -1,4 +1,6 @@
-"""The page "How fast", and its drawing, from the records that `make bench-results` keeps in ``docs/benchmarks``."""
+"""The page "How fast", and its drawing, from the records that `make bench-results` keeps in
+``docs/benchmarks``.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,35 @@ of packets and come out within a tenth of it; where a note has the number that c
 def records() -> dict[str, dict[str, Any]]:
     """Return the records that are kept, by benchmark, in the order of the page."""
     paths = {name: RECORDS / f"{name}.json" for name in PARTS}
-    return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in paths.items() if path.exists()}
+    return {
+        name: json.loads(path.read_text(encoding="utf-8"))
+        for name, path in paths.items()
+        if path.exists()
+    }
 
 
 def page() -> str:
     """Return the page."""
-    parts = [_INTRODUCTION, f"![Time and memory over size, on logarithmic scales](../images/{Path(PICTURE).name})"]
+    parts = [
+        _INTRODUCTION,
+        f"![Time and memory over size, on logarithmic scales](../images/{Path(PICTURE).name})",
+    ]
     for name, record in records().items():
-        parts += [f"## {PARTS[name]}", *map(_race, record["races"]), *_sweeps(record["sweeps"]), _made_by(record)]
+        parts += [
+            f"## {PARTS[name]}",
+            *map(_race, record["races"]),
+            *_sweeps(record["sweeps"]),
+            _made_by(record),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
 def _race(race: Mapping[str, Any]) -> str:
     columns = _columns(race["rows"])
-    rows: Rows = [(row["name"], *(make(row) for make in columns.values()), row["note"]) for row in race["rows"]]
+    rows: Rows = [
+        (row["name"], *(make(row) for make in columns.values()), row["note"])
+        for row in race["rows"]
+    ]
     parts = [f"**{race['title']}**" + (f" ({race['remark']})" if race["remark"] else "")]
     parts.append(table(("", *columns, ""), rows))
     if race["absent"]:
@@ -71,7 +88,9 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
             _number(row["packets"] / row["time_s"] / _MILLION) if row["packets"] else ""
         )
     if any(row["bytes"] for row in rows):
-        columns["MB/s"] = lambda row: _number(megabytes(row["bytes"]) / row["time_s"]) if row["bytes"] else ""
+        columns["MB/s"] = lambda row: (
+            _number(megabytes(row["bytes"]) / row["time_s"]) if row["bytes"] else ""
+        )
     columns["peak, MB"] = lambda row: f"{megabytes(row['peak_bytes']):.0f}"
     columns["x as fast"] = lambda row: _number(row["times_as_fast"])
     return columns
@@ -99,7 +118,9 @@ def _sweeps(sweeps: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _each(sweep: Mapping[str, Any]) -> str:
-    """Return what one more takes, from the last two sizes, where the sweep is over things that are kept."""
+    """Return what one more takes, from the last two sizes, where the sweep is over things that are
+    kept.
+    """
     if sweep["axis"] != "flows":
         return ""
     before, last = sweep["rows"][-2:]
@@ -109,8 +130,8 @@ def _each(sweep: Mapping[str, Any]) -> str:
 
 def _made_by(record: Mapping[str, Any]) -> str:
     return (
-        f"Made by `{record['command']} --record` with trafficgen {record['version']}, commit {record['commit']}, on "
-        f"{record['machine']}."
+        f"Made by `{record['command']} --record` with trafficgen {record['version']}, commit"
+        f" {record['commit']}, on {record['machine']}."
     )
 
 
@@ -127,7 +148,12 @@ def draw_picture(path: Path) -> None:
 
     mpl.rcParams["svg.hashsalt"] = "how-fast"  # the same bytes each time
     figure, (times, peaks) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    sweeps = [sweep for record in records().values() for sweep in record["sweeps"] if sweep["axis"] == "packets"]
+    sweeps = [
+        sweep
+        for record in records().values()
+        for sweep in record["sweeps"]
+        if sweep["axis"] == "packets"
+    ]
     for sweep in sweeps:
         sizes, style = [row["size"] for row in sweep["rows"]], {"marker": "o", "markersize": 3}
         times.plot(sizes, [row["time_s"] for row in sweep["rows"]], label=sweep["title"], **style)

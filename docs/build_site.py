@@ -1,10 +1,11 @@
 """Build the documentation site: `make site`.
 
-The pages are the Markdown files that a forge shows: those of ``docs``, and README, CHANGELOG, CONTRIBUTING and others
-that they link to. They are first laid out as one tree in ``docs/_build/source``, with links between them turned to
-their places there, and then built by Sphinx with the settings of ``docs/conf.py``. The list of pages is
-``docs/README.md``: each of its sections becomes a part of the navigation. Warnings, such as of a link that leads
-nowhere, end the build.
+The pages are the Markdown files that a forge shows: those of ``docs``, and README, CHANGELOG,
+CONTRIBUTING and others that they link to. They are first laid out as one tree in
+``docs/_build/source``, with links between them turned to their places there, and then built by
+Sphinx with the settings of ``docs/conf.py``. The list of pages is ``docs/README.md``: each of its
+sections becomes a part of the navigation. Warnings, such as of a link that leads nowhere, end the
+build.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def places() -> dict[str, str]:
 
 
 def links(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the relative links of a page with the number of their line, from 0; those in code are none."""
+    """Yield the relative links of a page with the number of their line, from 0; those in code are
+    none.
+    """
     fence = None
     for number, line in enumerate(text.splitlines()):
         mark = _FENCE.match(line.strip())
@@ -58,7 +61,9 @@ def links(text: str) -> Iterator[tuple[int, re.Match[str]]]:
             fence = mark[1] if fence is None else None
         elif fence is None:
             bare = re.sub(r"`[^`]*`", lambda code: "`" * len(code[0]), line)
-            yield from ((number, match) for match in _LINK.finditer(bare) if "://" not in match["target"])
+            yield from (
+                (number, match) for match in _LINK.finditer(bare) if "://" not in match["target"]
+            )
 
 
 def moved(name: str, place_of: dict[str, str]) -> str:
@@ -78,10 +83,16 @@ def moved(name: str, place_of: dict[str, str]) -> str:
 
 
 def navigation(place_of: dict[str, str]) -> str:
-    """Return the tables of contents of the first page: one for each section of the list of pages."""
+    """Return the tables of contents of the first page: one for each section of the list of
+    pages.
+    """
     text = (ROOT / LIST_OF_PAGES).read_text(encoding="utf-8")
     lines = text.splitlines()
-    captions = [(number, match[1]) for number, line in enumerate(lines) if (match := _SECTION.match(line)) is not None]
+    captions = [
+        (number, match[1])
+        for number, line in enumerate(lines)
+        if (match := _SECTION.match(line)) is not None
+    ]
     parts = []
     for (start, caption), (end, _) in zip(captions, [*captions[1:], (len(lines), "")], strict=True):
         targets = [
@@ -89,14 +100,22 @@ def navigation(place_of: dict[str, str]) -> str:
             for number, match in links(text)
             if start < number < end and match["target"].endswith(".md")
         ]
-        parts.append(_contents([place_of[target] for target in dict.fromkeys(targets)], caption=caption))
+        parts.append(
+            _contents([place_of[target] for target in dict.fromkeys(targets)], caption=caption)
+        )
     return "\n".join(parts)
 
 
 def below(name: str, place_of: dict[str, str]) -> str:
-    """Return the contents of the folder ``NAME`` of pages beside a page ``NAME.md``; empty if there is none."""
+    """Return the contents of the folder ``NAME`` of pages beside a page ``NAME.md``; empty if there
+    is none.
+    """
     folder = name.removesuffix(".md")
-    pages = [place for source, place in place_of.items() if PurePosixPath(source).parent.as_posix() == folder]
+    pages = [
+        place
+        for source, place in place_of.items()
+        if PurePosixPath(source).parent.as_posix() == folder
+    ]
     here = PurePosixPath(place_of[name]).parent
     return _contents([os.path.relpath(place, here) for place in pages]) if pages else ""
 
@@ -108,7 +127,9 @@ def _contents(pages: list[str], *, caption: str | None = None) -> str:
 
 
 def lay_out(folder: Path) -> None:
-    """Write the source tree of the site; what is there and unchanged keeps its time, so that Sphinx skips it."""
+    """Write the source tree of the site; what is there and unchanged keeps its time, so that Sphinx
+    skips it.
+    """
     place_of = places()
     for name, place in place_of.items():
         if name.endswith(".md"):
@@ -134,14 +155,24 @@ def build(folder: Path) -> int:
     lay_out(source)
     options = ["--quiet", "--fail-on-warning", "--keep-going", "--nitpicky", "--builder", "html"]
     settings = ["--conf-dir", str(ROOT / "docs"), "--doctree-dir", str(folder / "doctrees")]
-    command = [sys.executable, "-m", "sphinx", *options, *settings, str(source), str(folder / "html")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        *options,
+        *settings,
+        str(source),
+        str(folder / "html"),
+    ]
     return subprocess.run(command, check=False).returncode
 
 
 def main() -> int:
     """Read the arguments, build; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--folder", type=Path, default=BUILD, help="where source and html go (default: docs/_build)")
+    parser.add_argument(
+        "--folder", type=Path, default=BUILD, help="where source and html go (default: docs/_build)"
+    )
     folder = parser.parse_args().folder.resolve()
     code = build(folder)
     if code == 0:

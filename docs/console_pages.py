@@ -1,10 +1,12 @@
-"""Pages whose commands are run: ```` ```console ```` blocks get the real output, ```` ```python ```` blocks must run.
+"""Pages whose commands are run: ```` ```console ```` blocks get the real output, ```` ```python
+```` blocks must run.
 
-A page is run from top to bottom in one temporary folder that holds the repository's ``examples``. Lines of a console
-block that begin with ``$ `` are commands; what follows is their output, stdout and stderr together. A block after the
-comment ``<!-- exits with N -->`` must exit with N. A block of ``text output`` right after a python block gets what that
-printed. Blocks of any other language (``sh``, ``text``) are not run.
-A page that says ``<!-- needs mgen tcpdump root -->`` is run where these tools are installed, and by root, alone.
+A page is run from top to bottom in one temporary folder that holds the repository's ``examples``.
+Lines of a console block that begin with ``$ `` are commands; what follows is their output, stdout
+and stderr together. A block after the comment ``<!-- exits with N -->`` must exit with N. A block
+of ``text output`` right after a python block gets what that printed. Blocks of any other language
+(``sh``, ``text``) are not run. A page that says ``<!-- needs mgen tcpdump root -->`` is run where
+these tools are installed, and by root, alone.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _BLOCK = re.compile(
-    r"(?P<exit><!-- exits with (?P<code>\d+) -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```"
+    r"(?P<exit><!-- exits with (?P<code>\d+)"
+    r" -->\n)?```(?P<language>console|python)\n(?P<body>.*?)```"
     r"(?P<shown>\n\n```text output\n.*?```)?",
     re.DOTALL,
 )
@@ -56,12 +59,24 @@ def run_page(name: str, text: str) -> str:
         def rerun(match: re.Match[str]) -> str:
             code, body = int(match["code"] or 0), match["body"]
             if match["language"] == "python":
-                output = _run(name, [sys.executable, "-c", body], body.partition("\n")[0], folder=folder, code=0)
+                output = _run(
+                    name,
+                    [sys.executable, "-c", body],
+                    body.partition("\n")[0],
+                    folder=folder,
+                    code=0,
+                )
                 shown = f"\n\n```text output\n{output}```" if match["shown"] else ""
                 return f"```python\n{body}```{shown}"
             lines = []
             for command in re.findall(r"^\$ ((?:.*\\\n)*.*)", body, re.MULTILINE):
-                output = _run(name, ["bash", "-o", "pipefail", "-c", command], command, folder=folder, code=code)
+                output = _run(
+                    name,
+                    ["bash", "-o", "pipefail", "-c", command],
+                    command,
+                    folder=folder,
+                    code=code,
+                )
                 lines.append(f"$ {command}\n{output}")
             return f"{match['exit'] or ''}```console\n{''.join(lines)}```"
 
@@ -77,7 +92,11 @@ def missing_for(text: str) -> list[str]:
     """Return what a page needs to be run and this machine does not have."""
     found = _NEEDS.search(text)
     needed = found["tools"].split() if found else []
-    return [tool for tool in needed if (os.geteuid() != 0 if tool == "root" else shutil.which(tool) is None)]
+    return [
+        tool
+        for tool in needed
+        if (os.geteuid() != 0 if tool == "root" else shutil.which(tool) is None)
+    ]
 
 
 #: A sparkline, or the line of phases under one: as many characters as numbers gave.
@@ -85,7 +104,8 @@ _SPARKLINE = re.compile(r"[▁-█][▁-█ ]*|(?<=^phases )[ .bpse]+(?=  )")
 
 
 def same_words(before: str, after: str) -> bool:
-    """Return whether two pages differ in numbers and the width of columns at most, and only in what commands print.
+    """Return whether two pages differ in numbers and the width of columns at most, and only in what
+    commands print.
 
     Numbers of a fit may differ in their last digits between processors and versions of libraries.
     """

@@ -1,7 +1,8 @@
 """Make what is generated in the documentation, or check that it is up to date: `make docs`.
 
-Without names everything is made: the reference pages from the code, the outputs in all pages by running
-their commands, the picture. With ``--check`` nothing is written and the exit code is 1 when something differs.
+Without names everything is made: the reference pages from the code, the outputs in all pages by
+running their commands, the picture. With ``--check`` nothing is written and the exit code is 1 when
+something differs.
 """
 
 from __future__ import annotations
@@ -40,8 +41,13 @@ def is_current(name: str, text: str) -> bool:
 
 
 def all_pages() -> list[str]:
-    """Return the names of all pages that are made or hold commands, from the root of the repository."""
-    written = ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md")))]
+    """Return the names of all pages that are made or hold commands, from the root of the
+    repository.
+    """
+    written = [
+        "README.md",
+        *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+    ]
     written = [name for name in written if name not in MADE and not name.startswith("docs/_build/")]
     return [*MADE, *(name for name in written if console_pages.has_commands(source_of(name)))]
 
@@ -63,8 +69,15 @@ def draw_picture() -> None:
 def main() -> int:
     """Read the arguments, write or check; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help="pages from the root; default: all, and the picture")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when something differs")
+    parser.add_argument(
+        "pages",
+        nargs="*",
+        metavar="PAGE",
+        help="pages from the root; default: all, and the picture",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 when something differs"
+    )
     arguments = parser.parse_args()
     stale = []
     for name in arguments.pages or all_pages():

@@ -1,4 +1,6 @@
-"""The page "How sure are we", from the results that `make verification-results` keeps in ``docs/verification``."""
+"""The page "How sure are we", from the results that `make verification-results` keeps in
+``docs/verification``.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ _OPEN = """## What nobody has checked
 
 def _made_by(results: Mapping[str, Any]) -> str:
     seed = f", seed {results['seed']}, {results['runs']} runs" if "seed" in results else ""
-    return f"Made by `{results['command']}` with trafficgen {results['version']} ({results['with']}){seed}."
+    return (
+        f"Made by `{results['command']}` with trafficgen {results['version']}"
+        f" ({results['with']}){seed}."
+    )
 
 
 # Published beside simulated
@@ -64,13 +69,14 @@ def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
     rows, summary = results["findings"], results["summary"]
     yield "## Papers run again"
     yield (
-        "Each published quantity has a range that is accepted, fixed with the finding. *Predicted* ones come out of "
-        "the simulation; *inputs* stand in the catalogue entry and say only that the simulation keeps to them. "
-        f"Of {summary['predicted']} predicted quantities {summary['predicted_ok']} are within their ranges, of "
-        f"{summary['inputs']} inputs {summary['inputs_ok']}; of {summary['findings']} findings "
-        f"{summary['findings_ok']} are met in all their quantities. Values that a paper leaves open were chosen with "
-        "the findings in view ([which](../reference/catalogue.md)), so a quantity that is met shows that one set of "
-        "values can have them all, and not that it is the only one."
+        "Each published quantity has a range that is accepted, fixed with the finding. *Predicted*"
+        " ones come out of the simulation; *inputs* stand in the catalogue entry and say only that"
+        f" the simulation keeps to them. Of {summary['predicted']} predicted quantities"
+        f" {summary['predicted_ok']} are within their ranges, of {summary['inputs']} inputs"
+        f" {summary['inputs_ok']}; of {summary['findings']} findings {summary['findings_ok']} are"
+        " met in all their quantities. Values that a paper leaves open were chosen with the"
+        " findings in view ([which](../reference/catalogue.md)), so a quantity that is met shows"
+        " that one set of values can have them all, and not that it is the only one."
     )
     groups = _by_paper(rows)
     yield table(
@@ -95,7 +101,9 @@ def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
         if not row["ok"]
     ]
     yield "The mean over runs with its 95% interval, and why, where that is known:"
-    yield table(("finding", "quantity", "published", "accepted", "simulated", "unit", "why"), missed)
+    yield table(
+        ("finding", "quantity", "published", "accepted", "simulated", "unit", "why"), missed
+    )
     yield "### What is met"
     yield "Quantities with a number in the paper, and the mean of the runs:"
     yield table(
@@ -115,7 +123,10 @@ def _reproduce(results: Mapping[str, Any]) -> Iterator[str]:
         ],
     )
     worded = sum(row["ok"] and not isinstance(row["published"], int | float) for row in rows)
-    yield f"{worded} more are met that the papers tell in words or ranges; `trafficgen reproduce` prints them."
+    yield (
+        f"{worded} more are met that the papers tell in words or ranges; `trafficgen reproduce`"
+        " prints them."
+    )
 
 
 def _by_paper(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -143,8 +154,9 @@ def _range(accept: list[float | None]) -> str:
 def _theory(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## The simulated network against theory"
     yield (
-        "Queues have closed forms (Kleinrock 1975; Gross and Harris for M/D/1/K). Bulk TCP at random loss has laws of "
-        "its rate (Mathis and others 1997; Padhye and others 1998; RFC 9438), which are approximations themselves."
+        "Queues have closed forms (Kleinrock 1975; Gross and Harris for M/D/1/K). Bulk TCP at"
+        " random loss has laws of its rate (Mathis and others 1997; Padhye and others 1998; RFC"
+        " 9438), which are approximations themselves."
     )
     yield checks_table(results)
 
@@ -152,9 +164,10 @@ def _theory(results: Mapping[str, Any]) -> Iterator[str]:
 def _ns3(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## The simulated network against ns-3"
     yield (
-        "The same dumbbell, bulk TCP beside constant-rate UDP, in ns-3 3.44 (*expected*) and here (*found*): means of "
-        "eight runs of 60 s, payload. How the set-ups were chosen, and what is known of the one that disagrees, stands "
-        "under [simulation](simulation.md#what-the-comparison-with-ns-3-says-and-what-not)."
+        "The same dumbbell, bulk TCP beside constant-rate UDP, in ns-3 3.44 (*expected*) and here"
+        " (*found*): means of eight runs of 60 s, payload. How the set-ups were chosen, and what is"
+        " known of the one that disagrees, stands under"
+        " [simulation](simulation.md#what-the-comparison-with-ns-3-says-and-what-not)."
     )
     yield checks_table(results)
 
@@ -163,9 +176,13 @@ def _kernel(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## The simulated network against the Linux kernel"
     here_and_now = any("here and now" in check["what"] for check in results["checks"])
     yield (
-        "Bulk TCP of Linux beside constant-rate UDP over a token bucket. *Expected* are means of runs that were "
-        "recorded once (three each)"
-        + (", or, here and now, of five runs on the machine that made this table." if here_and_now else ".")
+        "Bulk TCP of Linux beside constant-rate UDP over a token bucket. *Expected* are means of"
+        " runs that were recorded once (three each)"
+        + (
+            ", or, here and now, of five runs on the machine that made this table."
+            if here_and_now
+            else "."
+        )
     )
     yield checks_table(results)
 
@@ -173,10 +190,10 @@ def _kernel(results: Mapping[str, Any]) -> Iterator[str]:
 def _intervals(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## Intervals and verdicts of a fit"
     yield (
-        "Known generators make many sessions, the functions that `fit` is made of take each, and the share of 95% "
-        "intervals that hold the truth is counted; likewise how often the true family is chosen, and how often "
-        "buffering is seen where there is none. *Accepted* is what chance alone leaves, or by what the method is known "
-        "to fall short."
+        "Known generators make many sessions, the functions that `fit` is made of take each, and"
+        " the share of 95% intervals that hold the truth is counted; likewise how often the true"
+        " family is chosen, and how often buffering is seen where there is none. *Accepted* is what"
+        " chance alone leaves, or by what the method is known to fall short."
     )
     yield checks_table(results)
 
@@ -204,9 +221,10 @@ def checks_table(results: Mapping[str, Any]) -> str:
 def _exports(results: Mapping[str, Any]) -> Iterator[str]:
     yield "## What exports keep"
     yield (
-        "How far the times in the files are from the table's, and how many sizes differ, as the report of each export "
-        "counts them, with the defaults of each target. How exactly the tools then *send* it was measured on an idle "
-        "machine: [exports](exports.md#how-exactly-they-send-it)."
+        "How far the times in the files are from the table's, and how many sizes differ, as the"
+        " report of each export counts them, with the defaults of each target. How exactly the"
+        " tools then *send* it was measured on an idle machine:"
+        " [exports](exports.md#how-exactly-they-send-it)."
     )
     for name in dict.fromkeys(row["table"] for row in results["exports"]):
         own = [row for row in results["exports"] if row["table"] == name]
@@ -215,7 +233,9 @@ def _exports(results: Mapping[str, Any]) -> Iterator[str]:
             ("target", "packets", "sizes changed", "largest timing error, ms", "mean, ms"),
             [_export_row(row) for row in own if "refused" not in row],
         )
-        refused = [f"`{row['target']}` refuses it: {row['refused']}." for row in own if "refused" in row]
+        refused = [
+            f"`{row['target']}` refuses it: {row['refused']}." for row in own if "refused" in row
+        ]
         if refused:
             yield bullets(refused)
     yield "A target without packets holds a path or a law."

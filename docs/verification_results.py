@@ -1,8 +1,9 @@
-"""Collect what the page "How sure are we" shows: `make verification-results`, or `PARTS="theory exports"` of it.
+"""Collect what the page "How sure are we" shows: `make verification-results`, or `PARTS="theory
+exports"` of it.
 
-Each part is one file in ``docs/verification``. The checks are the project's own tests: those that compare figures note
-them (fixture ``record_check``), and the notes are read from pytest's report. What this machine cannot run is said, and
-its file stays as it is.
+Each part is one file in ``docs/verification``. The checks are the project's own tests: those that
+compare figures note them (fixture ``record_check``), and the notes are read from pytest's report.
+What this machine cannot run is said, and its file stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ _VERIFICATION = "tests/verification"
 CHECKS: dict[str, tuple[str, ...]] = {
     "theory": (f"{_VERIFICATION}/test_queues.py", f"{_VERIFICATION}/test_tcp_throughput.py"),
     # One after the other: runs in the kernel take real time, runs of ns-3 are shared by two tests.
-    "kernel": (f"{_VERIFICATION}/test_against_the_kernel.py", "-m", "kernel or not slow", "-n", "0"),
+    "kernel": (
+        f"{_VERIFICATION}/test_against_the_kernel.py",
+        "-m",
+        "kernel or not slow",
+        "-n",
+        "0",
+    ),
     "ns3": (f"{_VERIFICATION}/test_against_ns3.py", "-m", "ns3", "-n", "0"),
     "intervals": (
         f"{_VERIFICATION}/test_family_recovery.py",
@@ -43,13 +50,18 @@ CHECKS: dict[str, tuple[str, ...]] = {
         f"{_VERIFICATION}/test_phases.py",
         f"{_VERIFICATION}/test_rate_states.py",
         *("-m", "slow or not slow"),
-        *("--deselect", f"{_VERIFICATION}/test_tails.py::test_five_million_values_take_less_than_a_minute"),
+        *(
+            "--deselect",
+            f"{_VERIFICATION}/test_tails.py::test_five_million_values_take_less_than_a_minute",
+        ),
     ),
 }
 #: What is exported: a source over UDP, and a capture of HTTP over TCP.
 _EXPORTED = {
     "wmedia9_nichols2004": "12 s of `wmedia9_nichols2004` (RTP over UDP)",
-    "examples/captures/http_burst_then_paced.pcap.gz": "`http_burst_then_paced.pcap.gz` (HTTP over TCP)",
+    "examples/captures/http_burst_then_paced.pcap.gz": (
+        "`http_burst_then_paced.pcap.gz` (HTTP over TCP)"
+    ),
 }
 
 
@@ -74,8 +86,19 @@ def recorded_checks(part: str) -> list[dict[str, object]]:
         environment.setdefault("TRAFFICGEN_NS3_PYTHON", str(_NS3_PYTHON))
     with tempfile.TemporaryDirectory(prefix="trafficgen-verification-") as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "--quiet", "-n", "auto", f"--junitxml={report}", *CHECKS[part]]
-        done = subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--quiet",
+            "-n",
+            "auto",
+            f"--junitxml={report}",
+            *CHECKS[part],
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True
+        )
         cases = list(ET.parse(report).iter("testcase"))
     checks = [check for case in cases for check in _notes_of(case)]
     if not checks:
@@ -101,7 +124,9 @@ def reproduced() -> dict[str, object]:
 
 
 def exported() -> dict[str, object]:
-    """Return what the reports of all exports say of two tables; what is refused, with the reason."""
+    """Return what the reports of all exports say of two tables; what is refused, with the
+    reason.
+    """
     from trafficgen.export import TARGETS  # noqa: PLC0415 (slow to import, and the tests import this module)
 
     rows: list[dict[str, object]] = []
@@ -111,11 +136,20 @@ def exported() -> dict[str, object]:
             row: dict[str, object] = {"table": described, "target": target}
             with tempfile.TemporaryDirectory(prefix="trafficgen-verification-") as folder:
                 try:
-                    report = trafficgen.export(table, to=target, directory=Path(folder) / "out").to_dict()
+                    report = trafficgen.export(
+                        table, to=target, directory=Path(folder) / "out"
+                    ).to_dict()
                 except trafficgen.ExportError as error:
                     rows.append({**row, "refused": str(error)})
                     continue
-            kept = ("packets", "packets_changed", "bytes_before", "bytes_after", "timing_error_s", "distances")
+            kept = (
+                "packets",
+                "packets_changed",
+                "bytes_before",
+                "bytes_after",
+                "timing_error_s",
+                "distances",
+            )
             rows.append({**row, **{key: report[key] for key in kept if key in report}})
     return {"exports": rows}
 
@@ -123,7 +157,9 @@ def exported() -> dict[str, object]:
 def _table_of(name: str) -> trafficgen.PacketTable:
     if "/" not in name:
         return trafficgen.generate(name, duration_s=12, seed=1)
-    with warnings.catch_warnings(action="ignore", category=trafficgen.CaptureWarning):  # packets were cut when recorded
+    with warnings.catch_warnings(
+        action="ignore", category=trafficgen.CaptureWarning
+    ):  # packets were cut when recorded
         return trafficgen.read_packets(ROOT / name)
 
 
@@ -135,14 +171,18 @@ def _part(part: str) -> dict[str, object]:
 PARTS: dict[str, Callable[[], dict[str, object]]] = {
     "reproduce": reproduced,
     "exports": exported,
-    **{part: (lambda part=part: _part(part)) for part in CHECKS},  # type: ignore[misc]
+    **{part: lambda part=part: _part(part) for part in CHECKS},  # type: ignore[misc]
 }
 
 
 def results_of(part: str) -> dict[str, object]:
     """Return the results of a part, with what made them."""
     made_with = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))
-    head = {"command": f"make verification-results PARTS={part}", "version": trafficgen.__version__, "with": made_with}
+    head = {
+        "command": f"make verification-results PARTS={part}",
+        "version": trafficgen.__version__,
+        "with": made_with,
+    }
     return {**head, **PARTS[part]()}
 
 
@@ -172,7 +212,9 @@ def written(results: dict[str, object]) -> str:
 def main() -> int:
     """Read the arguments, run, write; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; default: all"
+    )
     chosen = parser.parse_args().parts or list(PARTS)
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:

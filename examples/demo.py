@@ -1,6 +1,7 @@
 """The road on one shipped capture, through the real command line: `make demo`.
 
-Inspects, fits, generates and compares, prints each command before it runs it, and leaves the results in a folder.
+Inspects, fits, generates and compares, prints each command before it runs it, and leaves the
+results in a folder.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class StepFailedError(Exception):
 
 
 def step(title: str, *command: str, save_as: Path | None = None) -> None:
-    """Print a command, run it from the root of the repository, and keep its output in a file when one is named.
+    """Print a command, run it from the root of the repository, and keep its output in a file when
+    one is named.
 
     Raises:
         StepFailedError: If it exits with something else than 0.
@@ -42,11 +44,34 @@ def run_demo(capture: str, results: Path) -> None:
     model, synthetic = str(results / "model.json"), str(results / "synthetic.pcap")
     step("what is in the capture", trafficgen, "inspect", capture)
     fit_report, compare_report = str(results / "fit.html"), str(results / "compare.html")
-    step("a model of its heaviest session", trafficgen, "fit", capture, "-o", model, "--report", fit_report, "--force")
-    step("traffic from the model", trafficgen, "generate", model, "-o", synthetic, "--seed", "1", "--force")
+    step(
+        "a model of its heaviest session",
+        trafficgen,
+        "fit",
+        capture,
+        "-o",
+        model,
+        "--report",
+        fit_report,
+        "--force",
+    )
+    step(
+        "traffic from the model",
+        trafficgen,
+        "generate",
+        model,
+        "-o",
+        synthetic,
+        "--seed",
+        "1",
+        "--force",
+    )
     judge = ("compare", capture, synthetic, "--report", compare_report, "--force")
     step("how close it is, beside what people use today", trafficgen, *judge)
-    for name, arguments in (("fit.json", ["fit", capture]), ("compare.json", ["compare", capture, synthetic])):
+    for name, arguments in (
+        ("fit.json", ["fit", capture]),
+        ("compare.json", ["compare", capture, synthetic]),
+    ):
         step(
             f"the same for programs: {name}",
             trafficgen,
@@ -62,8 +87,12 @@ def run_demo(capture: str, results: Path) -> None:
 def main() -> int:
     """Read the arguments and run the demo; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("capture", nargs="?", default=str(CAPTURE), help=f"capture to use; default {CAPTURE}")
-    parser.add_argument("-o", "--out", type=Path, default=Path("demo-results"), help="folder for the results")
+    parser.add_argument(
+        "capture", nargs="?", default=str(CAPTURE), help=f"capture to use; default {CAPTURE}"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("demo-results"), help="folder for the results"
+    )
     arguments = parser.parse_args()
     (ROOT / arguments.out).mkdir(parents=True, exist_ok=True)
     try:

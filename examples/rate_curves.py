@@ -24,7 +24,8 @@ _MEASURED_COLOUR, _SYNTHETIC_COLOUR = "#1b4f8a", "#c25b1a"
 
 
 def session_rate(path: str, *, bin_s: float) -> tuple[FloatArray, FloatArray]:
-    """Return the starts of the bins, s from the first media packet, and the IP rate to the client in each, kbit/s.
+    """Return the starts of the bins, s from the first media packet, and the IP rate to the client
+    in each, kbit/s.
 
     Args:
         path: Capture or packet table; its heaviest session is taken, as `trafficgen fit` does.
@@ -34,7 +35,9 @@ def session_rate(path: str, *, bin_s: float) -> tuple[FloatArray, FloatArray]:
         Two arrays of shape (n,).
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", trafficgen.CaptureWarning)  # `trafficgen inspect` has said them
+        warnings.simplefilter(
+            "ignore", trafficgen.CaptureWarning
+        )  # `trafficgen inspect` has said them
         session = choose_session(trafficgen.read_packets(path))
     series = rate_series(session.media_time_ns, session.media_ip_bytes, bin_s=bin_s)
     return bin_s * np.arange(series.size_bytes.size, dtype=np.float64), series.rate_kbps
@@ -65,7 +68,9 @@ def main() -> int:
     parser.add_argument("measured", help="capture or packet table that was measured")
     parser.add_argument("synthetic", help="capture or packet table that was generated")
     parser.add_argument("-o", "--out", type=Path, required=True, help="PNG file to write")
-    parser.add_argument("--bin", dest="bin_s", type=float, default=0.5, help="width of a bin, s; default 0.5")
+    parser.add_argument(
+        "--bin", dest="bin_s", type=float, default=0.5, help="width of a bin, s; default 0.5"
+    )
     arguments = parser.parse_args()
     try:
         draw(arguments.measured, arguments.synthetic, arguments.out, bin_s=arguments.bin_s)

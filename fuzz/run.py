@@ -1,4 +1,6 @@
-"""Builds the fuzz targets on the stable toolchain and runs each for its share of the time: `make fuzz SECONDS=120`."""
+"""Builds the fuzz targets on the stable toolchain and runs each for its share of the time: `make
+fuzz SECONDS=120`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ CORPUS = HERE / "corpus"
 BUILT = HERE / "target"
 #: Longest input of each target, bytes.
 TARGETS = {"ingest": 16_384, "frames": 2048, "signalling": 8192, "writer": 1024, "scenario": 4096}
-#: What cargo-fuzz asks of the compiler, as far as its stable version takes it: counters of branches and of comparisons.
+#: What cargo-fuzz asks of the compiler, as far as its stable version takes it: counters of branches
+#: and of comparisons.
 _COVERAGE = (
     "-Cpasses=sancov-module",
     *(
@@ -38,11 +41,19 @@ def main() -> int:
     """Return 0 when nothing was found, or nothing can be built here; 1 when something was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=120, help="for all targets together")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="targets that run at a time")
-    parser.add_argument("--seeds", type=Path, action="append", default=[], help="a folder of more captures")
-    parser.add_argument("targets", nargs="*", default=list(TARGETS), help="which targets; all without")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="targets that run at a time"
+    )
+    parser.add_argument(
+        "--seeds", type=Path, action="append", default=[], help="a folder of more captures"
+    )
+    parser.add_argument(
+        "targets", nargs="*", default=list(TARGETS), help="which targets; all without"
+    )
     options = parser.parse_args()
-    missing = [tool for tool in ("cargo", os.environ.get("CXX", "c++")) if shutil.which(tool) is None]
+    missing = [
+        tool for tool in ("cargo", os.environ.get("CXX", "c++")) if shutil.which(tool) is None
+    ]
     if missing:
         print(f"note: no fuzzing here: libFuzzer needs {' and '.join(missing)} to be built")
         return 0
@@ -61,7 +72,17 @@ def _built() -> Path:
     # With a target of its own name, the flags are not those of build scripts.
     host = re.search(r"^host: (.*)$", facts, re.MULTILINE)
     triple = host[1] if host else ""
-    command = ["cargo", "build", "--quiet", "--locked", "--release", "--target", triple, "--target-dir", str(BUILT)]
+    command = [
+        "cargo",
+        "build",
+        "--quiet",
+        "--locked",
+        "--release",
+        "--target",
+        triple,
+        "--target-dir",
+        str(BUILT),
+    ]
     flags = " ".join((*_COVERAGE, os.environ.get("RUSTFLAGS", ""))).strip()
     subprocess.run(command, cwd=HERE, check=True, env={**os.environ, "RUSTFLAGS": flags})
     return BUILT / triple / "release"
@@ -70,8 +91,16 @@ def _built() -> Path:
 def _run(program: Path, name: str, seconds: int) -> int:
     dictionary = HERE / "dictionaries" / f"{name}.dict"
     replayed = ROOT / "crates" / "trafficgen-core" / "tests" / "fuzz_regressions" / name
-    limits = [f"-max_total_time={seconds}", f"-timeout={_LONGEST_INPUT_S}", f"-rss_limit_mb={_MOST_MEMORY_MB}"]
-    shape = [f"-max_len={TARGETS[name]}", f"-artifact_prefix={FOUND}/{name}-", "-print_final_stats=1"]
+    limits = [
+        f"-max_total_time={seconds}",
+        f"-timeout={_LONGEST_INPUT_S}",
+        f"-rss_limit_mb={_MOST_MEMORY_MB}",
+    ]
+    shape = [
+        f"-max_len={TARGETS[name]}",
+        f"-artifact_prefix={FOUND}/{name}-",
+        "-print_final_stats=1",
+    ]
     words = [f"-dict={dictionary}"] if dictionary.exists() else []
     command = [str(program), *limits, *shape, *words, str(CORPUS / name), str(replayed)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
@@ -79,16 +108,16 @@ def _run(program: Path, name: str, seconds: int) -> int:
     covered = re.findall(r"cov: (\d+)", done.stderr)
     executions = int(figure.get("number_of_executed_units", 0))
     print(
-        f"{name}: {executions:,} executions in {seconds} s, {covered[-1] if covered else 0} branches, "
-        f"at most {figure.get('peak_rss_mb', '?')} MB",
+        f"{name}: {executions:,} executions in {seconds} s, {covered[-1] if covered else 0}"
+        f" branches, at most {figure.get('peak_rss_mb', '?')} MB",
         flush=True,
     )
     if done.returncode == 0 and executions:
         return 0
     sys.stderr.write("\n".join(done.stderr.splitlines()[-40:]) + "\n")
     sys.stderr.write(
-        f"{name}: found something: see the lines above, and the input under {FOUND.relative_to(ROOT)}; "
-        f"mend it and put the input into {replayed.relative_to(ROOT)}\n"
+        f"{name}: found something: see the lines above, and the input under"
+        f" {FOUND.relative_to(ROOT)}; mend it and put the input into {replayed.relative_to(ROOT)}\n"
     )
     return 1
 

@@ -1,7 +1,8 @@
-"""Install what `make release` built, each in a new environment away from the sources, and take a capture the whole way.
+"""Install what `make release` built, each in a new environment away from the sources, and take a
+capture the whole way.
 
-Wheels are those for this platform; maturin builds them from the source archive, which is tried by that. Pins are those
-of constraints.txt.
+Wheels are those for this platform; maturin builds them from the source archive, which is tried by
+that. Pins are those of constraints.txt.
 """
 
 from __future__ import annotations
@@ -21,11 +22,20 @@ CAPTURE = ROOT / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
 
 
 def installed(package: Path, folder: Path) -> Path:
-    """Return the folder of the commands of a new environment with a package installed from a file."""
+    """Return the folder of the commands of a new environment with a package installed from a
+    file.
+    """
     environment = folder / "environment"
     venv.create(environment, with_pip=True)
     commands = environment / "bin"
-    pip = [str(commands / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    pip = [
+        str(commands / "python"),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--quiet",
+        "install",
+    ]
     run([*pip, "--constraint", str(ROOT / "constraints.txt"), str(package)], folder)
     return commands
 
@@ -36,7 +46,9 @@ def run(command: list[str], folder: Path) -> str:
     Raises:
         subprocess.CalledProcessError: If it exits with something else than 0.
     """
-    done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=_bare())
+    done = subprocess.run(
+        command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=_bare()
+    )
     return done.stdout
 
 
@@ -58,16 +70,31 @@ def check(package: Path) -> str:
         shutil.copy(CAPTURE, folder / "capture.pcap.gz")
         trafficgen = str(commands / "trafficgen")
         version = run([trafficgen, "--version"], folder).strip()
-        place = run([str(commands / "python"), "-c", "import trafficgen; print(trafficgen.__file__)"], folder).strip()
+        place = run(
+            [str(commands / "python"), "-c", "import trafficgen; print(trafficgen.__file__)"],
+            folder,
+        ).strip()
         if not Path(place).is_relative_to(folder):
             raise ValueError(f"{place} was imported, which is not what was installed")
-        packets = json.loads(run([trafficgen, "inspect", "capture.pcap.gz", "--json"], folder))["packets"]
+        packets = json.loads(run([trafficgen, "inspect", "capture.pcap.gz", "--json"], folder))[
+            "packets"
+        ]
         run([trafficgen, "fit", "-q", "capture.pcap.gz", "-o", "model.json"], folder)
-        run([trafficgen, "generate", "-q", "model.json", "-o", "synthetic.pcap", "--seed", "1"], folder)
-        compared = json.loads(run([trafficgen, "compare", "-q", "capture.pcap.gz", "synthetic.pcap", "--json"], folder))
+        run(
+            [trafficgen, "generate", "-q", "model.json", "-o", "synthetic.pcap", "--seed", "1"],
+            folder,
+        )
+        compared = json.loads(
+            run(
+                [trafficgen, "compare", "-q", "capture.pcap.gz", "synthetic.pcap", "--json"], folder
+            )
+        )
         ks = compared["metrics"]["gap_s"]["ks"]
         run([trafficgen, "models", "show", "wmedia9_nichols2004"], folder)
-    return f"{package.name}: {version}; {packets:,} packets inspected, fitted and generated; ks of gaps {ks:.3f}"
+    return (
+        f"{package.name}: {version}; {packets:,} packets inspected, fitted and generated; ks of"
+        f" gaps {ks:.3f}"
+    )
 
 
 def main() -> int:

@@ -1,6 +1,8 @@
-"""Write the bill of materials of a release (CycloneDX 1.6, JSON): every crate and every Python package it is built on.
+"""Write the bill of materials of a release (CycloneDX 1.6, JSON): every crate and every Python
+package it is built on.
 
-The same commit gives the same bytes: versions are those of Cargo.lock and constraints.txt, and there is no date in it.
+The same commit gives the same bytes: versions are those of Cargo.lock and constraints.txt, and
+there is no date in it.
 """
 
 from __future__ import annotations
@@ -31,13 +33,17 @@ def bill() -> dict[str, object]:
 
 def _crates() -> list[dict[str, object]]:
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
-    told = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    told = json.loads(
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    )
     licences = {(one["name"], one["version"]): one["license"] for one in told["packages"]}
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
     found = []
     for one in locked:
         if "source" in one:
-            made = _component("cargo", one["name"], one["version"], licences.get((one["name"], one["version"])))
+            made = _component(
+                "cargo", one["name"], one["version"], licences.get((one["name"], one["version"]))
+            )
             found.append({**made, "hashes": [{"alg": "SHA-256", "content": one["checksum"]}]})
     return found
 
@@ -48,12 +54,16 @@ def _packages() -> list[dict[str, object]]:
         pin = line.partition(";")[0].strip()
         if pin and not pin.startswith("#"):
             name, _, version = pin.partition("==")
-            found.append(_component("pypi", name.lower().replace("_", "-"), version, _stated_licence(name)))
+            found.append(
+                _component("pypi", name.lower().replace("_", "-"), version, _stated_licence(name))
+            )
     return found
 
 
 def _stated_licence(name: str) -> str | None:
-    """Return what a package says in the terms of SPDX; None where it is not installed, or says it in other words."""
+    """Return what a package says in the terms of SPDX; None where it is not installed, or says it
+    in other words.
+    """
     try:
         return next(iter(distribution(name).metadata.get_all("License-Expression") or []), None)
     except PackageNotFoundError:
@@ -63,7 +73,14 @@ def _stated_licence(name: str) -> str | None:
 def _component(kind: str, name: str, version: str, licence: str | None) -> dict[str, object]:
     url = f"pkg:{kind}/{name}@{version}"
     licences = {"licenses": [{"expression": licence.replace("/", " OR ")}]} if licence else {}
-    return {"type": "library", "name": name, "version": version, "purl": url, "bom-ref": url, **licences}
+    return {
+        "type": "library",
+        "name": name,
+        "version": version,
+        "purl": url,
+        "bom-ref": url,
+        **licences,
+    }
 
 
 if __name__ == "__main__":

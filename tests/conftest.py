@@ -70,7 +70,9 @@ def build_table(
     flows: list[dict[str, Any]] | None = None,
     **optional: Any,
 ) -> PacketTable:
-    """Build a table of packets; scalars are repeated, and flows not described are UDP flows of session 0."""
+    """Build a table of packets; scalars are repeated, and flows not described are UDP flows of
+    session 0.
+    """
     n = len(time_s)
     size = np.broadcast_to(ip_bytes, n).astype(np.uint32)
     columns: dict[str, Any] = {
@@ -94,7 +96,10 @@ def build_table(
     packets = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
     numbers = sorted({int(number) for number in columns["flow"]} | {0})
     described = flows or [{"flow": number} for number in numbers]
-    return PacketTable(packets=packets, flows=pa.Table.from_pylist([_flow(f) for f in described], schema=FLOW_SCHEMA))
+    return PacketTable(
+        packets=packets,
+        flows=pa.Table.from_pylist([_flow(f) for f in described], schema=FLOW_SCHEMA),
+    )
 
 
 def _flow(described: dict[str, Any]) -> dict[str, Any]:

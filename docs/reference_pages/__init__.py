@@ -1,4 +1,6 @@
-"""Reference pages made from the code: command line, Python names, catalogue, files, tables, targets, errors."""
+"""Reference pages made from the code: command line, Python names, catalogue, files, tables,
+targets, errors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The pages of the published models, from their entries and the findings that are measured on them."""
+"""The pages of the published models, from their entries and the findings that are measured on
+them.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,12 @@ def index_page() -> str:
         )
         for one in trafficgen.models_list()
     ]
-    return page("Catalogue", _INTRODUCTION, table(("model", "transport", "review", "what it is"), rows), _BASES)
+    return page(
+        "Catalogue",
+        _INTRODUCTION,
+        table(("model", "transport", "review", "what it is"), rows),
+        _BASES,
+    )
 
 
 _INTRODUCTION = """Sources that papers measured, by the names that commands take, each with its page: citations,
@@ -71,9 +78,15 @@ def entry_page(name: str) -> str:
 
 def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     yield " ".join(model.description.split())
-    yield f"Review: {model.provenance.review}. What that and the *basis* of a value say: [catalogue](../catalogue.md)."
+    yield (
+        f"Review: {model.provenance.review}. What that and the *basis* of a value say:"
+        " [catalogue](../catalogue.md)."
+    )
     yield "## Citations"
-    yield bullets(f"{source.text}. For: {', '.join(source.supports)}." for source in model.provenance.citations)
+    yield bullets(
+        f"{source.text}. For: {', '.join(source.supports)}."
+        for source in model.provenance.citations
+    )
     yield "## Limits"
     yield bullets(model.provenance.limitations or ("None are stated.",))
     yield "## Example"
@@ -83,13 +96,22 @@ def _entry_sections(model: trafficgen.PublishedModel) -> Iterator[str]:
     if model.options:
         yield "## Options"
         rows: Rows = [
-            (f"`{name}`", _value(option.default), option.unit, option.description, option.allowed, option.source)
+            (
+                f"`{name}`",
+                _value(option.default),
+                option.unit,
+                option.description,
+                option.allowed,
+                option.source,
+            )
             for name, option in model.options.items()
         ]
         yield table(("option", "default", "unit", "meaning", "values", "source"), rows)
     yield "## Parameters"
     parameters = dict(model.mechanism.parameters)
-    yield f"Mechanism `{model.mechanism.kind}`" + (":" if parameters else ", with no parameters but the options.")
+    yield f"Mechanism `{model.mechanism.kind}`" + (
+        ":" if parameters else ", with no parameters but the options."
+    )
     if model.competing_tcp is not None:
         parameters["competing_tcp"] = model.competing_tcp
     yield from _parameter_sections(parameters)
@@ -110,7 +132,14 @@ def _parameter_sections(parameters: Mapping[str, Parameter]) -> Iterator[str]:
 
 def _parameter_rows(name: str, parameter: Parameter) -> Iterator[tuple[str, ...]]:
     value = f"[below](#{name})" if _is_long(parameter.value) else _value(parameter.value)
-    yield f"`{name}`", value, _unit(name, parameter), parameter.basis, parameter.source or "", parameter.reason or ""
+    yield (
+        f"`{name}`",
+        value,
+        _unit(name, parameter),
+        parameter.basis,
+        parameter.source or "",
+        parameter.reason or "",
+    )
     for key, part in parameter.parts.items():
         yield f"`{name}`, `{key}`", "", "", part.basis, part.source or "", part.reason or ""
 
@@ -130,14 +159,16 @@ def _open_values(parameters: Mapping[str, Parameter]) -> Iterator[str]:
 
 
 def _finding_sections(name: str) -> Iterator[str]:
-    findings = [one for experiment in experiments() for one in experiment.findings if one.entry == name]
+    findings = [
+        one for experiment in experiments() for one in experiment.findings if one.entry == name
+    ]
     if not findings:
         yield "None is measured on it: it stands for no single paper's application."
         return
     ids = dict.fromkeys(one.id for one in findings)
     yield (
-        f"`trafficgen reproduce` measures {len(findings)} quantities of {len(ids)} findings on it. What came out: "
-        "[How sure are we](../../explanation/how-sure-are-we.md)."
+        f"`trafficgen reproduce` measures {len(findings)} quantities of {len(ids)} findings on it."
+        " What came out: [How sure are we](../../explanation/how-sure-are-we.md)."
     )
     yield table(
         ("finding", "quantities", "of them predicted"),

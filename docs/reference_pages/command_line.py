@@ -57,13 +57,17 @@ def _command_parts(name: str, command: Any) -> Iterator[str]:
     yield " ".join(description.split())
     arguments = [parameter for parameter in command.params if parameter.param_type_name != "option"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    usage = " ".join([name, *(["[OPTIONS]"] if options else []), *(str(part.metavar) for part in arguments)])
+    usage = " ".join(
+        [name, *(["[OPTIONS]"] if options else []), *(str(part.metavar) for part in arguments)]
+    )
     yield f"```text\n{usage}\n```"
     lines = examples_of(command.help)
     yield "Example:" if len(lines) == 1 else "Examples:"
     yield "```sh\n" + "\n".join(lines) + "\n```"
     if arguments:
-        yield table(("argument", "meaning"), [(f"`{part.metavar}`", str(part.help)) for part in arguments])
+        yield table(
+            ("argument", "meaning"), [(f"`{part.metavar}`", str(part.help)) for part in arguments]
+        )
     if options:
         yield table(("option", "meaning", "default"), [_option_row(option) for option in options])
 

@@ -13,8 +13,20 @@ from trafficgen import errors
 from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
 from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
 from trafficgen.export import FILE_FORMATS, TARGETS, Setting, Target
-from trafficgen.tables import FLOW_SCHEMA, MEDIA, PACKET_SCHEMA, PHASES, RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
+from trafficgen.tables import (
+    FLOW_SCHEMA,
+    MEDIA,
+    PACKET_SCHEMA,
+    PHASES,
+    RTCP_SCHEMA,
+    SIGNALLING_SCHEMA,
+)
+from trafficgen.tables.meanings import (
+    FLOW_MEANINGS,
+    PACKET_MEANINGS,
+    RTCP_MEANINGS,
+    SIGNALLING_MEANINGS,
+)
 
 
 def packet_table_page() -> str:
@@ -47,7 +59,12 @@ Columns that may be null may also be left out."""
 
 def _columns(schema: pa.Schema, meanings: Mapping[str, str]) -> str:
     rows: Rows = [
-        (f"`{field.name}`", f"`{field.type}`", meanings[field.name], "yes" if field.nullable else "no")
+        (
+            f"`{field.name}`",
+            f"`{field.type}`",
+            meanings[field.name],
+            "yes" if field.nullable else "no",
+        )
         for field in schema
     ]
     return table(("column", "type", "meaning", "may be null"), rows)
@@ -58,7 +75,9 @@ def error_classes() -> dict[str, type[Exception]]:
     return {
         name: cls
         for name, cls in vars(errors).items()
-        if isinstance(cls, type) and issubclass(cls, Exception) and cls.__module__ == errors.__name__
+        if isinstance(cls, type)
+        and issubclass(cls, Exception)
+        and cls.__module__ == errors.__name__
     }
 
 
@@ -83,13 +102,18 @@ def errors_page() -> str:
 
 
 def _example(cls: type) -> str:
-    return inspect.cleandoc(inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Example:\n")[2])
+    return inspect.cleandoc(
+        inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Example:\n")[2]
+    )
 
 
 def _attributes(cls: type) -> str:
     section = inspect.cleandoc(cls.__dict__.get("__doc__") or "").partition("Attributes:\n")[2]
     lines = section.partition("\n\n")[0].splitlines()
-    return " ".join(f"`{name.strip()}`: {text.strip()}" for name, _, text in (line.partition(":") for line in lines))
+    return " ".join(
+        f"`{name.strip()}`: {text.strip()}"
+        for name, _, text in (line.partition(":") for line in lines)
+    )
 
 
 def targets_page() -> str:
@@ -110,12 +134,17 @@ def targets_page() -> str:
     formats: Rows = [(f"`{known.suffix}`", f"`{known.name}`") for known in FILE_FORMATS.values()]
     return page(
         "Export targets",
-        "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says how to "
-        "use it and a report of what the target cannot hold. Where the target draws packets itself, "
-        "`trafficgen export MODEL.json --to TARGET -o DIR` hands over the law of a fitted model.",
-        table(("target", "what it writes", "for", "models", "`--at`", "protocols", "flows", "how to"), rows),
-        "*models*: whether a fitted model can be handed over; *`--at`*: whether the receiver's view can be exported; "
-        "*flows*: how many, or what each takes. The last word of a setting's name is its unit.",
+        "`trafficgen export TABLE --to TARGET -o DIR` writes one of these, with a README that says"
+        " how to use it and a report of what the target cannot hold. Where the target draws packets"
+        " itself, `trafficgen export MODEL.json --to TARGET -o DIR` hands over the law of a fitted"
+        " model.",
+        table(
+            ("target", "what it writes", "for", "models", "`--at`", "protocols", "flows", "how to"),
+            rows,
+        ),
+        "*models*: whether a fitted model can be handed over; *`--at`*: whether the receiver's view"
+        " can be exported; *flows*: how many, or what each takes. The last word of a setting's name"
+        " is its unit.",
         *(part for target in TARGETS.values() for part in _target_settings(target)),
         "## Files of `trafficgen generate`\n\nThe ending of its output file says what is written.",
         table(("ending", "format"), formats),
@@ -125,14 +154,19 @@ def targets_page() -> str:
 def trace_formats_page() -> str:
     """Return the page of formats of traces that are read."""
     rows: Rows = [
-        (f"`{its.name}`", its.description, ", ".join(f"`{TRACE_OPTIONS[field]}`" for field in its.takes) or "none")
+        (
+            f"`{its.name}`",
+            its.description,
+            ", ".join(f"`{TRACE_OPTIONS[field]}`" for field in its.takes) or "none",
+        )
         for its in TRACE_FORMATS.values()
     ]
     return page(
         "Trace formats",
-        "`trafficgen convert TRACE -o OUT` reads these; `--from FORMAT` names one, otherwise the content tells. "
-        "`inspect`, `fit`, `compare` and `export` take a trace that is recognised and needs no options. "
-        "[How to bring other traces](../how-to/bring-other-traces.md) has examples.",
+        "`trafficgen convert TRACE -o OUT` reads these; `--from FORMAT` names one, otherwise the"
+        " content tells. `inspect`, `fit`, `compare` and `export` take a trace that is recognised"
+        " and needs no options. [How to bring other traces](../how-to/bring-other-traces.md) has"
+        " examples.",
         table(("format", "what is in the file", "options"), rows),
     )
 
@@ -161,7 +195,9 @@ def _values(setting: Setting) -> str:
     if isinstance(setting.default, str):
         return "text"
     kind = "whole number" if isinstance(setting.default, int) else "number"
-    low, high = (f"{bound:.15g}" if math.isfinite(bound) else "" for bound in (setting.low, setting.high))
+    low, high = (
+        f"{bound:.15g}" if math.isfinite(bound) else "" for bound in (setting.low, setting.high)
+    )
     if low and high:
         return f"{kind}, {low} to {high}"
     return f"{kind}, {low} or more" if low else f"{kind}, at most {high}" if high else kind

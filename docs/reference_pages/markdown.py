@@ -18,7 +18,9 @@ def page(title: str, *parts: str) -> str:
 def table(header: tuple[str, ...], rows: Rows) -> str:
     """Return a Markdown table."""
     lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines
+    )
 
 
 def bullets(items: Iterable[str]) -> str:

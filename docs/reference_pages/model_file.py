@@ -11,7 +11,9 @@ from trafficgen.models.migrations import FITTED_STEPS
 
 
 def model_file_page() -> str:
-    """Return the page of the model file, from the JSON Schema that the program checks files against."""
+    """Return the page of the model file, from the JSON Schema that the program checks files
+    against.
+    """
     schema = cast("dict[str, Any]", trafficgen.model_json_schema())
     definitions = cast("dict[str, Any]", schema["$defs"])
     roots = [choice["$ref"].rpartition("/")[2] for choice in schema["anyOf"]]
@@ -23,7 +25,9 @@ def model_file_page() -> str:
         if "properties" in definitions[name]
         for section in part_sections(name, definitions[name])
     ]
-    fitted, published = (definitions[root]["properties"]["schema_version"]["default"] for root in roots)
+    fitted, published = (
+        definitions[root]["properties"]["schema_version"]["default"] for root in roots
+    )
     rows: Rows = [(f"{step.before} to {step.after}", step.summary) for step in FITTED_STEPS]
     steps = table(("fitted models", "what the step does"), rows)
     introduction = _MODEL_INTRODUCTION.format(fitted=fitted, published=published, steps=steps)
@@ -49,7 +53,12 @@ def part_sections(name: str, part: Mapping[str, Any]) -> Iterator[str]:
     yield " ".join(str(part["description"]).split())
     required = set(part.get("required", ()))
     rows: Rows = [
-        (f"`{key}`", _type_name(value), str(value.get("description", "")), _needed(key, value, required))
+        (
+            f"`{key}`",
+            _type_name(value),
+            str(value.get("description", "")),
+            _needed(key, value, required),
+        )
         for key, value in part["properties"].items()
     ]
     yield table(("key", "type", "meaning", "default"), rows)
@@ -61,11 +70,21 @@ def _needed(key: str, value: Mapping[str, Any], required: set[str]) -> str:
     if "default" not in value:
         return "empty"
     default = value["default"]
-    return "`null`" if default is None else f"`{default}`".replace("`False`", "`false`").replace("`True`", "`true`")
+    return (
+        "`null`"
+        if default is None
+        else f"`{default}`".replace("`False`", "`false`").replace("`True`", "`true`")
+    )
 
 
 _CONTAINERS = {"array": "list", "object": "object"}
-_JSON_NAMES = {"null": "null", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
+_JSON_NAMES = {
+    "null": "null",
+    "number": "number",
+    "integer": "integer",
+    "string": "text",
+    "boolean": "true or false",
+}
 
 
 def _type_name(value: Mapping[str, Any]) -> str:

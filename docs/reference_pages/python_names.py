@@ -18,10 +18,20 @@ _NAMED = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises", "
 
 def python_page() -> str:
     """Return the page of the public Python names: functions, objects, errors."""
-    things = {name: getattr(trafficgen, name) for name in trafficgen.__all__ if not name.startswith("__")}
-    errors = {name: one for name, one in things.items() if isinstance(one, type) and issubclass(one, Exception)}
-    classes = {name: one for name, one in things.items() if isinstance(one, type) and name not in errors}
-    functions = {name: one for name, one in things.items() if name not in errors and name not in classes}
+    things = {
+        name: getattr(trafficgen, name) for name in trafficgen.__all__ if not name.startswith("__")
+    }
+    errors = {
+        name: one
+        for name, one in things.items()
+        if isinstance(one, type) and issubclass(one, Exception)
+    }
+    classes = {
+        name: one for name, one in things.items() if isinstance(one, type) and name not in errors
+    }
+    functions = {
+        name: one for name, one in things.items() if name not in errors and name not in classes
+    }
     return page(
         "Python",
         _INTRODUCTION,
@@ -33,7 +43,10 @@ def python_page() -> str:
         "[Errors](errors.md) has what each is for, and its attributes.",
         table(
             ("class", "kind of", "meaning"),
-            [(f"`{name}`", f"`{cls.__bases__[0].__name__}`", first_line(cls)) for name, cls in errors.items()],
+            [
+                (f"`{name}`", f"`{cls.__bases__[0].__name__}`", first_line(cls))
+                for name, cls in errors.items()
+            ],
         ),
     )
 
@@ -58,10 +71,14 @@ def _class_parts(name: str, cls: type) -> Iterator[str]:
 
 
 def _members(cls: type) -> Rows:
-    """Return the methods and properties of a class and of its bases in this package, in the order of their writing."""
+    """Return the methods and properties of a class and of its bases in this package, in the order
+    of their writing.
+    """
     found = {}
     for one in reversed([one for one in cls.__mro__ if one.__module__.startswith("trafficgen")]):
-        found.update({name: member for name, member in vars(one).items() if not name.startswith("_")})
+        found.update(
+            {name: member for name, member in vars(one).items() if not name.startswith("_")}
+        )
     return [
         (_member_name(name, one), _prose(first_line(_function_of(one))))
         for name, one in found.items()
@@ -70,7 +87,11 @@ def _members(cls: type) -> Rows:
 
 
 def _function_of(member: object) -> object:
-    return member.fget if isinstance(member, property) else getattr(member, "__func__", getattr(member, "func", member))
+    return (
+        member.fget
+        if isinstance(member, property)
+        else getattr(member, "__func__", getattr(member, "func", member))
+    )
 
 
 def _has_text(member: object) -> bool:
@@ -114,7 +135,10 @@ def _sections(text: str) -> tuple[str, list[tuple[str, str]]]:
         else:
             sections.append(("", lines := [line]))
     joined = [(title, textwrap.dedent("\n".join(body)).strip("\n")) for title, body in sections]
-    return ("\n".join(body for title, body in joined if not title), [one for one in joined if one[0]])
+    return (
+        "\n".join(body for title, body in joined if not title),
+        [one for one in joined if one[0]],
+    )
 
 
 def _items(body: str) -> Iterator[tuple[str, str]]:
@@ -144,4 +168,8 @@ def _signature(function: Callable[..., object]) -> str:
         default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
         lines.append(f"    {parameter.name}: {parameter.annotation}{default},")
     body = "\n".join(lines)
-    return f"(\n{body}\n) -> {signature.return_annotation}" if lines else f"() -> {signature.return_annotation}"
+    return (
+        f"(\n{body}\n) -> {signature.return_annotation}"
+        if lines
+        else f"() -> {signature.return_annotation}"
+    )

@@ -19,17 +19,29 @@ def workload_file_page() -> str:
     schema = WorkloadDescription.model_json_schema(by_alias=True)
     definitions = _with_short_names(schema.pop("$defs"))
     parts = {_ROOT: _with_short_names(schema), **definitions}
-    # What the keys of a group lead to comes right after it; JsonValue is any JSON: there is nothing to say about it.
+    # What the keys of a group lead to comes right after it; JsonValue is any JSON: there is nothing
+    # to say about it.
     names = [_ROOT, "Group", *(name for name in parts if name not in (_ROOT, "Group"))]
     sections = [
-        section for name in names if "properties" in parts[name] for section in part_sections(name, parts[name])
+        section
+        for name in names
+        if "properties" in parts[name]
+        for section in part_sections(name, parts[name])
     ]
     example = f"```yaml\n{_EXAMPLE.read_text(encoding='utf-8').strip()}\n```"
-    return page("Workload file", _INTRODUCTION.format(version=WORKLOAD_SCHEMA_VERSION), example, _FORMS, *sections)
+    return page(
+        "Workload file",
+        _INTRODUCTION.format(version=WORKLOAD_SCHEMA_VERSION),
+        example,
+        _FORMS,
+        *sections,
+    )
 
 
 def _with_short_names(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema whose parts are called what their keys are, without the word that ends the names of classes."""
+    """Return a schema whose parts are called what their keys are, without the word that ends the
+    names of classes.
+    """
     text = json.dumps({name.removesuffix("Part"): part for name, part in schema.items()})
     found: dict[str, Any] = json.loads(text.replace('Part"', '"'))
     return found

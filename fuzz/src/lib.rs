@@ -1,4 +1,5 @@
-//! What the fuzz targets do with their bytes, and an allocator that refuses what no input may ask for.
+//! What the fuzz targets do with their bytes, and an allocator that refuses what no input may ask
+//! for.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -7,10 +8,12 @@ mod fuzzed;
 
 pub use fuzzed::{frames, ingest, scenario, signalling, writer};
 
-/// The most that may be asked for at once. Tables of packets are reserved by the million rows; nothing else comes near.
+/// The most that may be asked for at once. Tables of packets are reserved by the million rows;
+/// nothing else comes near.
 const MOST_AT_ONCE_BYTES: usize = 64 << 20;
 
-/// The system's allocator, which ends the process where more is asked for: a length was believed unchecked.
+/// The system's allocator, which ends the process where more is asked for: a length was believed
+/// unchecked.
 pub struct Measured;
 
 // SAFETY: everything is passed on to the system's allocator.

@@ -1,7 +1,8 @@
-"""trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like the real thing.
+"""trafficgen: measured captures calibrate models of streaming sources; the models emit traffic like
+the real thing.
 
-Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``, ``compare``,
-``convert``, ``export``, ``reproduce``, ``explore``, ``models_list`` and so on.
+Each command has a function of its name here: ``inspect``, ``fit``, ``generate``, ``simulate``,
+``compare``, ``convert``, ``export``, ``reproduce``, ``explore``, ``models_list`` and so on.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ from trafficgen.errors import (
 
 if TYPE_CHECKING:
     from trafficgen.api.anonymising import anonymise
-    from trafficgen.api.catalogue_models import CatalogueModel, models_list, models_schema, models_show
+    from trafficgen.api.catalogue_models import (
+        CatalogueModel,
+        models_list,
+        models_schema,
+        models_show,
+    )
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.exporting import export
@@ -63,7 +69,8 @@ if TYPE_CHECKING:
     from trafficgen.validation import Comparison, exceeded_limits
     from trafficgen.workloads.planned import PlannedWorkload
 
-#: Where the names are that are loaded on first use: looking into a capture needs none of the statistics behind a fit.
+#: Where the names are that are loaded on first use: looking into a capture needs none of the
+#: statistics behind a fit.
 _HOMES = {
     "CatalogueModel": "trafficgen.api.catalogue_models",
     "Comparison": "trafficgen.validation",
@@ -125,7 +132,9 @@ def __getattr__(name: str) -> object:
 
 
 class _Package(ModuleType):
-    """The package; loading a subpackage such as ``trafficgen.export`` must not hide the function of its name."""
+    """The package; loading a subpackage such as ``trafficgen.export`` must not hide the function of
+    its name.
+    """
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):

@@ -2,9 +2,9 @@
 
 The tree::
 
-    TrafficgenError                  anything the user can put right; the command line prints one line, exit code 2
-    ├── InputFileError               a file that cannot be used: which, where in it, what to do
-    │   ├── CaptureError             a capture file
+    TrafficgenError                  anything the user can put right; the command line prints one
+    line, exit code 2 ├── InputFileError               a file that cannot be used: which, where in
+    it, what to do │   ├── CaptureError             a capture file
     │   ├── PacketTableError         a packet table (Parquet or CSV), or a trace of another tool
     │   ├── PlayerLogError           a player log
     │   ├── ModelFileError           a model file
@@ -13,12 +13,12 @@ The tree::
     ├── SelectionError               a flow or session that is not there
     ├── CalibrationError             a fit that the data do not allow
     │   └── TooFewObservationsError
-    ├── SettingError                 an option or parameter that a model has not, or a value it cannot take
-    ├── GenerationError              a model that cannot be played as asked
+    ├── SettingError                 an option or parameter that a model has not, or a value it
+    cannot take ├── GenerationError              a model that cannot be played as asked
     ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
     ├── ExportError                  a target that cannot express the traffic
-    └── ExploreError                 a local page that cannot be served, or something asked of it that it does not do
-    TrafficgenWarning                a doubtful but usable result
+    └── ExploreError                 a local page that cannot be served, or something asked of it
+    that it does not do TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
     └── SimulationWarning
 
@@ -39,20 +39,27 @@ class TrafficgenError(Exception):
         ...     trafficgen.inspect("missing.pcap")
         ... except trafficgen.TrafficgenError as error:
         ...     print(type(error).__name__, "|", error)
-        CaptureError | missing.pcap: cannot be opened (No such file or directory...); check the name and the permissions
+        CaptureError | missing.pcap: cannot be opened (No such file or directory...); check the name
+        and the permissions
     """
 
     def at(self, place: str) -> Self:
-        """Return the same error with a place before its message, such as the name of the input it came from."""
+        """Return the same error with a place before its message, such as the name of the input it
+        came from.
+        """
         self.args = (f"{place}: {self}",)
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Let the error come back from another process as it was: by its message, not by the arguments it took."""
+        """Let the error come back from another process as it was: by its message, not by the
+        arguments it took.
+        """
         return _as_it_was, (type(self), self.args, self.__dict__)
 
 
-def _as_it_was(kind: type[TrafficgenError], args: tuple[object, ...], attributes: dict[str, object]) -> TrafficgenError:
+def _as_it_was(
+    kind: type[TrafficgenError], args: tuple[object, ...], attributes: dict[str, object]
+) -> TrafficgenError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(attributes)
     return error
@@ -97,7 +104,8 @@ class CaptureError(InputFileError):
 
 
 class PacketTableError(InputFileError):
-    r"""A packet table or trace of another tool that lacks columns, holds impossible values or has nothing readable.
+    r"""A packet table or trace of another tool that lacks columns, holds impossible values or has
+    nothing readable.
 
     Example:
         >>> import pathlib, trafficgen
@@ -120,7 +128,8 @@ class PlayerLogError(InputFileError):
         ...     trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz", player_log="player.json")
         ... except trafficgen.PlayerLogError as error:
         ...     print(error.problem, "|", error.remedy)
-        has no entries | give a CSV or JSON with time_s or unix_time_s and any of buffer_s, position_s, level_kbps, ...
+        has no entries | give a CSV or JSON with time_s or unix_time_s and any of buffer_s,
+        position_s, level_kbps, ...
     """
 
 
@@ -134,12 +143,14 @@ class ModelFileError(InputFileError):
         ...     trafficgen.load_model("model.json")
         ... except trafficgen.ModelFileError as error:
         ...     print(error.problem, "|", error.remedy)
-        provenance: Field required (and 3 more) | see `trafficgen models schema` for what a model file may hold
+        provenance: Field required (and 3 more) | see `trafficgen models schema` for what a model
+            file may hold
     """
 
 
 class WorkloadFileError(InputFileError):
-    """A workload file that is not valid YAML, has unknown keys or values out of range, or a file it names.
+    """A workload file that is not valid YAML, has unknown keys or values out of range, or a file it
+    names.
 
     Example:
         >>> import pathlib, trafficgen
@@ -148,7 +159,8 @@ class WorkloadFileError(InputFileError):
         ...     trafficgen.load_workload("evening.yaml")
         ... except trafficgen.WorkloadFileError as error:
         ...     print(error.problem, "|", error.remedy)
-        groups.0.duration: a time with its unit is wanted | write for example 20min or exponential:20min
+        groups.0.duration: a time with its unit is wanted | write for example 20min or
+            exponential:20min
     """
 
 
@@ -232,7 +244,8 @@ class SettingError(TrafficgenError):
         ...     trafficgen.generate("cbr", settings={"rate": 500})
         ... except trafficgen.SettingError as error:
         ...     print(error)
-        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s; its parameters are none
+        cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s; its
+        parameters are none
     """
 
 
@@ -309,7 +322,8 @@ class TrafficgenWarning(UserWarning):
 
 
 class CaptureWarning(TrafficgenWarning):
-    """A capture that is damaged, cut short, out of order or otherwise odd, and was read as far as possible.
+    """A capture that is damaged, cut short, out of order or otherwise odd, and was read as far as
+    possible.
 
     Example:
         >>> import warnings, trafficgen

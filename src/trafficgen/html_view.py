@@ -1,7 +1,9 @@
-"""Views of objects for notebooks: HTML with a heading, small tables and a curve, safe to show and small.
+"""Views of objects for notebooks: HTML with a heading, small tables and a curve, safe to show and
+small.
 
-Every text is escaped here, since names of files, addresses and warnings come from strangers. A view has no script, no
-style sheet, no ids and nothing that is fetched; its colours are those of the page around it, light or dark.
+Every text is escaped here, since names of files, addresses and warnings come from strangers. A view
+has no script, no style sheet, no ids and nothing that is fetched; its colours are those of the page
+around it, light or dark.
 """
 
 from __future__ import annotations
@@ -27,13 +29,20 @@ _LONGEST_TEXT = 300
 _FIRST_STEPS = (1.0, 2.0, 5.0)
 
 # MathJax, which notebooks run over what is shown, must leave dollar signs in names of files alone.
-_VIEW = '<div class="tex2jax_ignore mathjax_ignore" style="color:inherit;max-width:60em;overflow-x:auto">'
+_VIEW = (
+    '<div class="tex2jax_ignore mathjax_ignore"'
+    ' style="color:inherit;max-width:60em;overflow-x:auto">'
+)
 _TABLE = '<table style="border-collapse:collapse;color:inherit;margin:0.3em 0">'
 _CELL = "padding:0.1em 0.7em 0.1em 0;border:none;border-bottom:1px solid rgba(128,128,128,0.4)"
 _WIDTH, _HEIGHT = 560, 120
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 550, 12, 96
 #: How lines are told apart, and what draws them so.
-_STROKES = (("solid", ""), ("dashed", ' stroke-dasharray="5 3"'), ("dotted", ' stroke-dasharray="0.5 3"'))
+_STROKES = (
+    ("solid", ""),
+    ("dashed", ' stroke-dasharray="5 3"'),
+    ("dotted", ' stroke-dasharray="0.5 3"'),
+)
 
 
 def escaped(text: object, *, longest: int = _LONGEST_CELL) -> str:
@@ -42,7 +51,9 @@ def escaped(text: object, *, longest: int = _LONGEST_CELL) -> str:
 
 
 def view(heading: object, *parts: str) -> str:
-    """Return a view: its heading and the parts that have something to show, made by the functions below."""
+    """Return a view: its heading and the parts that have something to show, made by the functions
+    below.
+    """
     return f"{_VIEW}<strong>{escaped(heading)}</strong>{''.join(parts)}</div>"
 
 
@@ -91,7 +102,8 @@ def table(
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td style="{_CELL};text-align:{way}">{escaped(cell)}</td>' for cell, way in zip(row, align, strict=True)
+            f'<td style="{_CELL};text-align:{way}">{escaped(cell)}</td>'
+            for cell, way in zip(row, align, strict=True)
         )
         + "</tr>"
         for row in rows[:shown]
@@ -105,21 +117,26 @@ def texts(heading: str, lines: Sequence[object]) -> str:
     """Return sentences under a heading, such as warnings; nothing where there are none."""
     if not lines:
         return ""
-    items = "".join(f"<li>{escaped(line, longest=_LONGEST_TEXT)}</li>" for line in lines[:SHOWN_TEXTS])
+    items = "".join(
+        f"<li>{escaped(line, longest=_LONGEST_TEXT)}</li>" for line in lines[:SHOWN_TEXTS]
+    )
     more = len(lines) - SHOWN_TEXTS
     rest = f"<li>… and {more:,d} more</li>" if more > 0 else ""
     return f'{paragraph(heading)}<ul style="margin:0.2em 0;padding-left:1.5em">{items}{rest}</ul>'
 
 
 def rate_curves(*packets: tuple[str, IntArray, IntArray]) -> str:
-    """Return rates of packets over time, each from its first packet on, aggregated; nothing where none lasts.
+    """Return rates of packets over time, each from its first packet on, aggregated; nothing where
+    none lasts.
 
     Args:
-        packets: What they are, such as ``IP packets to clients``, their times in ns, in any order, and their sizes in
-            bytes, both of shape (n,).
+        packets: What they are, such as ``IP packets to clients``, their times in ns, in any order,
+            and their sizes in bytes, both of shape (n,).
     """
     known = [(what, times - times.min(), sizes) for what, times, sizes in packets if times.size]
-    bin_ns = ns_from_s(_bin_s(s_from_ns(max((int(times.max()) for _, times, _ in known), default=0))))
+    bin_ns = ns_from_s(
+        _bin_s(s_from_ns(max((int(times.max()) for _, times, _ in known), default=0)))
+    )
     if bin_ns <= 0:
         return ""
     bin_s = s_from_ns(bin_ns)
@@ -131,7 +148,9 @@ def rate_curves(*packets: tuple[str, IntArray, IntArray]) -> str:
 
 
 def _bin_s(duration_s: float) -> float:
-    """Return a width of bins that people can name, 1, 2 or 5 times a power of ten, for at most MOST_POINTS of them."""
+    """Return a width of bins that people can name, 1, 2 or 5 times a power of ten, for at most
+    MOST_POINTS of them.
+    """
     if duration_s <= 0:
         return 0.0
     least_s = duration_s / (MOST_POINTS - 1)
@@ -150,8 +169,8 @@ def curve(
     """Return quantities over time as a small picture; the axes begin at 0 and ``start_s``.
 
     Args:
-        lines: What each line shows, and its values at equal distances in time, NaN where there is none; shape (n,).
-            Drawn solid, dashed and dotted, so that no colour is needed.
+        lines: What each line shows, and its values at equal distances in time, NaN where there is
+            none; shape (n,). Drawn solid, dashed and dotted, so that no colour is needed.
         start_s: Time of the first value, s.
         step_s: Distance of two values, s.
         unit: Unit of the values.
@@ -159,7 +178,9 @@ def curve(
     """
     length = max((values.size for _, values in lines), default=0)
     group = max(1, -(-length // MOST_POINTS))
-    drawn = [(label, _aggregated(values, group)) for label, values in lines if np.isfinite(values).any()]
+    drawn = [
+        (label, _aggregated(values, group)) for label, values in lines if np.isfinite(values).any()
+    ]
     most = max((float(np.nanmax(values)) for _, values in drawn), default=0.0)
     if most <= 0 or length < 2:
         return ""
@@ -168,15 +189,17 @@ def curve(
     caption += f"; means over {number(group * step_s)} s" if mean else ""
     spoken = f"{caption}: 0 to {number(most)} {unit}, {number(start_s)} to {number(end_s)} s"
     paths = "".join(
-        f'<path d="{_outline(values, most=most, points=length / group)}" fill="none" stroke="currentColor"'
-        f' stroke-width="1.2" stroke-linecap="round"{dash}/>'
+        f'<path d="{_outline(values, most=most, points=length / group)}" fill="none"'
+        f' stroke="currentColor" stroke-width="1.2" stroke-linecap="round"{dash}/>'
         for (_, values), (_, dash) in zip(drawn, _STROKES, strict=False)
     )
     return (
-        f'<svg role="img" aria-label="{escaped(spoken, longest=_LONGEST_TEXT)}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-        f' width="{_WIDTH}" style="display:block;max-width:100%;height:auto" font-size="11" font-family="sans-serif">'
-        f"<title>{escaped(spoken, longest=_LONGEST_TEXT)}</title>"
-        f'<path d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
+        f'<svg role="img" aria-label="{escaped(spoken, longest=_LONGEST_TEXT)}" viewBox="0 0'
+        f' {_WIDTH} {_HEIGHT}" width="{_WIDTH}" style="display:block;max-width:100%;height:auto"'
+        ' font-size="11"'
+        f' font-family="sans-serif"><title>{escaped(spoken, longest=_LONGEST_TEXT)}</title><path'
+        f' d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}" fill="none" stroke="currentColor"'
+        ' stroke-opacity="0.5"/>'
         + paths
         + _label(_LEFT - 6, _TOP + 4, f"{number(most)} {unit}", anchor="end")
         + _label(_LEFT - 6, _BOTTOM, "0", anchor="end")
@@ -189,11 +212,15 @@ def curve(
 def _legend(labels: Sequence[str]) -> str:
     if len(labels) == 1:
         return labels[0]
-    return ", ".join(f"{label} ({stroke})" for label, (stroke, _) in zip(labels, _STROKES, strict=False))
+    return ", ".join(
+        f"{label} ({stroke})" for label, (stroke, _) in zip(labels, _STROKES, strict=False)
+    )
 
 
 def _aggregated(values: npt.NDArray[np.floating], group: int) -> FloatArray:
-    """Return the means of groups of successive values, those of NaN alone being NaN; shape (n / group,)."""
+    """Return the means of groups of successive values, those of NaN alone being NaN; shape (n /
+    group,).
+    """
     if group <= 1:
         return np.asarray(values, dtype=np.float64)
     padded = np.full(-(-values.size // group) * group, np.nan)
@@ -205,17 +232,23 @@ def _aggregated(values: npt.NDArray[np.floating], group: int) -> FloatArray:
 
 
 def _outline(values: FloatArray, *, most: float, points: float) -> str:
-    """Return the path of a line, broken where there is no value; each value stands in the middle of its step."""
+    """Return the path of a line, broken where there is no value; each value stands in the middle of
+    its step.
+    """
     across = _LEFT + (np.arange(values.size) + 0.5) / points * (_RIGHT - _LEFT)
     down = _BOTTOM - values / most * (_BOTTOM - _TOP)
     steps, pen_down = [], False
     for x, y in zip(across.tolist(), down.tolist(), strict=True):
         known = math.isfinite(y)
         if known:
-            steps.append(f"L{x:.1f} {y:.1f}" if pen_down else f"M{x:.1f} {y:.1f}h0")  # h0 makes a dot of a lone value
+            steps.append(
+                f"L{x:.1f} {y:.1f}" if pen_down else f"M{x:.1f} {y:.1f}h0"
+            )  # h0 makes a dot of a lone value
         pen_down = known
     return "".join(steps)
 
 
 def _label(x: int, y: int, text: str, *, anchor: str) -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{escaped(text)}</text>'
+    return (
+        f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{escaped(text)}</text>'
+    )

@@ -1,7 +1,10 @@
-"""Interrupts that leave nothing behind: what is to be tidied up, and moments that no interrupt may split.
+"""Interrupts that leave nothing behind: what is to be tidied up, and moments that no interrupt may
+split.
 
-Python raises an interrupt between any two instructions, within what tidies up as well. So what is unfinished is noted
-here beforehand: who ends the process calls :func:`clean_up`, and the interpreter does where it ends by itself.
+Python raises an interrupt between any two instructions, within what tidies up as well. So what is
+unfinished is noted
+here beforehand: who ends the process calls :func:`clean_up`, and the interpreter does where it ends
+by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ _unfinished: dict[object, tuple[int, Callable[[], None]]] = {}
 
 @contextmanager
 def cleaned_up(cleanup: Callable[[], None]) -> Iterator[None]:
-    """Have something tidied up at the end of the block, however it ends, and once more where that was interrupted.
+    """Have something tidied up at the end of the block, however it ends, and once more where that
+    was interrupted.
 
     Args:
         cleanup: What is done; a second call must do no harm.
@@ -52,8 +56,8 @@ def clean_up() -> None:
 def held_back() -> Iterator[None]:
     """Have signals that end the program wait for the end of the block.
 
-    To block them in this thread would not do: another thread takes them, and Python handles them in this one all the
-    same. Other threads than the main one are never interrupted.
+    To block them in this thread would not do: another thread takes them, and Python handles them in
+    this one all the same. Other threads than the main one are never interrupted.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

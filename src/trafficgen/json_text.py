@@ -1,4 +1,6 @@
-"""JSON of strangers as plain values: every key once, numbers that are finite, nesting that is bounded."""
+"""JSON of strangers as plain values: every key once, numbers that are finite, nesting that is
+bounded.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,17 @@ class JsonTextError(ValueError):
 def read_json(text: str) -> object:
     """Return the value of a JSON text (RFC 8259).
 
-    Python's reader takes the last of two equal keys, and NaN and Infinity, which JSON does not have (section 6); a deep
-    text exhausts its stack, and whole numbers of thousands of digits are refused without their place.
+    Python's reader takes the last of two equal keys, and NaN and Infinity, which JSON does not have
+    (section 6); a deep text exhausts its stack, and whole numbers of thousands of digits are
+    refused without their place.
 
     Raises:
         JsonTextError: If it is none, or one of these; the message names the place.
     """
     try:
-        found = json.loads(text.removeprefix(_STRAY_BYTE_ORDER_MARK), object_pairs_hook=_without_repetition)
+        found = json.loads(
+            text.removeprefix(_STRAY_BYTE_ORDER_MARK), object_pairs_hook=_without_repetition
+        )
     except json.JSONDecodeError as error:
         problem = f"line {error.lineno}, column {error.colno}: it is not valid JSON ({error.msg})"
         raise JsonTextError(problem) from None
@@ -42,7 +47,8 @@ def read_json(text: str) -> object:
 
 
 def refuse_odd_values(value: object) -> None:
-    """Refuse nesting beyond :data:`MOST_LEVELS` and numbers that are not finite, whichever reader the value is of.
+    """Refuse nesting beyond :data:`MOST_LEVELS` and numbers that are not finite, whichever reader
+    the value is of.
 
     Raises:
         JsonTextError: If there are any; the message names the first.
@@ -59,7 +65,13 @@ def refuse_odd_values(value: object) -> None:
 def _inner(place: str, value: object) -> list[tuple[str, object]]:
     """Return the objects and lists inside of one, after a look at its numbers."""
     found: list[tuple[str, object]] = []
-    for key, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, one in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         if isinstance(one, dict | list | float):
             inside = f"{place}.{key}" if place else str(key)
             _refuse_infinite(inside, one)
@@ -79,6 +91,8 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise JsonTextError(f"the key {json.dumps(key[:_LONGEST_KEY])} is given twice in one object")
+                raise JsonTextError(
+                    f"the key {json.dumps(key[:_LONGEST_KEY])} is given twice in one object"
+                )
             seen.add(key)
     return found

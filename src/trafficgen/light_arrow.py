@@ -1,7 +1,8 @@
 """Arrow without pandas, for processes of our own: commands and workers.
 
-To see whether a list is a pandas series, Arrow loads pandas when it makes its first array of a list: half a second and
-40 MB. Commands and workers hand it none. Whoever asks for a data frame later still gets one.
+To see whether a list is a pandas series, Arrow loads pandas when it makes its first array of a
+list: half a second and 40 MB. Commands and workers hand it none. Whoever asks for a data frame
+later still gets one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from types import ModuleType
 class _WithoutPandas(MetaPathFinder):
     """Finds that there is no pandas."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
         """Raise for pandas, and leave all else to others."""
         if fullname == "pandas":
             raise ModuleNotFoundError("Arrow does without pandas here", name=fullname)

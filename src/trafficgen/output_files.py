@@ -1,17 +1,21 @@
-"""Output that appears whole or not at all: written under a temporary name, synced to the disk, then renamed.
+"""Output that appears whole or not at all: written under a temporary name, synced to the disk, then
+renamed.
 
 What may stand in the place of an output, and what becomes of it:
 
-- A file is replaced, unless :func:`keep_existing` was called, and the new one gets its permissions. Other names of it
-  (hard links) keep the old content. One that nobody may write (``chmod a-w``) is refused: someone protects it.
-- A symbolic link stays, and what it points to is replaced, or made where there is nothing; one that leads to itself is
-  refused.
-- A FIFO, a device, a descriptor (``/dev/stdout``, ``/dev/fd/3``) has no whole that could appear: it is written as it
-  is, never refused and not synced. A descriptor that leads to a file (``>> log``) gets the whole where it stands, as
+- A file is replaced, unless :func:`keep_existing` was called, and the new one gets its permissions.
+  Other names of it (hard links) keep the old content. One that nobody may write (``chmod a-w``) is
+  refused: someone protects it.
+- A symbolic link stays, and what it points to is replaced, or made where there is nothing; one that
+  leads to itself is refused.
+- A FIFO, a device, a descriptor (``/dev/stdout``, ``/dev/fd/3``) has no whole that could appear: it
+  is written as it is, never refused and not synced. A descriptor that leads to a file (``>> log``)
+  gets the whole where it stands, as
   from any other command: to open the file anew would empty it.
 - A folder in the place of a file is refused.
 
-Names may be of any bytes and as long as the file system takes: a temporary name that would be longer is a digest.
+Names may be of any bytes and as long as the file system takes: a temporary name that would be
+longer is a digest.
 """
 
 from __future__ import annotations
@@ -31,20 +35,37 @@ from pathlib import Path
 
 from trafficgen.errors import OutputFileError
 from trafficgen.interruptions import cleaned_up, held_back
-from trafficgen.temporary_names import abandoned, check_writable, part_of, remove_abandoned, sync, told
+from trafficgen.temporary_names import (
+    abandoned,
+    check_writable,
+    part_of,
+    remove_abandoned,
+    sync,
+    told,
+)
 
 _REMEDY = "choose a folder that exists, is writable and has room"
 #: What file systems say that cannot give a file two names.
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL, errno.EACCES}
+_NO_LINKS = {
+    errno.EPERM,
+    errno.ENOTSUP,
+    errno.ENOSYS,
+    errno.EMLINK,
+    errno.EXDEV,
+    errno.EINVAL,
+    errno.EACCES,
+}
 #: Symbolic links that lead to one another, after which systems give up.
 _MOST_LINKS = 40
 _kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
 
 
 def keep_existing() -> None:
-    """Refuse to replace outputs that exist, from here on in this context (:mod:`contextvars`), as commands do.
+    """Refuse to replace outputs that exist, from here on in this context (:mod:`contextvars`), as
+    commands do.
 
-    Without it they are replaced, as by ``open(..., "w")``: functions that are called anew in a notebook go on working.
+    Without it they are replaced, as by ``open(..., "w")``: functions that are called anew in a
+    notebook go on working.
     """
     _kept.set(True)
 
@@ -56,15 +77,18 @@ def existing_kept() -> bool:
 
 def exists_already(name: str | Path) -> OutputFileError:
     """Return the error about an output that is kept."""
-    return OutputFileError(file=str(name), problem="exists already", remedy="give --force, or another name")
+    return OutputFileError(
+        file=str(name), problem="exists already", remedy="give --force, or another name"
+    )
 
 
 def check_files(paths: Sequence[Path]) -> None:
-    """Refuse what files of an output cannot be put in the place of; asked before the work, it spares it.
+    """Refuse what files of an output cannot be put in the place of; asked before the work, it
+    spares it.
 
     Raises:
-        OutputFileError: If there is a folder, a link that leads to itself, a file that is kept or read-only, or no file
-            of that name can be made there.
+        OutputFileError: If there is a folder, a link that leads to itself, a file that is kept or
+            read-only, or no file of that name can be made there.
     """
     with told(", ".join(str(path) for path in paths), _REMEDY):
         for target in _targets(paths):
@@ -74,10 +98,11 @@ def check_files(paths: Sequence[Path]) -> None:
 
 @contextmanager
 def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Give temporary names beside ``paths``; rename them at the end, or remove them when anything fails.
+    """Give temporary names beside ``paths``; rename them at the end, or remove them when anything
+    fails.
 
-    Of several files the first is the output, and the others belong to it: they get their names before it, so that it
-    never stands there without them.
+    Of several files the first is the output, and the others belong to it: they get their names
+    before it, so that it never stands there without them.
 
     Raises:
         OutputFileError: If a file cannot be written, or one that is kept is there.
@@ -115,7 +140,8 @@ class _Target:
         part: The name under which it is written: the same for what is written as it is.
         mode: Permissions of the file that is replaced; None where there is none.
         may_replace: Whether a file that comes there meanwhile may be replaced.
-        descriptor: Number of the descriptor that gets what was written; None for a file that gets its name.
+        descriptor: Number of the descriptor that gets what was written; None for a file that gets
+            its name.
     """
 
     path: Path
@@ -125,7 +151,9 @@ class _Target:
     descriptor: int | None = None
 
     def make_way(self) -> None:
-        """Remove an output that is replaced before its companions are: those of another must not stand beside it."""
+        """Remove an output that is replaced before its companions are: those of another must not
+        stand beside it.
+        """
         if self.mode is not None:
             self.path.unlink(missing_ok=True)
 
@@ -140,7 +168,9 @@ class _Target:
             self.part.chmod(self.mode)
         if not self.may_replace:
             try:
-                os.link(self.part, self.path)  # unlike a rename it replaces nothing, whoever came meanwhile
+                os.link(
+                    self.part, self.path
+                )  # unlike a rename it replaces nothing, whoever came meanwhile
             except FileExistsError:
                 raise exists_already(self.path) from None
             except OSError as error:
@@ -157,7 +187,8 @@ class _Target:
 def _targets(paths: Sequence[Path]) -> list[_Target]:
     """Return what is to become of an output and of the files that belong to it.
 
-    What stands beside an output that is not there, but is being renamed by a process that is gone, is of that process.
+    What stands beside an output that is not there, but is being renamed by a process that is gone,
+    is of that process.
     """
     first = _target(paths[0])
     interrupted = first.mode is None and bool(abandoned(first.path))
@@ -165,7 +196,8 @@ def _targets(paths: Sequence[Path]) -> list[_Target]:
 
 
 def _target(path: Path, *, ours: bool = False) -> _Target:
-    """Return what is to become of an output; ``ours`` says that what is there was left by a run that was killed.
+    """Return what is to become of an output; ``ours`` says that what is there was left by a run
+    that was killed.
 
     Raises:
         OutputFileError: If it cannot be put there.
@@ -179,7 +211,9 @@ def _target(path: Path, *, ours: bool = False) -> _Target:
             return _Target(path, path)
         followed = Path(os.path.realpath(path))
         if followed.is_symlink():
-            raise OutputFileError(file=str(path), problem="is a link that leads to itself", remedy="remove it")
+            raise OutputFileError(
+                file=str(path), problem="is a link that leads to itself", remedy="remove it"
+            )
     else:
         followed = path
     part = part_of(followed)
@@ -202,7 +236,9 @@ def _target(path: Path, *, ours: bool = False) -> _Target:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path is a FIFO, a device, or a descriptor such as ``/dev/stdout``, whatever that leads to."""
+    """Return whether a path is a FIFO, a device, or a descriptor such as ``/dev/stdout``, whatever
+    that leads to.
+    """
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -213,7 +249,9 @@ def is_stream(path: Path) -> bool:
 
 
 def _descriptor(path: Path) -> Path | None:
-    """Return the descriptor that a path is or leads to, such as ``/proc/self/fd/1``; None where it is none."""
+    """Return the descriptor that a path is or leads to, such as ``/proc/self/fd/1``; None where it
+    is none.
+    """
     for _ in range(_MOST_LINKS):
         place = os.path.realpath(path.parent)
         if re.fullmatch(r"/proc/\d+(/task/\d+)?/fd|/dev/fd", place):
@@ -225,7 +263,9 @@ def _descriptor(path: Path) -> Path | None:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the number of the descriptor of this process that leads to a file by that path; None where none does."""
+    """Return the number of the descriptor of this process that leads to a file by that path; None
+    where none does.
+    """
     found = _descriptor(path) if path.is_file() else None
     if found is None or not found.name.isdecimal():
         return None
@@ -233,9 +273,15 @@ def _own_descriptor(path: Path) -> int | None:
 
 
 def _part_of_descriptor(path: Path) -> Path:
-    """Return a temporary name beside the file that a descriptor leads to, or where temporary files go."""
+    """Return a temporary name beside the file that a descriptor leads to, or where temporary files
+    go.
+    """
     beside = part_of(Path(os.path.realpath(path)))
-    return beside if os.access(beside.parent, os.W_OK | os.X_OK) else Path(tempfile.gettempdir(), beside.name)
+    return (
+        beside
+        if os.access(beside.parent, os.W_OK | os.X_OK)
+        else Path(tempfile.gettempdir(), beside.name)
+    )
 
 
 def _passed_on(part: Path, descriptor: int) -> None:

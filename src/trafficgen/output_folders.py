@@ -1,4 +1,6 @@
-"""Output folders that appear whole or not at all, and files that are moved into a folder together."""
+"""Output folders that appear whole or not at all, and files that are moved into a folder
+together.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from pathlib import Path
 from trafficgen.errors import OutputFileError
 from trafficgen.interruptions import cleaned_up, held_back
 from trafficgen.output_files import existing_kept, exists_already
-from trafficgen.temporary_names import check_writable, part_of, remove_abandoned, remove_stale, stale, sync, told
+from trafficgen.temporary_names import (
+    check_writable,
+    part_of,
+    remove_abandoned,
+    remove_stale,
+    stale,
+    sync,
+    told,
+)
 
 _REMEDY = "choose a folder that can be made and written and has room"
 #: How the names of folders begin that are filled within another.
@@ -19,21 +29,25 @@ _INSIDE = ".trafficgen."
 
 
 @contextmanager
-def whole_folder(folder: Path, *, earlier: Collection[str] = (), list_file: str | None = None) -> Iterator[Path]:
-    """Give an empty folder whose files are moved into ``folder`` at the end, or not at all when anything fails.
+def whole_folder(
+    folder: Path, *, earlier: Collection[str] = (), list_file: str | None = None
+) -> Iterator[Path]:
+    """Give an empty folder whose files are moved into ``folder`` at the end, or not at all when
+    anything fails.
 
-    ``folder`` is made when it is not there, with all its files at once. Files of other names in it stay.
+    ``folder`` is made when it is not there, with all its files at once. Files of other names in it
+    stay.
 
     Args:
         folder: Where the files go.
-        earlier: Names of files that an earlier output left there: they are replaced, or removed where they are not
-            written again. No other file is overwritten.
-        list_file: Name of the file by which ``earlier`` is known. It is moved first: what a run that is killed between
-            two files leaves is known by it.
+        earlier: Names of files that an earlier output left there: they are replaced, or removed
+            where they are not written again. No other file is overwritten.
+        list_file: Name of the file by which ``earlier`` is known. It is moved first: what a run
+            that is killed between two files leaves is known by it.
 
     Raises:
-        OutputFileError: If the folder cannot be made or written, has a file of someone else's by one of the names, or
-            one of an earlier output that is kept.
+        OutputFileError: If the folder cannot be made or written, has a file of someone else's by
+            one of the names, or one of an earlier output that is kept.
     """
     made: list[Path] = []
     moved: list[Path] = []
@@ -68,7 +82,9 @@ def whole_folder(folder: Path, *, earlier: Collection[str] = (), list_file: str 
                     staging.rename(moving)
                     for name in left_over(folder, earlier, names):
                         (folder / name).unlink(missing_ok=True)
-                    _move_all(moving, folder, sorted(names, key=lambda name: name != list_file), moved)
+                    _move_all(
+                        moving, folder, sorted(names, key=lambda name: name != list_file), moved
+                    )
                 done.append(True)
             sync(folder)
             sync(folder.parent)
@@ -88,16 +104,23 @@ def check_folder(folder: Path, earlier: Collection[str]) -> None:
         earlier: Names of files that an earlier output left there.
 
     Raises:
-        OutputFileError: If there is one, and it is whole: one that a run left that was killed is nobody's.
+        OutputFileError: If there is one, and it is whole: one that a run left that was killed is
+            nobody's.
     """
     with told(folder, _REMEDY):
         if _is_there(folder):
             check_writable(folder)
         else:
             check_writable(next(path for path in folder.parents if path.exists()))
-        if existing_kept() and any(os.path.lexists(folder / name) for name in earlier) and not _interrupted(folder):
+        if (
+            existing_kept()
+            and any(os.path.lexists(folder / name) for name in earlier)
+            and not _interrupted(folder)
+        ):
             problem = "has an earlier output in it"
-            raise OutputFileError(file=str(folder), problem=problem, remedy="give --force, or another name")
+            raise OutputFileError(
+                file=str(folder), problem=problem, remedy="give --force, or another name"
+            )
 
 
 def _is_there(path: Path) -> bool:
@@ -118,17 +141,22 @@ def check_directory(folder: Path, *, is_earlier: Callable[[Path], bool]) -> None
     """Refuse what a folder as a whole cannot be put in the place of.
 
     Raises:
-        OutputFileError: If there is a file, a folder with something else in it, or an earlier output that is kept.
+        OutputFileError: If there is a file, a folder with something else in it, or an earlier
+            output that is kept.
     """
     with told(folder, _REMEDY):
         check_writable(folder.parent)
         if not _is_there(folder):
             return
         if not folder.is_dir():
-            raise OutputFileError(file=str(folder), problem="is a file, not a folder", remedy="choose another name")
+            raise OutputFileError(
+                file=str(folder), problem="is a file, not a folder", remedy="choose another name"
+            )
         if any(folder.iterdir()) and not is_earlier(folder):
             problem = "is a folder with other files in it, which would be lost"
-            raise OutputFileError(file=str(folder), problem=problem, remedy="choose another folder, or empty it")
+            raise OutputFileError(
+                file=str(folder), problem=problem, remedy="choose another folder, or empty it"
+            )
         if existing_kept() and any(folder.iterdir()):
             remove_abandoned(folder)
             raise exists_already(folder)
@@ -136,10 +164,12 @@ def check_directory(folder: Path, *, is_earlier: Callable[[Path], bool]) -> None
 
 @contextmanager
 def whole_directory(folder: Path, *, is_earlier: Callable[[Path], bool]) -> Iterator[Path]:
-    """Give an empty folder beside ``folder`` that gets its name at the end, or is removed when anything fails.
+    """Give an empty folder beside ``folder`` that gets its name at the end, or is removed when
+    anything fails.
 
     Args:
-        folder: The folder; it is not there, or empty, or an earlier output, which is replaced unless it is kept.
+        folder: The folder; it is not there, or empty, or an earlier output, which is replaced
+            unless it is kept.
         is_earlier: Whether a folder is such an output.
 
     Raises:
@@ -179,7 +209,9 @@ def _make_folders(folder: Path, made: list[Path]) -> None:
 
 
 def left_over(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
-    """Return the files of an earlier output in a folder that are not among the names of the new one, sorted."""
+    """Return the files of an earlier output in a folder that are not among the names of the new
+    one, sorted.
+    """
     return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
 
 
@@ -194,7 +226,9 @@ def _checked_names(staging: Path, folder: Path, earlier: Collection[str]) -> lis
         if os.path.lexists(target) and name not in earlier:
             problem = "would be overwritten, and is not of an earlier export"
             raise OutputFileError(
-                file=str(target), problem=problem, remedy="choose another folder, or move the file away"
+                file=str(target),
+                problem=problem,
+                remedy="choose another folder, or move the file away",
             )
     return names
 

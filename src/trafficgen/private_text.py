@@ -16,12 +16,13 @@ _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}")
 _CARD = re.compile(
     r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}(?:[:_-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2})(?![0-9A-Fa-f])"
 )
-#: Four numbers, parted as in an address or as file names have to write it. More numbers parted by dots are an address
-#: and a port, more parted by the rest a date.
+#: Four numbers, parted as in an address or as file names have to write it. More numbers parted by
+#: dots are an address and a port, more parted by the rest a date.
 _DOTTED = re.compile(r"(?<!\d)(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\d)")
 _DASHED = re.compile(r"(?<!\d)(?<!\d-)(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})(?!-?\d)")
 _UNDERLINED = re.compile(r"(?<!\d)(?<!\d_)(\d{1,3})_(\d{1,3})_(\d{1,3})_(\d{1,3})(?!_?\d)")
-#: What may be an IPv6 address (RFC 4291 section 2.2), with colons or with what stands for them in file names.
+#: What may be an IPv6 address (RFC 4291 section 2.2), with colons or with what stands for them in
+#: file names.
 _COLONS = re.compile(r"(?<![0-9A-Za-z:])[0-9A-Fa-f:]{2,39}(?![0-9A-Za-z:])")
 _DASHES = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{1,4}-[0-9A-Fa-f-]{1,35}(?![0-9A-Za-z])")
 
@@ -29,8 +30,8 @@ _DASHES = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{1,4}-[0-9A-Fa-f-]{1,35}(?![0-
 def without_addresses(text: str) -> str:
     """Return a text in which IP addresses, those of network cards and of mail are masked.
 
-    Numbers with dots that look like an address (``1.2.3.4``) are masked as well. Names of machines stay: they cannot be
-    told from other names.
+    Numbers with dots that look like an address (``1.2.3.4``) are masked as well. Names of machines
+    stay: they cannot be told from other names.
     """
     shown = text[:_LONGEST_TEXT]
     for pattern, replacement in _MASKS:

@@ -44,11 +44,12 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def following(listener: Listener) -> Iterator[None]:
-    """Have a function called with every step of what runs in the block, in this thread; it should return at once.
+    """Have a function called with every step of what runs in the block, in this thread; it should
+    return at once.
 
     Args:
-        listener: Called with each :class:`Step`: bytes read, sessions generated, simulated seconds, packets written.
-            What it raises ends the work.
+        listener: Called with each :class:`Step`: bytes read, sessions generated, simulated seconds,
+            packets written. What it raises ends the work.
 
     Example:
         >>> import trafficgen

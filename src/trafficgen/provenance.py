@@ -28,9 +28,15 @@ def file_digest(path: Path) -> str:
 
 
 def run_date() -> str:
-    """Return today's date (UTC, ISO 8601), or that of ``SOURCE_DATE_EPOCH`` for reproducible outputs."""
+    """Return today's date (UTC, ISO 8601), or that of ``SOURCE_DATE_EPOCH`` for reproducible
+    outputs.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch else datetime.datetime.now(datetime.UTC)
+    now = (
+        datetime.datetime.fromtimestamp(int(epoch), datetime.UTC)
+        if epoch
+        else datetime.datetime.now(datetime.UTC)
+    )
     return now.date().isoformat()
 
 

@@ -1,10 +1,11 @@
 """Named independent random streams from one seed.
 
-Session *k* draws each purpose (gaps, sizes, ...) from a stream of its own, derived from (seed, session, purpose).
-Which worker makes a session, and in which order, therefore changes nothing: the same seed gives the same bytes.
+Session *k* draws each purpose (gaps, sizes, ...) from a stream of its own, derived from (seed,
+session, purpose). Which worker makes a session, and in which order, therefore changes nothing: the
+same seed gives the same bytes.
 
-The generator is Philox (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011),
-keyed as by numpy's ``SeedSequence``.
+The generator is Philox (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
+3", SC 2011), keyed as by numpy's ``SeedSequence``.
 """
 
 from __future__ import annotations
@@ -34,9 +35,13 @@ def random_stream(seed: int, *, session: int, purpose: str) -> np.random.Generat
         ValueError: If the seed or the session is negative.
     """
     if seed < 0 or session < 0:
-        raise ValueError(f"seed and session must not be negative; got seed={seed}, session={session}")
+        raise ValueError(
+            f"seed and session must not be negative; got seed={seed}, session={session}"
+        )
     words = [*_words(session), zlib.crc32(purpose.encode())]
-    key: Any = _Key(_core.stream_key(_words(seed), words))  # numpy takes any ISeedSequence, its stubs do not know
+    key: Any = _Key(
+        _core.stream_key(_words(seed), words)
+    )  # numpy takes any ISeedSequence, its stubs do not know
     return np.random.Generator(np.random.Philox(key))
 
 
@@ -48,7 +53,9 @@ def _words(number: int) -> list[int]:
 
 
 class _Key(ISeedSequence):
-    """Hands a key over to Philox: numpy's own way of making it takes longer than drawing a thousand numbers."""
+    """Hands a key over to Philox: numpy's own way of making it takes longer than drawing a thousand
+    numbers.
+    """
 
     def __init__(self, state: npt.NDArray[np.uint64]) -> None:
         self._state = state

@@ -1,4 +1,6 @@
-"""Temporary names beside outputs: made, found again when the process that made them is gone, and removed."""
+"""Temporary names beside outputs: made, found again when the process that made them is gone, and
+removed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from trafficgen.errors import OutputFileError
 
 #: What file systems say that cannot sync.
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EROFS}
-#: Longest name where the file system does not say it, and what a temporary name adds to that of the output, bytes.
+#: Longest name where the file system does not say it, and what a temporary name adds to that of the
+#: output, bytes.
 _LONGEST_NAME_BYTES, _ADDED_BYTES = 255, 24
 _DIGEST_DIGITS = 32
 
@@ -26,21 +29,27 @@ def part_of(path: Path) -> Path:
 
 
 def short_name(path: Path) -> str:
-    """Return the name of a file, or a digest of it where temporary names with it would be too long."""
+    """Return the name of a file, or a digest of it where temporary names with it would be too
+    long.
+    """
     try:
         longest = os.pathconf(path.parent, "PC_NAME_MAX")
     except (OSError, ValueError):
         longest = _LONGEST_NAME_BYTES
     name = os.fsencode(path.name)
-    return path.name if len(name) + _ADDED_BYTES <= longest else hashlib.sha256(name).hexdigest()[:_DIGEST_DIGITS]
+    return (
+        path.name
+        if len(name) + _ADDED_BYTES <= longest
+        else hashlib.sha256(name).hexdigest()[:_DIGEST_DIGITS]
+    )
 
 
 def remove_abandoned(path: Path) -> None:
     """Remove what processes that were killed have left of an output, under their temporary names.
 
-    A part of a process that runs stays; one of another machine that shares the disk may have the number of none here,
-    so that two machines should not write the same output at once. An output that was set aside to be replaced comes
-    back where nothing has taken its place.
+    A part of a process that runs stays; one of another machine that shares the disk may have the
+    number of none here, so that two machines should not write the same output at once. An output
+    that was set aside to be replaced comes back where nothing has taken its place.
     """
     for part in abandoned(path):
         if part.suffix == ".old" and not os.path.lexists(path):
@@ -51,7 +60,9 @@ def remove_abandoned(path: Path) -> None:
 
 
 def remove_stale(folder: Path, beginning: str) -> None:
-    """Remove what processes that are gone have left in a folder under temporary names that begin so."""
+    """Remove what processes that are gone have left in a folder under temporary names that begin
+    so.
+    """
     for part in stale(folder, beginning):
         _remove(part)
 
@@ -69,7 +80,9 @@ def abandoned(path: Path) -> list[Path]:
 
 
 def stale(folder: Path, beginning: str) -> list[Path]:
-    """Return what processes that are gone have left in a folder under temporary names that begin so."""
+    """Return what processes that are gone have left in a folder under temporary names that begin
+    so.
+    """
     found = []
     for part in folder.glob(f"{glob.escape(beginning)}*"):
         number, _, ending = part.name.removeprefix(beginning).partition(".")
@@ -90,7 +103,8 @@ def _runs(process: int) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Have what was written to a file, or the names in a folder, on the disk; what cannot be synced is left.
+    """Have what was written to a file, or the names in a folder, on the disk; what cannot be synced
+    is left.
 
     Raises:
         OSError: If the disk has no room after all, or fails.

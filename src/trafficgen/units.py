@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a type of arrays: a help text, which takes lengths and rates from here, does without numpy."""
+        """Return a type of arrays: a help text, which takes lengths and rates from here, does
+        without numpy.
+        """
         if name not in ("FloatArray", "IntArray", "BoolArray"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import numpy as np  # noqa: PLC0415
@@ -81,7 +83,9 @@ def bps_from_bytes(size_bytes: float, duration_s: float) -> float:
 
 
 def kbps_from_bytes(size_bytes: float, duration_s: float) -> float:
-    """Return the mean rate in kbit/s (1000 bit/s) of ``size_bytes`` spread over ``duration_s`` (> 0)."""
+    """Return the mean rate in kbit/s (1000 bit/s) of ``size_bytes`` spread over ``duration_s`` (>
+    0).
+    """
     return kbps_from_bps(bps_from_bytes(size_bytes, duration_s))
 
 
@@ -99,45 +103,63 @@ def bps_from_kbps(rate_kbps: float) -> float:
 def bytes_from_bps(rate_bps: float, duration_s: float) -> float: ...
 @overload
 def bytes_from_bps(rate_bps: FloatArray, duration_s: FloatArray) -> FloatArray: ...
-def bytes_from_bps(rate_bps: float | FloatArray, duration_s: float | FloatArray) -> float | FloatArray:
+def bytes_from_bps(
+    rate_bps: float | FloatArray, duration_s: float | FloatArray
+) -> float | FloatArray:
     """Return the bytes that a rate in bit/s carries in ``duration_s``."""
     return rate_bps * duration_s / BITS_PER_BYTE
 
 
-#: What may stand behind a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not pass for ``Mbps``.
+#: What may stand behind a number, and how many bit/s, s or bytes it is. ``MBps`` (bytes) must not
+#: pass for ``Mbps``.
 RATE_UNITS_BPS = {
     **dict.fromkeys(("bps", "bit/s"), 1),
     **dict.fromkeys(("kbps", "Kbps", "kbit", "kbit/s"), 1000),
     **dict.fromkeys(("Mbps", "mbps", "Mbit", "Mbit/s"), 1_000_000),
     **dict.fromkeys(("Gbps", "gbps", "Gbit", "Gbit/s"), 1_000_000_000),
 }
-SIZE_UNITS_BYTES = {"B": 1, **dict.fromkeys(("kB", "KB"), 1000), "MB": 1_000_000, "GB": 1_000_000_000}
+SIZE_UNITS_BYTES = {
+    "B": 1,
+    **dict.fromkeys(("kB", "KB"), 1000),
+    "MB": 1_000_000,
+    "GB": 1_000_000_000,
+}
 #: Units below a second divide, so that 45 ms is the float that 0.045 is.
 _TIME_UNITS_PER_S = {"ns": NS_PER_S, "us": 1_000_000, "µs": 1_000_000, "ms": 1000}
 _TIME_UNITS_S = {"s": 1, "min": 60, "h": S_PER_HOUR, "d": HOURS_PER_DAY * S_PER_HOUR}
 TIME_UNITS = (*_TIME_UNITS_PER_S, *_TIME_UNITS_S)
 
-_NUMBER_WITH_UNIT = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*")
+_NUMBER_WITH_UNIT = re.compile(
+    r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s]\S*)?\s*"
+)
 
 
 def number_and_unit(text: str) -> tuple[float, str] | None:
-    """Return a number and what stands behind it (an empty text where nothing does); None where it is no number."""
+    """Return a number and what stands behind it (an empty text where nothing does); None where it
+    is no number.
+    """
     found = _NUMBER_WITH_UNIT.fullmatch(text)
     return None if found is None else (float(found[1]), found[2] or "")
 
 
 def rate_from_text(text: str) -> float | None:
-    """Return bit/s from a text such as ``725kbps``; None where it is no number with a unit of a rate."""
+    """Return bit/s from a text such as ``725kbps``; None where it is no number with a unit of a
+    rate.
+    """
     return _scaled(text, RATE_UNITS_BPS)
 
 
 def bytes_from_text(text: str) -> float | None:
-    """Return bytes from a text such as ``10kB``; None where it is no number with a unit of a size."""
+    """Return bytes from a text such as ``10kB``; None where it is no number with a unit of a
+    size.
+    """
     return _scaled(text, SIZE_UNITS_BYTES)
 
 
 def s_from_text(text: str) -> float | None:
-    """Return seconds from a text such as ``45ms``; None where it is no number with a unit of time."""
+    """Return seconds from a text such as ``45ms``; None where it is no number with a unit of
+    time.
+    """
     parts = number_and_unit(text)
     if parts is None:
         return None
@@ -148,7 +170,9 @@ def s_from_text(text: str) -> float | None:
 
 
 def per_s_from_text(text: str) -> float | None:
-    """Return events per second from a text such as ``0.5/s`` or ``30/min``; None where it is no such rate."""
+    """Return events per second from a text such as ``0.5/s`` or ``30/min``; None where it is no
+    such rate.
+    """
     parts = number_and_unit(text)
     unit = "" if parts is None else parts[1].removeprefix("/")
     if parts is None or not parts[1].startswith("/") or unit not in _TIME_UNITS_S:

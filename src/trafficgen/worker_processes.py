@@ -1,4 +1,6 @@
-"""Processes that share work: fresh ones, which end when the work is given up, or who gave it is killed."""
+"""Processes that share work: fresh ones, which end when the work is given up, or who gave it is
+killed.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,27 @@ from trafficgen.light_arrow import arrow_without_pandas
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Give processes to work in; what they still do when the block is left by an error or an interrupt is ended.
+    """Give processes to work in; what they still do when the block is left by an error or an
+    interrupt is ended.
 
-    They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand the work over in
-    :func:`interrupts_held_back`.
+    They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
+    the work over in :func:`interrupts_held_back`.
     """
     others = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BaseException:
-        # Nobody wants the rest: what runs is ended, or the program would wait for it. Futures are not cancelled, since
-        # the pool, which finds its processes gone, complains of those that are.
+        # Nobody wants the rest: what runs is ended, or the program would wait for it. Futures are
+        # not cancelled, since the pool, which finds its processes gone, complains of those that
+        # are.
         for process in set(active_children()) - others:
             process.kill()
         pool.shutdown(wait=False)
         raise
-    pool.shutdown(cancel_futures=True)  # waits, so that nothing of it is left when a command ends without ceremony
+    pool.shutdown(
+        cancel_futures=True
+    )  # waits, so that nothing of it is left when a command ends without ceremony
 
 
 def _begin() -> None:
@@ -41,7 +47,9 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as the one that started it is gone: killed, it cannot say so, and work would go on."""
+    """End this process as soon as the one that started it is gone: killed, it cannot say so, and
+    work would go on.
+    """
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()
@@ -56,7 +64,8 @@ def _end_after(sentinel: int) -> None:
 def interrupts_held_back() -> Iterator[None]:
     """Have an interrupt wait for the end of the block; processes started in it never see one.
 
-    It is for this process to be interrupted and to end them; from their first moment on they would print tracebacks.
+    It is for this process to be interrupted and to end them; from their first moment on they would
+    print tracebacks.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -14,10 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_benchmark_has_its_record() -> None:
-    code = "import sys; sys.path.insert(0, '.'); from benchmarks.run import BENCHMARKS; print(*BENCHMARKS)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import sys; sys.path.insert(0, '.'); from benchmarks.run import BENCHMARKS;"
+        " print(*BENCHMARKS)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert set(done.stdout.split()) == set(benchmark_pages.PARTS)
-    assert list(benchmark_pages.records()) == list(benchmark_pages.PARTS), "run `make bench-results`"
+    assert list(benchmark_pages.records()) == list(benchmark_pages.PARTS), (
+        "run `make bench-results`"
+    )
 
 
 @pytest.mark.parametrize("name", benchmark_pages.PARTS)

@@ -1,4 +1,6 @@
-"""The documentation says what the code does: pages are current, documented commands run, nothing is left out."""
+"""The documentation says what the code does: pages are current, documented commands run, nothing is
+left out.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,19 @@ from trafficgen.capture.traces import FORMATS
 from trafficgen.cli.app import command_table
 from trafficgen.export import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
-from trafficgen.tables.meanings import FLOW_MEANINGS, PACKET_MEANINGS, RTCP_MEANINGS, SIGNALLING_MEANINGS
+from trafficgen.tables.meanings import (
+    FLOW_MEANINGS,
+    PACKET_MEANINGS,
+    RTCP_MEANINGS,
+    SIGNALLING_MEANINGS,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
-PAGES_THAT_RUN = [name for name in generate.all_pages() if console_pages.has_commands(generate.source_of(name))]
+PAGES_THAT_RUN = [
+    name for name in generate.all_pages() if console_pages.has_commands(generate.source_of(name))
+]
 MADE_AND_NOT_RUN = sorted(set(generate.MADE) - set(PAGES_THAT_RUN))
 PAGES = sorted(
     [
@@ -63,7 +72,9 @@ def test_pages_that_are_made_are_what_code_and_results_give() -> None:
     _check(*MADE_AND_NOT_RUN)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="the commands of the pages are run by bash")
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="the commands of the pages are run by bash"
+)
 @pytest.mark.parametrize("page", PAGES_THAT_RUN)
 def test_commands_of_a_page_run_and_print_what_it_says(page: str) -> None:
     missing = console_pages.missing_for(generate.source_of(page))
@@ -78,7 +89,11 @@ def test_every_option_of_every_command_is_documented() -> None:
     for name in COMMANDS:
         section = page.partition(f"## trafficgen {name}\n")[2].partition("\n## ")[0]
         command = group.commands[name]  # type: ignore[attr-defined]
-        names = [option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)]
+        names = [
+            option
+            for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        ]
         options = [option for option in names if option.startswith("-")]
         assert options, f"{name} has no options"
         assert [option for option in options if f"`{option}`" not in section] == []
@@ -114,8 +129,14 @@ def test_trace_format_is_documented(name: str) -> None:
 
 def test_every_error_class_is_documented_and_drawn_in_the_tree() -> None:
     page = (REFERENCE / "errors.md").read_text(encoding="utf-8")
-    drawn = set(re.findall(r"\w+(?:Error|Warning)\b", page.partition("```text\n")[2].partition("```")[0]))
-    names = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
+    drawn = set(
+        re.findall(r"\w+(?:Error|Warning)\b", page.partition("```text\n")[2].partition("```")[0])
+    )
+    names = {
+        name
+        for name, thing in vars(errors).items()
+        if isinstance(thing, type) and issubclass(thing, Exception)
+    }
     assert drawn == names
     assert {name for name in names if f"| `{name}` |" not in page} == set()
 
@@ -136,11 +157,20 @@ def test_every_column_has_a_meaning(columns: list[str], meanings: dict[str, str]
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_blocks_that_are_not_run_say_why(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    silent = [match["first"] for match in _NOT_RUN.finditer(text) if not _REASON.fullmatch(match["before"])]
+    silent = [
+        match["first"]
+        for match in _NOT_RUN.finditer(text)
+        if not _REASON.fullmatch(match["before"])
+    ]
     assert silent == []
     # A command in a block of plain text would be one that nobody runs either.
     plain = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    assert [line for block in plain for line in block.splitlines() if line.startswith(("trafficgen ", "$ "))] == []
+    assert [
+        line
+        for block in plain
+        for line in block.splitlines()
+        if line.startswith(("trafficgen ", "$ "))
+    ] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -25,7 +25,9 @@ _FLAGS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
 
 @pytest.fixture(scope="module")
 def remembered_fit() -> Callable[..., Any]:
-    """Return `fit` as users call it, but each capture is fitted once: several examples begin with the same fit."""
+    """Return `fit` as users call it, but each capture is fitted once: several examples begin with
+    the same fit.
+    """
     fit, done = trafficgen.fit, {}
 
     @functools.wraps(fit)
@@ -59,8 +61,12 @@ def _run(name: str, thing: object) -> None:
 
 
 @pytest.fixture
-def where_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered_fit: Callable[..., Any]) -> None:
-    """Stand in a folder of its own that has the shipped captures, as the root of the repository does."""
+def where_examples_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembered_fit: Callable[..., Any]
+) -> None:
+    """Stand in a folder of its own that has the shipped captures, as the root of the repository
+    does.
+    """
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(trafficgen, "fit", remembered_fit)

@@ -13,8 +13,22 @@ import trafficgen
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "explanation" / "what-the-numbers-mean.md"
 CAPTURE = ROOT / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
-#: What is below these keys has names of its own: parameters of a family, metrics, links of a path, facts of a source.
-OPEN = {"params", "low", "high", "metrics", "baselines", "wins", "ties", "noise", "absent", "path", "facts", "settings"}
+#: What is below these keys has names of its own: parameters of a family, metrics, links of a path,
+#: facts of a source.
+OPEN = {
+    "params",
+    "low",
+    "high",
+    "metrics",
+    "baselines",
+    "wins",
+    "ties",
+    "noise",
+    "absent",
+    "path",
+    "facts",
+    "settings",
+}
 #: Names of flows and sums, which stand before `_kbps` in the series.
 _SERIES = re.compile(r"^[a-z]+-\d+_kbps$")
 
@@ -52,7 +66,11 @@ def test_keys_of_a_fit_of_a_part_are_explained(tmp_path: Path) -> None:
 
 def test_keys_of_simulate_and_compare_are_explained(tmp_path: Path) -> None:
     result = trafficgen.simulate(
-        "realplayer8_chung2002", path="rate=300kbps,delay=45ms", compete=["tcp@-1s", "ping"], duration_s=20, seed=1
+        "realplayer8_chung2002",
+        path="rate=300kbps,delay=45ms",
+        compete=["tcp@-1s", "ping"],
+        duration_s=20,
+        seed=1,
     )
     assert undocumented(result.to_dict()) == set()
     file = tmp_path / "cbr.parquet"

@@ -1,4 +1,6 @@
-"""The public names of the package: listed, there, documented, and the same whatever was used before."""
+"""The public names of the package: listed, there, documented, and the same whatever was used
+before.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_public_name_has_a_docstring_of_its_own(name: str) -> None:
     thing = getattr(trafficgen, name)
     docstring = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__
     assert docstring, f"{name} has no docstring"
-    assert not docstring.startswith(f"{name}("), f"{name} has only the docstring that dataclass makes"
+    assert not docstring.startswith(f"{name}("), (
+        f"{name} has only the docstring that dataclass makes"
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -53,6 +57,9 @@ def test_function_of_a_command_names_its_arguments(name: str) -> None:
 
 @pytest.mark.parametrize("used_before", ["generate", "ProjectionReport", "compare"])
 def test_export_is_a_function_whatever_was_used_before(used_before: str) -> None:
-    code = f"import trafficgen; trafficgen.{used_before}; assert callable(trafficgen.export), trafficgen.export"
+    code = (
+        f"import trafficgen; trafficgen.{used_before}; assert callable(trafficgen.export),"
+        " trafficgen.export"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""The repository as a whole: layers, what must not be in it, and captures that are what their table says."""
+"""The repository as a whole: layers, what must not be in it, and captures that are what their table
+says.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "examples" / "captures"
 LARGEST_CAPTURES_BYTES = 2_000_000
-#: Beginnings of paths that exist on one machine only; written apart so that this file does not hold them.
-PATHS_OF_A_MACHINE = re.compile("|".join("/" + name + "/" for name in ("work", "home/[a-z]", "root", "Users/[a-z]")))
+#: Beginnings of paths that exist on one machine only; written apart so that this file does not hold
+#: them.
+PATHS_OF_A_MACHINE = re.compile(
+    "|".join("/" + name + "/" for name in ("work", "home/[a-z]", "root", "Users/[a-z]"))
+)
 
 
 def _tracked_texts() -> dict[Path, str]:
-    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip("not a git repository")
     texts = {}
@@ -40,7 +47,11 @@ def test_imports_point_down_only() -> None:
 
 
 def test_no_file_names_the_paths_of_one_machine() -> None:
-    found = {str(path.relative_to(ROOT)) for path, text in _tracked_texts().items() if PATHS_OF_A_MACHINE.search(text)}
+    found = {
+        str(path.relative_to(ROOT))
+        for path, text in _tracked_texts().items()
+        if PATHS_OF_A_MACHINE.search(text)
+    }
     assert found == set()
 
 

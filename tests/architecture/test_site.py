@@ -1,4 +1,6 @@
-"""The documentation site: built with warnings as errors, every link and anchor leads somewhere, nothing is remote."""
+"""The documentation site: built with warnings as errors, every link and anchor leads somewhere,
+nothing is remote.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,13 @@ class _Page(HTMLParser):
         self.anchors |= {value for key in ("id", "name") if (value := given.get(key))}
         if tag == "a" and given.get("href"):
             self.links.append(given["href"] or "")
-        if tag in LOADED and (given.get("rel") or "") not in {"index", "search", "next", "prev", "canonical"}:
+        if tag in LOADED and (given.get("rel") or "") not in {
+            "index",
+            "search",
+            "next",
+            "prev",
+            "canonical",
+        }:
             self.loaded.append(given.get(LOADED[tag]) or "")
 
 
@@ -63,7 +71,9 @@ def test_every_page_of_the_documentation_is_in_the_site(site: Path) -> None:
     assert [place for place in written if not (site / place).with_suffix(".html").exists()] == []
 
 
-def test_links_and_anchors_within_the_site_lead_somewhere(site: Path, pages: dict[Path, _Page]) -> None:
+def test_links_and_anchors_within_the_site_lead_somewhere(
+    site: Path, pages: dict[Path, _Page]
+) -> None:
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -85,9 +95,13 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, _Page]) 
     assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", styles) == []
 
 
-def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_leads_nowhere_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = tmp_path / "source" / "index.md"
-    monkeypatch.setattr(build_site, "lay_out", lambda folder: page.write_text("# Title\n\n[there](#nowhere)\n"))
+    monkeypatch.setattr(
+        build_site, "lay_out", lambda folder: page.write_text("# Title\n\n[there](#nowhere)\n")
+    )
     assert build_site.build(tmp_path) != 0
 
 

@@ -1,4 +1,6 @@
-"""What the program is built on: pinned in both languages, and under licences that let others use it."""
+"""What the program is built on: pinned in both languages, and under licences that let others use
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,12 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINS = [
-    line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if line[:1] not in ("", "#")
+    line
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    if line[:1] not in ("", "#")
 ]
-#: Licences of what is installed with the program, as SPDX names them; `deny.toml` has the list for crates.
+#: Licences of what is installed with the program, as SPDX names them; `deny.toml` has the list for
+#: crates.
 ALLOWED = {
     *tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))["licenses"]["allow"],
     *("0BSD", "CC0-1.0", "HPND", "ISC", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense"),
@@ -46,11 +51,15 @@ def _allowed(expression: str) -> bool:
 
 
 def _as_truth(found: re.Match[str]) -> str:
-    return found[0].lower() if found[0] in ("AND", "OR") else ("yes" if found[0] in ALLOWED else "no")
+    return (
+        found[0].lower() if found[0] in ("AND", "OR") else ("yes" if found[0] in ALLOWED else "no")
+    )
 
 
 def _value(words: list[str]) -> bool:
-    """Return the value of terms joined by ``or`` and ``and``, which binds more tightly (SPDX 2.3, annex D)."""
+    """Return the value of terms joined by ``or`` and ``and``, which binds more tightly (SPDX 2.3,
+    annex D).
+    """
     sums, product = [], True
     while words and words[0] != ")":
         word = words.pop(0)
@@ -90,7 +99,11 @@ def test_every_crate_may_be_used() -> None:
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     packages = json.loads(done.stdout)["packages"]
     assert len(packages) > 50
-    assert [(one["name"], one["license"]) for one in packages if not _allowed(one["license"] or "unknown")] == []
+    assert [
+        (one["name"], one["license"])
+        for one in packages
+        if not _allowed(one["license"] or "unknown")
+    ] == []
 
 
 def _needed() -> dict[str, Distribution]:
@@ -100,7 +113,9 @@ def _needed() -> dict[str, Distribution]:
     while waiting:
         wanted = waiting.pop()
         name = canonicalize_name(wanted.name)
-        if name in found or (wanted.marker is not None and not wanted.marker.evaluate({"extra": ""})):
+        if name in found or (
+            wanted.marker is not None and not wanted.marker.evaluate({"extra": ""})
+        ):
             continue
         try:
             found[name] = distribution(wanted.name)
@@ -114,7 +129,11 @@ def _licence(package: Distribution) -> str:
     for expression in package.metadata.get_all("License-Expression") or []:
         return str(expression)
     prefix = "License :: "
-    spoken = [text.removeprefix(prefix) for text in package.metadata.get_all("Classifier") or [] if prefix in text]
+    spoken = [
+        text.removeprefix(prefix)
+        for text in package.metadata.get_all("Classifier") or []
+        if prefix in text
+    ]
     if spoken:
         return " OR ".join(SPOKEN.get(text, "unknown") for text in spoken)
     return "".join(package.metadata.get_all("License") or ["unknown"]).strip()
@@ -124,7 +143,9 @@ def test_every_package_that_is_installed_with_the_program_may_be_used() -> None:
     needed = _needed()
     assert len(needed) > 20
     licences = {name: _licence(package) for name, package in needed.items()}
-    assert {name: text for name, text in licences.items() if not _allowed(SPOKEN.get(text, text))} == {}
+    assert {
+        name: text for name, text in licences.items() if not _allowed(SPOKEN.get(text, text))
+    } == {}
 
 
 def test_every_package_is_pinned_to_one_version() -> None:
@@ -132,7 +153,12 @@ def test_every_package_is_pinned_to_one_version() -> None:
     pinned = {canonicalize_name(pin.partition("==")[0]) for pin in PINS}
     groups = [PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"].values()]
     groups += PROJECT["project"].get("optional-dependencies", {}).values()
-    wanted = {canonicalize_name(Requirement(text).name) for group in groups for text in group if isinstance(text, str)}
+    wanted = {
+        canonicalize_name(Requirement(text).name)
+        for group in groups
+        for text in group
+        if isinstance(text, str)
+    }
     own = canonicalize_name(PROJECT["project"]["name"])
     assert wanted - pinned - {own} == set()
     assert set(_needed()) - pinned == set()
@@ -145,7 +171,10 @@ def test_pins_name_no_address() -> None:
 def test_crates_are_locked() -> None:
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
     assert all("checksum" in one for one in locked if "source" in one)
-    assert {one["name"] for one in locked if "source" not in one} == {"trafficgen-core", "trafficgen-py"}
+    assert {one["name"] for one in locked if "source" not in one} == {
+        "trafficgen-core",
+        "trafficgen-py",
+    }
 
 
 def test_the_bill_of_materials_names_every_pin_and_every_locked_crate(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The records behind "How sure are we" belong to the code as it is: entries, findings and tests that they name."""
+"""The records behind "How sure are we" belong to the code as it is: entries, findings and tests
+that they name.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from trafficgen.export import TARGETS
 from trafficgen.reproduction.registry import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = [part for part in verification_results.CHECKS if (verification_pages.RESULTS / f"{part}.json").exists()]
+KEPT = [
+    part
+    for part in verification_results.CHECKS
+    if (verification_pages.RESULTS / f"{part}.json").exists()
+]
 
 
 def results_of(part: str) -> dict[str, Any]:
@@ -27,7 +33,9 @@ def results_of(part: str) -> dict[str, Any]:
 def test_reproduced_findings_are_those_of_the_entries_as_they_are() -> None:
     rows = results_of("reproduce")["findings"]
     known = {(one.id, one.quantity) for experiment in experiments() for one in experiment.findings}
-    assert {(row["id"], row["quantity"]) for row in rows} == known, "run `make verification-results PARTS=reproduce`"
+    assert {(row["id"], row["quantity"]) for row in rows} == known, (
+        "run `make verification-results PARTS=reproduce`"
+    )
     digests = {row["entry"]: row["entry_digest"] for row in rows}
     assert {name: entry_digest(load_entry(name)) for name in digests} == digests, (
         "run `make verification-results PARTS=reproduce`"
@@ -36,7 +44,9 @@ def test_reproduced_findings_are_those_of_the_entries_as_they_are() -> None:
 
 def test_every_target_has_a_record() -> None:
     rows = results_of("exports")["exports"]
-    assert {row["target"] for row in rows} == set(TARGETS), "run `make verification-results PARTS=exports`"
+    assert {row["target"] for row in rows} == set(TARGETS), (
+        "run `make verification-results PARTS=exports`"
+    )
 
 
 @pytest.mark.parametrize("part", KEPT)
@@ -45,7 +55,9 @@ def test_tests_that_a_record_names_are_there(part: str) -> None:
     assert checks
     for name in {check["test"] for check in checks}:
         file, _, function = name.partition("::")
-        assert re.search(rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), name
+        assert re.search(
+            rf"^def {function}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE
+        ), name
 
 
 def test_a_failed_check_is_shown_as_failed_and_no_record_holds_one() -> None:
@@ -59,4 +71,6 @@ def test_a_failed_check_is_shown_as_failed_and_no_record_holds_one() -> None:
         "result": "failed",
     }
     assert "| failed |" in "".join(verification_pages.checks_table({"checks": [check]}))
-    assert [one for part in KEPT for one in results_of(part)["checks"] if one["result"] == "failed"] == []
+    assert [
+        one for part in KEPT for one in results_of(part)["checks"] if one["result"] == "failed"
+    ] == []

@@ -1,4 +1,6 @@
-"""Inner loops take no more instructions for a packet than they did, whatever else the machine is doing."""
+"""Inner loops take no more instructions for a packet than they did, whatever else the machine is
+doing.
+"""
 
 from __future__ import annotations
 
@@ -24,4 +26,6 @@ def test_loops_have_not_become_slower() -> None:
         for result in compared(list(LOOPS))
         if result.is_slower
     ]
-    assert slower == [], "if that is meant, `python benchmarks/instructions.py --store`, and say why in the commit"
+    assert slower == [], (
+        "if that is meant, `python benchmarks/instructions.py --store`, and say why in the commit"
+    )

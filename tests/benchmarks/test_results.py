@@ -36,11 +36,14 @@ def test_ratios_count_packets_where_contestants_have_other_numbers() -> None:
     ours, few = outcome("ours", packets=1000, time_s=1.0), outcome("slow", packets=10, time_s=1.0)
     assert Race("task", ours, [few]).times_as_fast(few) == pytest.approx(100)
     whole = outcome("whole task", time_s=3.0)
-    assert Race("task", outcome("ours", time_s=1.5), [whole]).times_as_fast(whole) == pytest.approx(2)
+    assert Race("task", outcome("ours", time_s=1.5), [whole]).times_as_fast(whole) == pytest.approx(
+        2
+    )
 
 
 def test_memory_of_a_contestant_is_its_own() -> None:
-    # A process of its own runs the race, as benchmarks do: the memory of the parent counts for its children.
+    # A process of its own runs the race, as benchmarks do: the memory of the parent counts for its
+    # children.
     code = """
 import sys
 from benchmarks.measure import Contestant, race
@@ -49,7 +52,9 @@ sizes = (1, 300_000_000)
 runs = race([Contestant(str(size), [sys.executable, "-c", hold, str(size)], 0, 0) for size in sizes], runs=1)
 print(*(run.note for run in runs), *(run.time_s for run in runs), runs[1].peak_bytes - runs[0].peak_bytes)
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     *told, more_bytes = done.stdout.split()
     assert told == ["held", "held", "0.25", "0.25"]
     assert int(more_bytes) == pytest.approx(300_000_000, rel=0.1)

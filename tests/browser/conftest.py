@@ -33,7 +33,9 @@ class WatchedPage:
         return [address for address in self.requests if not address.startswith(own)]
 
     def overflowing(self) -> list[str]:
-        """Return what reaches beyond the edges of the window and cannot be scrolled to; empty is good."""
+        """Return what reaches beyond the edges of the window and cannot be scrolled to; empty is
+        good.
+        """
         found: list[str] = self.page.evaluate(_OVERFLOWING)
         return found
 
@@ -41,7 +43,8 @@ class WatchedPage:
 PageOpener = Callable[..., WatchedPage]
 
 
-# Of a module, not of the session: while it is open, Playwright's event loop runs, and asyncio.run refuses to.
+# Of a module, not of the session: while it is open, Playwright's event loop runs, and asyncio.run
+# refuses to.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return the machine's own Chromium, or skip the test."""
@@ -49,7 +52,12 @@ def browser() -> Iterator[Browser]:
     if chromium is None:
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
-        arguments = ["--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update"]
+        arguments = [
+            "--disable-gpu",
+            "--disable-quic",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
@@ -59,7 +67,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page_at(browser: Browser) -> Iterator[PageOpener]:
-    """Return a function that opens an address or a file: ``page_at(place, width=1400, dark=False)``."""
+    """Return a function that opens an address or a file: ``page_at(place, width=1400,
+    dark=False)``.
+    """
     contexts: list[BrowserContext] = []
 
     def open_page(place: str | Path, *, width: int = 1400, dark: bool = False) -> WatchedPage:
@@ -69,7 +79,12 @@ def page_at(browser: Browser) -> Iterator[PageOpener]:
         contexts.append(context)
         watched = WatchedPage(context.new_page())
         page = watched.page
-        page.on("console", lambda said: watched.errors.append(said.text) if said.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda said: (
+                watched.errors.append(said.text) if said.type in ("error", "warning") else None
+            ),
+        )
         page.on("pageerror", lambda error: watched.errors.append(str(error)))
 
         def note(request: Request) -> None:

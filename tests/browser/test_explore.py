@@ -1,4 +1,6 @@
-"""The local page in a browser: what is drawn, what reacts to clicks and keys, what a link brings back."""
+"""The local page in a browser: what is drawn, what reacts to clicks and keys, what a link brings
+back.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from trafficgen.explore.opening import explore
 
 pytest.importorskip("playwright.sync_api")
 
-CAPTURE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+CAPTURE = (
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+)
 PageOpener = Callable[..., Any]
 READY = "#results[aria-busy='false']"
 
@@ -48,7 +52,9 @@ def _ready(page: Any) -> None:
 def _curves(page: Any, panel: str) -> dict[str, list[float | None]]:
     """Return the curves of a panel as they were handed to Plotly: name -> values."""
     found: dict[str, list[float | None]] = page.evaluate(
-        "id => Object.fromEntries(document.getElementById(id).data.map(one => [one.name, [...one.y]]))", f"plot-{panel}"
+        "id => Object.fromEntries(document.getElementById(id).data.map(one => [one.name,"
+        " [...one.y]]))",
+        f"plot-{panel}",
     )
     return found
 
@@ -77,13 +83,19 @@ def test_page_draws_its_panels_without_errors_or_other_machines(
 
 def test_every_axis_has_its_unit_and_every_control_its_label(opened: PageOpener) -> None:
     page = opened("?model=wmedia9_nichols2004&competitor=cbr").page
-    axes = "plots => plots.flatMap(one => one.layout ? [one.layout.xaxis.title.text, one.layout.yaxis.title.text] : [])"
+    axes = (
+        "plots => plots.flatMap(one => one.layout ? [one.layout.xaxis.title.text,"
+        " one.layout.yaxis.title.text] : [])"
+    )
     titles = page.eval_on_selector_all(".plot", axes)
     assert len(titles) >= 8
-    assert [title for title in titles if not title.endswith((", s", ", kbps", ", %", "per second"))] == []
+    assert [
+        title for title in titles if not title.endswith((", s", ", kbps", ", %", "per second"))
+    ] == []
     nameless = page.eval_on_selector_all(
         "main input, main select, main button, header select, header button",
-        "all => all.filter(one => !(one.labels?.length || one.ariaLabel || one.textContent.trim())).map(one => one.id)",
+        "all => all.filter(one => !(one.labels?.length || one.ariaLabel ||"
+        " one.textContent.trim())).map(one => one.id)",
     )
     assert nameless == []
 
@@ -165,7 +177,10 @@ def test_link_brings_everything_back(opened: PageOpener) -> None:
 def test_curves_are_those_of_the_command(opened: PageOpener) -> None:
     page = opened("?model=wmedia9_nichols2004&rate_kbps=600&competitor=tcp&duration_s=60").page
     result = trafficgen.simulate(
-        "wmedia9_nichols2004", path="rate=600kbps,delay=45ms,queue=50p", compete="tcp@30s..60s", duration_s=60
+        "wmedia9_nichols2004",
+        path="rate=600kbps,delay=45ms,queue=50p",
+        compete="tcp@30s..60s",
+        duration_s=60,
     )
     shown = _curves(page, "rate")
     assert shown["received by the client"] == result.series["media_kbps"].tolist()
@@ -218,7 +233,10 @@ def test_capture_stands_beside_the_model_that_was_fitted_to_it(opened: PageOpene
     measured = list(filter(None, curves["measured in the capture"]))
     simulated = list(filter(None, curves["offered by the source"]))
     assert sum(simulated) / len(simulated) == pytest.approx(sum(measured) / len(measured), rel=0.1)
-    assert _text(page, "#command").splitlines()[0] == f"trafficgen fit {shlex.quote(str(CAPTURE))} -o model.json"
+    assert (
+        _text(page, "#command").splitlines()[0]
+        == f"trafficgen fit {shlex.quote(str(CAPTURE))} -o model.json"
+    )
 
 
 def test_series_and_pictures_can_be_saved(opened: PageOpener, tmp_path: Path) -> None:
@@ -229,7 +247,9 @@ def test_series_and_pictures_can_be_saved(opened: PageOpener, tmp_path: Path) ->
     assert saved.value.suggested_filename == "chunked.csv"
     with (tmp_path / "series.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["media_kbps"]) for row in rows] == _curves(page, "rate")["received by the client"]
+    assert [float(row["media_kbps"]) for row in rows] == _curves(page, "rate")[
+        "received by the client"
+    ]
     for kind, start in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
         with page.expect_download() as saved:
             page.get_by_role("button", name=f"Player buffer as {kind}").click()
@@ -246,7 +266,9 @@ def test_theme_can_be_chosen(opened: PageOpener) -> None:
 
 def test_texts_of_a_model_are_no_markup(page_at: PageOpener) -> None:
     evil = "<img src=x onerror=document.title='taken'>"
-    model = trafficgen.load_model("cbr").model_copy(update={"name": f"cbr{evil}", "description": evil})
+    model = trafficgen.load_model("cbr").model_copy(
+        update={"name": f"cbr{evil}", "description": evil}
+    )
     with explore(model, port=0) as served:
         watched = page_at(served.url)
         page = watched.page

@@ -1,4 +1,6 @@
-"""Reports in a browser: everything is drawn, nothing is fetched, nothing sticks out, in both themes and both widths."""
+"""Reports in a browser: everything is drawn, nothing is fetched, nothing sticks out, in both themes
+and both widths.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from tests.browser.conftest import PageOpener, WatchedPage
 
 import trafficgen
 
-CAPTURE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+CAPTURE = (
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+)
 WINDOWS = [(400, False), (400, True), (1400, False), (1400, True)]
 
 
@@ -23,7 +27,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made: dict[str, object] = {
         "fit": fitted,
         "compare": trafficgen.compare(CAPTURE, synthetic),
-        "simulate": trafficgen.simulate("wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", seed=1),
+        "simulate": trafficgen.simulate(
+            "wmedia9_nichols2004", path="rate=725kbps,delay=45ms,queue=80p", seed=1
+        ),
     }
     paths = {name: folder / f"{name}.html" for name in made}
     for name, path in paths.items():
@@ -32,7 +38,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def draw_all(watched: WatchedPage) -> None:
-    """Scroll through the page, so that every drawing comes near the window, and wait until all are drawn."""
+    """Scroll through the page, so that every drawing comes near the window, and wait until all are
+    drawn.
+    """
     page = watched.page
     for figure in page.locator("figure").all():
         figure.scroll_into_view_if_needed()
@@ -64,7 +72,9 @@ def test_labels_of_an_axis_do_not_lie_on_each_other(page_at: PageOpener, report:
     assert watched.page.evaluate(OVERLAPPING) == []
 
 
-def test_a_click_on_the_legend_hides_a_curve_and_brings_it_back(page_at: PageOpener, reports: dict[str, Path]) -> None:
+def test_a_click_on_the_legend_hides_a_curve_and_brings_it_back(
+    page_at: PageOpener, reports: dict[str, Path]
+) -> None:
     page = page_at(reports["compare"]).page
     figure = page.locator("#drawing-gaps")
     figure.scroll_into_view_if_needed()
@@ -79,7 +89,9 @@ def test_a_click_on_the_legend_hides_a_curve_and_brings_it_back(page_at: PageOpe
     assert curves.count() == before
 
 
-@pytest.mark.parametrize(("kind", "beginning"), [("csv", b'"layer"'), ("svg", b"<svg"), ("png", b"\x89PNG")])
+@pytest.mark.parametrize(
+    ("kind", "beginning"), [("csv", b'"layer"'), ("svg", b"<svg"), ("png", b"\x89PNG")]
+)
 def test_data_and_pictures_of_a_drawing_can_be_saved(
     page_at: PageOpener, reports: dict[str, Path], tmp_path: Path, kind: str, beginning: bytes
 ) -> None:
@@ -95,7 +107,9 @@ def test_data_and_pictures_of_a_drawing_can_be_saved(
     assert path.read_bytes().startswith(beginning)
 
 
-def test_the_button_turns_light_into_dark_and_drawings_follow(page_at: PageOpener, reports: dict[str, Path]) -> None:
+def test_the_button_turns_light_into_dark_and_drawings_follow(
+    page_at: PageOpener, reports: dict[str, Path]
+) -> None:
     page = page_at(reports["compare"], dark=False).page
     figure = page.locator("#drawing-distances")
     figure.scroll_into_view_if_needed()
@@ -108,7 +122,9 @@ def test_the_button_turns_light_into_dark_and_drawings_follow(page_at: PageOpene
     assert figure.locator(".xtitle").first.evaluate("node => getComputedStyle(node).fill") != light
 
 
-def test_a_printed_report_has_all_its_drawings(page_at: PageOpener, reports: dict[str, Path]) -> None:
+def test_a_printed_report_has_all_its_drawings(
+    page_at: PageOpener, reports: dict[str, Path]
+) -> None:
     watched = page_at(reports["compare"])
     figures = watched.page.locator("figure").count()
     watched.page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -18,13 +18,20 @@ def test_a_packet_sent_until_it_arrives_is_sent_one_over_one_minus_loss_times() 
     assert sendings_per_packet(0.5, 60) == pytest.approx(2)
 
 
-@pytest.mark.parametrize(("rate_kbps", "printed_ms"), [(600, 133), (300, 267), (150, 533), (75, 1067)])
-def test_queue_of_ten_thousand_bytes_gives_the_printed_delays(rate_kbps: int, printed_ms: int) -> None:
+@pytest.mark.parametrize(
+    ("rate_kbps", "printed_ms"), [(600, 133), (300, 267), (150, 533), (75, 1067)]
+)
+def test_queue_of_ten_thousand_bytes_gives_the_printed_delays(
+    rate_kbps: int, printed_ms: int
+) -> None:
     assert realplayer8.largest_queueing_delay_ms(rate_kbps) == pytest.approx(printed_ms, abs=0.5)
 
 
 def test_clips_that_answer_ping_are_the_playouts_of_the_slides_table() -> None:
-    assert round(realplayer8.playouts_that_answer_ping()) in (realplayer8.PLAYOUTS, realplayer8.PLAYOUTS + 1)
+    assert round(realplayer8.playouts_that_answer_ping()) in (
+        realplayer8.PLAYOUTS,
+        realplayer8.PLAYOUTS + 1,
+    )
 
 
 def test_playouts_with_loss_are_three_in_five_of_the_tables() -> None:
@@ -36,7 +43,9 @@ def test_playouts_with_loss_are_three_in_five_of_the_tables() -> None:
 def test_send_buffer_from_clip_78_lets_clip_65_need_more_than_300_seconds() -> None:
     buffer = realplayer8.send_buffer_bytes()
     for mean_kbps in (150, 225):
-        each_change_s = realplayer8.adaptation_of_clip_65_over_tcp_s(mean_encoded_kbps=mean_kbps) / 6
+        each_change_s = (
+            realplayer8.adaptation_of_clip_65_over_tcp_s(mean_encoded_kbps=mean_kbps) / 6
+        )
         assert each_change_s * realplayer8.SCALING_LIMIT_KBPS * 1000 / 8 in buffer
 
 
@@ -104,7 +113,9 @@ def test_usable_share_gives_each_choice_of_the_thesis() -> None:
 def test_buffer_that_the_340_clip_fills_in_ten_seconds_takes_548_its_share_longer() -> None:
     media_s = 550 * 10 / 340
     assert media_s in wmedia9.media_when_full_s()
-    longer = wmedia9.buffering_s(media_s=media_s, multiple=1) / wmedia9.buffering_s(media_s=media_s, multiple=550 / 340)
+    longer = wmedia9.buffering_s(media_s=media_s, multiple=1) / wmedia9.buffering_s(
+        media_s=media_s, multiple=550 / 340
+    )
     assert longer == pytest.approx(548 / 340, rel=0.02)
 
 

@@ -1,4 +1,6 @@
-"""Every entry accounts for its numbers, and a second derivation agrees with those that papers give."""
+"""Every entry accounts for its numbers, and a second derivation agrees with those that papers
+give.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import Any
 import pytest
 
 from trafficgen.catalogue import entry_digest, entry_names, load_entry, parameters_for_engine
-from trafficgen.models import Parameter, PublishedModel, TablePart, has_unit, leaves, read_yaml, same_value
+from trafficgen.models import (
+    Parameter,
+    PublishedModel,
+    TablePart,
+    has_unit,
+    leaves,
+    read_yaml,
+    same_value,
+)
 
 HERE = Path(__file__).parent
 FINDING_IDS = frozenset((HERE / "finding_ids.txt").read_text(encoding="utf-8").split())
@@ -41,13 +51,21 @@ def _value_at(model: PublishedModel, path: str) -> Any:
 def _agrees(value: Any, derivation: dict[str, Any]) -> bool:
     if "value" in derivation:
         expected = derivation["value"]
-        numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (value, expected))
-        return abs(value - expected) <= _ROUNDING * abs(expected) if numbers else same_value(value, expected)
+        numbers = all(
+            isinstance(one, int | float) and not isinstance(one, bool) for one in (value, expected)
+        )
+        return (
+            abs(value - expected) <= _ROUNDING * abs(expected)
+            if numbers
+            else same_value(value, expected)
+        )
     return bool(derivation["low"] <= value <= derivation["high"])
 
 
 def _places(parameter: Parameter) -> list[str]:
-    """Return where a parameter has values: inside a table each of its own, else in one place, the empty path."""
+    """Return where a parameter has values: inside a table each of its own, else in one place, the
+    empty path.
+    """
     paths = [path for path, _ in leaves(parameter.value)]
     is_table = any(not key.isdigit() for path in paths for key in path.split(".") if key)
     return paths if is_table else [""]

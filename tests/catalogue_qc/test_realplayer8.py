@@ -1,4 +1,6 @@
-"""RealPlayer 8's catalogue entries and their playlist against numbers derived from the papers alone."""
+"""RealPlayer 8's catalogue entries and their playlist against numbers derived from the papers
+alone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def test_transport_tells_the_two_entries_apart() -> None:
     assert {key for key in tcp if tcp[key] != udp[key]} == {"transport"}
 
 
-def test_playlist_has_the_analysed_clips_of_which_seven_in_ten_answer_pings(playlist: list[dict[str, Any]]) -> None:
+def test_playlist_has_the_analysed_clips_of_which_seven_in_ten_answer_pings(
+    playlist: list[dict[str, Any]],
+) -> None:
     assert sorted(clip["clip"] for clip in playlist) == list(range(1, CLIPS + 1))
     answering = sum(clip["answers_ping"] for clip in playlist)
     assert 2 * answering == pytest.approx(paper.PLAYOUTS, abs=2)
@@ -59,14 +63,22 @@ def test_lengths_have_the_papers_median_ends_and_spread(playlist: list[dict[str,
 def test_numbers_of_levels_are_shared_out_as_in_figure_16(playlist: list[dict[str, Any]]) -> None:
     assert share(playlist, lambda ladder: len(ladder) == 1) in paper.ONE_LEVEL_SHARE
     assert share(playlist, lambda ladder: len(ladder) > 4) < paper.MORE_THAN_FOUR_LEVELS_AT_MOST
-    assert share(playlist, lambda ladder: 3 <= len(ladder) <= 5) <= paper.share_of_three_to_five_levels_at_most()
+    assert (
+        share(playlist, lambda ladder: 3 <= len(ladder) <= 5)
+        <= paper.share_of_three_to_five_levels_at_most()
+    )
 
 
 def test_one_level_clips_lie_where_figure_17_has_them(playlist: list[dict[str, Any]]) -> None:
     one_level = [clip for clip in playlist if len(clip["ladder_kbps"]) == 1]
     assert share(one_level, lambda ladder: ladder[0] > 150) in paper.ONE_LEVEL_ABOVE_150
-    assert share(one_level, lambda ladder: ladder[0] < 35) in paper.one_level_below_35_of_one_level()
-    assert share(playlist, lambda ladder: len(ladder) == 1 and ladder[0] > 150) in paper.one_level_above_150_of_all()
+    assert (
+        share(one_level, lambda ladder: ladder[0] < 35) in paper.one_level_below_35_of_one_level()
+    )
+    assert (
+        share(playlist, lambda ladder: len(ladder) == 1 and ladder[0] > 150)
+        in paper.one_level_above_150_of_all()
+    )
 
 
 def test_ladders_of_three_to_five_levels_mostly_end_above_50_and_taller_ones_have_low_levels(
@@ -75,7 +87,10 @@ def test_ladders_of_three_to_five_levels_mostly_end_above_50_and_taller_ones_hav
     middle = [clip for clip in playlist if 3 <= len(clip["ladder_kbps"]) <= 5]
     assert share(middle, lambda ladder: min(ladder) > 50) > paper.CANNOT_GO_BELOW_50_AT_LEAST
     tall = [clip for clip in playlist if len(clip["ladder_kbps"]) > 5]
-    assert all(sum(kbps < 50 for kbps in clip["ladder_kbps"]) >= paper.LOW_LEVELS_OF_TALL_LADDERS for clip in tall)
+    assert all(
+        sum(kbps < 50 for kbps in clip["ladder_kbps"]) >= paper.LOW_LEVELS_OF_TALL_LADDERS
+        for clip in tall
+    )
 
 
 @pytest.mark.parametrize("fair_kbps", [37.5, 75.0, 150.0])
@@ -88,10 +103,18 @@ def test_lowest_and_highest_levels_are_shared_out_as_in_the_slides_table(
     assert highest in paper.share_with_highest_level_below(fair_kbps)
 
 
-def test_clips_below_150_and_below_35_kbps_are_as_many_as_measured(playlist: list[dict[str, Any]]) -> None:
+def test_clips_below_150_and_below_35_kbps_are_as_many_as_measured(
+    playlist: list[dict[str, Any]],
+) -> None:
     assert share(playlist, lambda ladder: max(ladder) < 150) in paper.share_below_150()
-    assert share(playlist, lambda ladder: max(ladder) < paper.SCALING_LIMIT_KBPS) in paper.always_below_35()
-    assert share(playlist, lambda ladder: min(ladder) < paper.SCALING_LIMIT_KBPS) in paper.can_go_below_35()
+    assert (
+        share(playlist, lambda ladder: max(ladder) < paper.SCALING_LIMIT_KBPS)
+        in paper.always_below_35()
+    )
+    assert (
+        share(playlist, lambda ladder: min(ladder) < paper.SCALING_LIMIT_KBPS)
+        in paper.can_go_below_35()
+    )
 
 
 def test_clips_below_the_limit_at_once_are_those_always_there_and_those_preselected(
@@ -102,17 +125,26 @@ def test_clips_below_the_limit_at_once_are_those_always_there_and_those_preselec
     assert always + chosen in paper.adapted_at_2_s()
 
 
-def test_paths_alone_lose_no_more_pings_than_were_seen_at_600_kbps(playlist: list[dict[str, Any]]) -> None:
+def test_paths_alone_lose_no_more_pings_than_were_seen_at_600_kbps(
+    playlist: list[dict[str, Any]],
+) -> None:
     seen = [clip for clip in playlist if clip["answers_ping"]]
-    lossless = [paper.lossless_readings(loss=clip["path_loss"], pings=clip["length_s"]) for clip in seen]
-    # The bottleneck's queue can only add loss, so the paths' share lies at or above what was measured through it.
+    lossless = [
+        paper.lossless_readings(loss=clip["path_loss"], pings=clip["length_s"]) for clip in seen
+    ]
+    # The bottleneck's queue can only add loss, so the paths' share lies at or above what was
+    # measured through it.
     assert sum(lossless) / len(lossless) >= paper.LOSSLESS_AT_600.low
 
 
-def test_udp_multiples_are_twos_for_two_clips_in_five_and_more_for_the_rest(playlist: list[dict[str, Any]]) -> None:
+def test_udp_multiples_are_twos_for_two_clips_in_five_and_more_for_the_rest(
+    playlist: list[dict[str, Any]],
+) -> None:
     multiples = [clip["multiple"] for clip in playlist]
     equal = [m for m in multiples if m in paper.udp_multiple_of_equal_clips()]
-    faster = [m for m in multiples if m >= paper.least_udp_multiple_of_other_clips() and m not in equal]
+    faster = [
+        m for m in multiples if m >= paper.least_udp_multiple_of_other_clips() and m not in equal
+    ]
     assert len(equal) / len(multiples) in paper.EQUAL_SHARE
     assert len(faster) / len(multiples) in paper.FASTER_SHARE
     assert max(multiples) in paper.LARGEST_UDP_MULTIPLE
@@ -136,15 +168,22 @@ def test_udp_is_accelerated_up_to_forty_seconds_and_long_enough_to_be_seen_at_si
     assert max(lasts_s.values()) in paper.LONGEST_ACCELERATED_S
     most = max(multiples)
     assert lasts_s[most] >= paper.least_accelerated_s(multiple=most)
-    assert paper.measured_ratio(multiple=most, accelerated_s=lasts_s[most]) in paper.LARGEST_UDP_MULTIPLE
+    assert (
+        paper.measured_ratio(multiple=most, accelerated_s=lasts_s[most])
+        in paper.LARGEST_UDP_MULTIPLE
+    )
 
 
 def test_player_waits_as_long_as_printed(entry: dict[str, Any]) -> None:
     assert entry["stall_limit_s"] == paper.LONGEST_STALL_S
-    assert entry["silence_limit_s"] == 60, "a run is stopped when nothing arrives for a minute (CCZ-S1)"
+    assert entry["silence_limit_s"] == 60, (
+        "a run is stopped when nothing arrives for a minute (CCZ-S1)"
+    )
 
 
-def test_sample_clips_can_make_the_changes_of_figure_18(entry: dict[str, Any], playlist: list[dict[str, Any]]) -> None:
+def test_sample_clips_can_make_the_changes_of_figure_18(
+    entry: dict[str, Any], playlist: list[dict[str, Any]]
+) -> None:
     clip_65, clip_78 = number(playlist, 65), number(playlist, 78)
     assert clip_65["length_s"] == pytest.approx(180, rel=0.05)
     descending = sorted(clip_65["ladder_kbps"], reverse=True)
@@ -162,5 +201,9 @@ def test_servers_tcp_buffer_holds_back_a_change_as_long_as_clip_78s(entry: dict[
 
 def test_packets_fit_the_largest_that_was_recorded(entry: dict[str, Any]) -> None:
     assert max(entry["video_payload_bytes"]) + 28 <= paper.LARGEST_PACKET_BYTES
-    assert max(entry["video_payload_bytes"]) > paper.udp_payload_bytes().high, "a median needs larger packets above it"
-    assert min(entry["audio_payload_bytes"]) < paper.udp_payload_bytes().low, "and smaller ones below it"
+    assert max(entry["video_payload_bytes"]) > paper.udp_payload_bytes().high, (
+        "a median needs larger packets above it"
+    )
+    assert min(entry["audio_payload_bytes"]) < paper.udp_payload_bytes().low, (
+        "and smaller ones below it"
+    )

@@ -90,7 +90,9 @@ def test_clip_of_340_is_accelerated_at_725_and_548_is_not(entry: dict[str, Any])
     assert offered(entry, 548) / 548 in paper.MULTIPLE_OF_548
 
 
-def test_accelerated_clip_of_340_fits_its_bursts_and_with_resends_two_to_four_times(entry: dict[str, Any]) -> None:
+def test_accelerated_clip_of_340_fits_its_bursts_and_with_resends_two_to_four_times(
+    entry: dict[str, Any],
+) -> None:
     first_sendings = offered(entry, 340 * multiple(entry, 340))
     assert first_sendings / 340 <= paper.multiple_of_340().high
     loss = paper.least_loss_of_340_buffering(offered_kbps=first_sendings)
@@ -131,9 +133,13 @@ def test_resends_of_548_on_250_raise_the_offer_and_the_loss_as_seen(entry: dict[
     first = offered(entry, 548)
     asked = entry["reports_per_s"] * entry["packets_per_request"] * packet_bytes(entry) * 8 / 1000
     uncapped = first * sendings_per_packet(
-        loss_when_link_is_full(first, 250, sendings=1 + entry["requests_buffering"]), 1 + entry["requests_buffering"]
+        loss_when_link_is_full(first, 250, sendings=1 + entry["requests_buffering"]),
+        1 + entry["requests_buffering"],
     )
-    assert min(uncapped, first * (1 + entry["resend_share"]), first + asked) in paper.offered_for_548_on_250_kbps()
+    assert (
+        min(uncapped, first * (1 + entry["resend_share"]), first + asked)
+        in paper.offered_for_548_on_250_kbps()
+    )
 
 
 def test_resends_are_limited_by_more_than_their_count(entry: dict[str, Any]) -> None:
@@ -142,7 +148,9 @@ def test_resends_are_limited_by_more_than_their_count(entry: dict[str, Any]) -> 
     asked = entry["reports_per_s"] * entry["packets_per_request"] * packet_bytes(entry) * 8 / 1000
     first = offered(entry, 1128)
     limited = first + min(entry["resend_share"] * first, asked)
-    by_count = first * sendings_per_packet(loss_when_link_is_full(first, 250, sendings=counted), counted)
+    by_count = first * sendings_per_packet(
+        loss_when_link_is_full(first, 250, sendings=counted), counted
+    )
     assert limited < 0.75 * by_count
 
 
@@ -159,7 +167,11 @@ def test_verdict_is_over_before_loss_that_starts_at_15_s_can_count(entry: dict[s
 def test_response_comes_late_and_leaves_548_its_audio(entry: dict[str, Any]) -> None:
     assert entry["response_s"] in paper.THINNED_AFTER_S
     left = paper.audio_on_the_wire_kbps(
-        audio_kbps=audio_kbps(entry)[548], payload_bytes=entry["packet_payload_bytes"], header_bytes=HEADER_BYTES
+        audio_kbps=audio_kbps(entry)[548],
+        payload_bytes=entry["packet_payload_bytes"],
+        header_bytes=HEADER_BYTES,
     )
     assert left in paper.thinned_kbps()
-    assert entry["response_share_of_capacity"] <= 0.5, "thinned streams end below the fair share of two flows"
+    assert entry["response_share_of_capacity"] <= 0.5, (
+        "thinned streams end below the fair share of two flows"
+    )

@@ -60,7 +60,9 @@ Command = Callable[..., Result]
 
 
 @pytest.fixture
-def command(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Command:
     """Return a function that runs a command in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
@@ -76,7 +78,9 @@ def command(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
 @pytest.fixture
 def model_file(tmp_path: Path) -> Path:
     """Write a model of one UDP stream: 10 s of gamma gaps."""
-    gap = Law(unit="s", family="gamma", params={"a": 2.0, "loc": 0.0, "scale": 0.005}, observations=1)
+    gap = Law(
+        unit="s", family="gamma", params={"a": 2.0, "loc": 0.0, "scale": 0.005}, observations=1
+    )
     save_model(_model(RenewalProcess(gap_s=gap, packet_bytes=_sizes())), tmp_path / "model.json")
     return tmp_path / "model.json"
 
@@ -98,7 +102,12 @@ def rtp_model_file(tmp_path: Path) -> Path:
 
 
 def _only(value: float, unit: str) -> Law:
-    fields = {"unit": unit, "family": "atoms", "atoms": [{"value": value, "p": 1.0}], "integer": unit != "s"}
+    fields = {
+        "unit": unit,
+        "family": "atoms",
+        "atoms": [{"value": value, "p": 1.0}],
+        "integer": unit != "s",
+    }
     return Law.model_validate({**fields, "observations": 1})
 
 
@@ -118,15 +127,20 @@ def _sizes() -> Law:
 
 
 def _model(process: RenewalProcess | BurstProcess, *, rtp: RtpFormat | None = None) -> Model:
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
-    transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28, rtp=rtp)
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
+    transport = Transport(
+        protocol="udp", server_port=5004, client_port=40_000, header_bytes=28, rtp=rtp
+    )
     phase = Phase(name="playout", start_s=0.0, duration_s=10.0, rate_bps=0.0, process=process)
     return Model(
         name="by_hand",
         provenance=PublishedProvenance(citations=(source,)),
         startup=Startup(silence_s=Estimate(value=1.0, method="by hand")),
         playout=Playout(
-            duration_s=Estimate(value=10.0, method="by hand"), rate_bps=Estimate(value=8e5, method="by hand")
+            duration_s=Estimate(value=10.0, method="by hand"),
+            rate_bps=Estimate(value=8e5, method="by hand"),
         ),
         streams=(Stream(name="video", media="video", transport=transport, phases=(phase,)),),
     )
@@ -147,7 +161,9 @@ def write_table(tmp_path: Path, make_table: Callable[..., PacketTable]) -> Calla
     """Return a function that writes a packet table and returns its name."""
 
     def write(time_s: Sequence[float], **columns: Any) -> str:
-        write_parquet(make_table(np.asarray(time_s, dtype=np.float64), **columns), tmp_path / "made.parquet")
+        write_parquet(
+            make_table(np.asarray(time_s, dtype=np.float64), **columns), tmp_path / "made.parquet"
+        )
         return "made.parquet"
 
     return write

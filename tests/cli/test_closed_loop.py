@@ -19,11 +19,15 @@ PATH = "rate=300kbps,delay=45ms,queue=10p"
 SHORT = ["--set", "duration_s=5"]
 
 
-def test_all_flows_are_written_as_the_sender_or_as_the_receiver_sees_them(command: Command, tmp_path: Path) -> None:
+def test_all_flows_are_written_as_the_sender_or_as_the_receiver_sees_them(
+    command: Command, tmp_path: Path
+) -> None:
     options = ["--path", PATH, "--compete", "cbr:50kbps@-1s", "--compete", "ping", *SHORT]
     for view in ("sender", "receiver"):
         assert command("generate", "cbr", "-o", f"{view}.pcap", "--at", view, *options).code == 0
-    sent, received = (command("inspect", f"{view}.pcap", "--json").json for view in ("sender", "receiver"))
+    sent, received = (
+        command("inspect", f"{view}.pcap", "--json").json for view in ("sender", "receiver")
+    )
     assert [len(found["flows"]) for found in (sent, received)] == [3, 3]
     assert received["packets"] < sent["packets"]
     told = command("generate", "cbr", "-o", "again.pcap", "--at", "receiver", *options).err
@@ -57,7 +61,9 @@ def test_a_fitted_model_plays_over_a_path(command: Command, rtp_model_file: Path
     options = ["--path", "rate=500kbps,delay=10ms,queue=5p"]
     with warnings.catch_warnings():
         warnings.simplefilter("always", SimulationWarning)
-        result = command("generate", str(rtp_model_file), "-o", "a.pcap", "--at", "receiver", *options)
+        result = command(
+            "generate", str(rtp_model_file), "-o", "a.pcap", "--at", "receiver", *options
+        )
     assert result.code == 0
     assert result.err.startswith("warning: by_hand: its answer to congestion is not known")
     assert command("inspect", "a.pcap", "--json").json["flows"][0]["rtp"]["lost"] > 0
@@ -116,7 +122,9 @@ def test_a_session_of_which_nothing_arrives_is_told_as_such(command: Command) ->
 
 
 @pytest.mark.parametrize("ending", ["pcap", "csv"])
-def test_of_a_path_that_loses_all_the_receiver_sees_nothing(command: Command, tmp_path: Path, ending: str) -> None:
+def test_of_a_path_that_loses_all_the_receiver_sees_nothing(
+    command: Command, tmp_path: Path, ending: str
+) -> None:
     options = ["--path", "loss=1", *SHORT, "--at", "receiver"]
     assert command("generate", "cbr", "-o", f"none.{ending}", *options).code == 0
     assert command("generate", "cbr", "-o", "sent.pcap", "--path", "loss=1", *SHORT).code == 0
@@ -127,28 +135,60 @@ def test_of_a_path_that_loses_all_the_receiver_sees_nothing(command: Command, tm
     assert command("inspect", "sent.pcap", "--json").json["packets"] > 0
 
 
-def test_fit_finds_in_packets_what_simulate_tells_of_offered_and_achieved_rate_and_loss(command: Command) -> None:
-    scenario = ["wmedia9_nichols2004", "--path", "rate=725kbps,delay=45ms,queue=80p", "--compete", "tcp@-10s"]
+def test_fit_finds_in_packets_what_simulate_tells_of_offered_and_achieved_rate_and_loss(
+    command: Command,
+) -> None:
+    scenario = [
+        "wmedia9_nichols2004",
+        "--path",
+        "rate=725kbps,delay=45ms,queue=80p",
+        "--compete",
+        "tcp@-10s",
+    ]
     told = command("simulate", *scenario, "--json", "-q").json
-    for options in (["t.parquet"], ["sender.pcap", "--at", "sender"], ["receiver.pcap", "--at", "receiver"]):
+    for options in (
+        ["t.parquet"],
+        ["sender.pcap", "--at", "sender"],
+        ["receiver.pcap", "--at", "receiver"],
+    ):
         assert command("generate", *scenario, "-q", "-o", *options).code == 0
-    of_table = command("fit", "t.parquet", "--session", "0", "--json", "-q").json["measures"]["delivery"]
-    of_pair = command("fit", "sender.pcap", "--session", "1", "--receiver", "receiver.pcap", "--json", "-q").json
+    of_table = command("fit", "t.parquet", "--session", "0", "--json", "-q").json["measures"][
+        "delivery"
+    ]
+    of_pair = command(
+        "fit", "sender.pcap", "--session", "1", "--receiver", "receiver.pcap", "--json", "-q"
+    ).json
     media, session = told["flows"][0], told["session"]
     for found in (of_table, of_pair["measures"]["delivery"]):
         assert found["session"] == pytest.approx(
-            {"offered_kbps": media["offered_kbps"], "achieved_kbps": media["mean_kbps"], "loss": media["loss"]}
+            {
+                "offered_kbps": media["offered_kbps"],
+                "achieved_kbps": media["mean_kbps"],
+                "loss": media["loss"],
+            }
         )
         for phase in ("buffering", "playout"):
-            # The end of the buffering is found in the packets, a part of a burst away from that of the source.
-            assert found[phase]["offered_kbps"] == pytest.approx(session[phase]["offered_kbps"], rel=0.03)
-            assert found[phase]["achieved_kbps"] == pytest.approx(session[phase]["rate_kbps"], rel=0.03)
+            # The end of the buffering is found in the packets, a part of a burst away from that of
+            # the source.
+            assert found[phase]["offered_kbps"] == pytest.approx(
+                session[phase]["offered_kbps"], rel=0.03
+            )
+            assert found[phase]["achieved_kbps"] == pytest.approx(
+                session[phase]["rate_kbps"], rel=0.03
+            )
             assert found[phase]["loss"] == pytest.approx(session[phase]["loss"], rel=0.03)
 
 
-def test_fit_takes_the_loss_of_simulated_packets_from_their_arrivals(command: Command, tmp_path: Path) -> None:
-    path = "rate=300kbps,delay=45ms,queue=10p,loss=0.05"  # the sender's RTP numbers have no gap: they say nothing of it
-    assert command("generate", "cbr", "-o", "t.parquet", "--path", path, "--set", "duration_s=30").code == 0
+def test_fit_takes_the_loss_of_simulated_packets_from_their_arrivals(
+    command: Command, tmp_path: Path
+) -> None:
+    path = (  # the sender's RTP numbers have no gap: they say nothing of it
+        "rate=300kbps,delay=45ms,queue=10p,loss=0.05"
+    )
+    assert (
+        command("generate", "cbr", "-o", "t.parquet", "--path", path, "--set", "duration_s=30").code
+        == 0
+    )
     arrived = trafficgen.read_packets("t.parquet").known("arrival_ns")
     found = command("fit", "t.parquet", "--json", "-q", "-o", "m.json").json
     assert found["loss"]["source"] == "arrival"
@@ -162,19 +202,37 @@ def test_all_lost_on_the_path_is_all_lost_for_fit(command: Command) -> None:
     assert command("fit", "t.parquet", "--json", "-q").json["loss"]["rate"] == 1.0
 
 
-def test_simulate_writes_the_same_report_and_plots_each_time(command: Command, tmp_path: Path) -> None:
+def test_simulate_writes_the_same_report_and_plots_each_time(
+    command: Command, tmp_path: Path
+) -> None:
     options = ("simulate", "cbr", "--path", PATH, *SHORT, "-q", "--plot-format", "svg")
     for name in ("one", "two"):
-        result = command(*options, "--report", str(tmp_path / f"{name}.html"), "--plots", str(tmp_path / name))
+        result = command(
+            *options, "--report", str(tmp_path / f"{name}.html"), "--plots", str(tmp_path / name)
+        )
         assert (result.code, result.err) == (0, "")
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     names = {path.name for path in (tmp_path / "one").iterdir()}
     assert {"rates.svg", "offered.svg", "loss.svg"} <= names
-    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
+    assert all(
+        (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+        for name in names
+    )
 
 
 def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path) -> None:
-    options = ("simulate", "cbr", "--path", PATH, *SHORT, "-q", "--plot-format", "svg", "--plots", str(tmp_path))
+    options = (
+        "simulate",
+        "cbr",
+        "--path",
+        PATH,
+        *SHORT,
+        "-q",
+        "--plot-format",
+        "svg",
+        "--plots",
+        str(tmp_path),
+    )
     assert command(*options).code == 0
     (tmp_path / "loss.svg").write_text("old")
     (tmp_path / "mine.txt").write_text("kept")
@@ -188,8 +246,14 @@ def test_plots_replace_those_of_an_earlier_run(command: Command, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--report", "nowhere/report.html"), "nowhere/report.html: cannot be written (No such file or directory)"),
-        (("--plots", "plots", "--plot-format", "gif"), "no plots are made as 'gif'; choose pdf, svg, png"),
+        (
+            ("--report", "nowhere/report.html"),
+            "nowhere/report.html: cannot be written (No such file or directory)",
+        ),
+        (
+            ("--plots", "plots", "--plot-format", "gif"),
+            "no plots are made as 'gif'; choose pdf, svg, png",
+        ),
     ],
 )
 def test_reports_that_cannot_be_written_are_refused_before_the_work(

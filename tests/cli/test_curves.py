@@ -9,13 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trafficgen.cli._curves import ASCII_BLOCKS, BLOCKS, Curve, Marks, curve_bins, letters_of, print_curves, sparkline
+from trafficgen.cli._curves import (
+    ASCII_BLOCKS,
+    BLOCKS,
+    Curve,
+    Marks,
+    curve_bins,
+    letters_of,
+    print_curves,
+    sparkline,
+)
 
 _values = st.lists(st.one_of(st.just(math.nan), st.just(0.0), st.floats(1e-6, 1e12)), max_size=200)
 
 
 @given(values=_values, blocks=st.sampled_from([BLOCKS, ASCII_BLOCKS]))
-def test_every_value_has_one_character_and_the_extremes_have_theirs(values: list[float], blocks: str) -> None:
+def test_every_value_has_one_character_and_the_extremes_have_theirs(
+    values: list[float], blocks: str
+) -> None:
     line = sparkline(np.array(values), blocks=blocks)
     assert len(line) == len(values)
     largest = max((value for value in values if not math.isnan(value)), default=0.0)
@@ -63,7 +74,9 @@ def test_curves_are_printed_with_unit_span_and_scale(capsys: pytest.CaptureFixtu
         "buffer          no value in s",
         "phases    bbp.  b buffering, p playout",
     ]
-    print_curves("rate", [Curve("a", np.array([1.0, 4.0]), "kbps", top=8.0)], start_s=0.0, end_s=2.0)
+    print_curves(
+        "rate", [Curve("a", np.array([1.0, 4.0]), "kbps", top=8.0)], start_s=0.0, end_s=2.0
+    )
     assert capsys.readouterr().out.splitlines() == [
         "rate, 0 to 2 s, 1 s a character, all from 0 to 8 kbps:",
         "a  ▂▅  1 .. 4 kbps",

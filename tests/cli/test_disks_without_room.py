@@ -1,4 +1,6 @@
-"""Outputs on disks that are full or may not be written: one line, exit code 2, and nothing is left."""
+"""Outputs on disks that are full or may not be written: one line, exit code 2, and nothing is
+left.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from trafficgen.cli.export import TARGETS
 
 #: What each command writes into a folder `disk`, from files beside it.
 WRITERS = {
-    **{f"generate-{ending}": f"generate model.json -o disk/out.{ending}" for ending in ("parquet", "csv", "pcap")},
+    **{
+        f"generate-{ending}": f"generate model.json -o disk/out.{ending}"
+        for ending in ("parquet", "csv", "pcap")
+    },
     "generate-pcapng": "generate model.json -o disk/out.pcapng",
     "generate-dataset": "generate model.json -o disk/out",
     "generate-link": "generate model.json -o link.csv",

@@ -31,7 +31,9 @@ WRITERS = {
 
 @pytest.mark.usefixtures("table_file", "model_file")
 @pytest.mark.parametrize("words", WRITERS)
-def test_an_output_that_exists_is_kept_and_named_before_the_work(command: Command, words: str) -> None:
+def test_an_output_that_exists_is_kept_and_named_before_the_work(
+    command: Command, words: str
+) -> None:
     path = Path(WRITERS[words])
     path.parent.mkdir(exist_ok=True)
     path.write_text("old")
@@ -55,13 +57,18 @@ def test_with_force_an_output_is_replaced(command: Command, out: str) -> None:
 
 
 @pytest.mark.usefixtures("table_file")
-def test_a_folder_with_an_export_is_kept_and_with_force_replaced_but_for_files_of_others(command: Command) -> None:
+def test_a_folder_with_an_export_is_kept_and_with_force_replaced_but_for_files_of_others(
+    command: Command,
+) -> None:
     export = ("export", "table.parquet", "--to", "csv", "-q", "-o", "out")
     assert command(*export).code == 0
     Path("out/notes.txt").write_text("mine")
     refused = command(*export)
     assert refused.code == 2
-    assert refused.err == "trafficgen: out: has an earlier output in it; give --force, or another name\n"
+    assert (
+        refused.err
+        == "trafficgen: out: has an earlier output in it; give --force, or another name\n"
+    )
     assert command(*export, "--force").code == 0
     assert Path("out/notes.txt").read_text() == "mine"
     Path("out/packets.pcap").write_text("mine too")
@@ -108,7 +115,10 @@ def test_what_is_read_is_not_replaced_even_with_force(
 @pytest.mark.usefixtures("table_file")
 def test_two_outputs_of_one_name_are_refused(command: Command) -> None:
     done = command("fit", "table.parquet", "-o", "both", "--report", "./both")
-    assert (done.code, done.err) == (2, "trafficgen: both: is given for two outputs; give two names\n")
+    assert (done.code, done.err) == (
+        2,
+        "trafficgen: both: is given for two outputs; give two names\n",
+    )
     assert not Path("both").exists()
 
 
@@ -118,7 +128,9 @@ def test_a_catalogue_entry_and_its_output_may_have_the_same_name(command: Comman
 
 
 @pytest.mark.usefixtures("table_file")
-def test_functions_replace_files_as_open_does_also_after_a_command_that_kept_them(command: Command) -> None:
+def test_functions_replace_files_as_open_does_also_after_a_command_that_kept_them(
+    command: Command,
+) -> None:
     command("convert", "table.parquet", "-o", "out.csv")
     assert command("convert", "table.parquet", "-o", "out.csv").code == 2
     trafficgen.convert("table.parquet", "out.csv")
@@ -135,9 +147,21 @@ def test_a_pipe_is_never_refused(command: Command) -> None:
         os.close(reading)
 
 
-@pytest.mark.parametrize("name", ["two\nlines.csv", os.fsdecode(b"\xff.pcap"), f"{'x' * 247}.parquet", "y" * 255])
+@pytest.mark.parametrize(
+    "name", ["two\nlines.csv", os.fsdecode(b"\xff.pcap"), f"{'x' * 247}.parquet", "y" * 255]
+)
 def test_runs_in_blocks_take_any_name(command: Command, model_file: Path, name: str) -> None:
-    generate = ("generate", str(model_file), "-q", "-o", name, "--sessions", "40", "--memory", "4MB")
+    generate = (
+        "generate",
+        str(model_file),
+        "-q",
+        "-o",
+        name,
+        "--sessions",
+        "40",
+        "--memory",
+        "4MB",
+    )
     assert command(*generate).code == 0
     assert {path.name for path in Path().iterdir()} <= {"model.json", name, "two\nlines.flows.csv"}
     assert len(trafficgen.read_packets(name)) > 1000

@@ -18,14 +18,23 @@ Command = Callable[..., Any]
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_page_is_served_until_it_is_ended(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-c", "from trafficgen.cli.app import main; main()", "explore", "cbr", "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from trafficgen.cli.app import main; main()",
+        "explore",
+        "cbr",
+        "--port",
+        "0",
+    ]
     with subprocess.Popen(
         [*command, "--no-browser"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+        # What a shell starts in the background ignores interrupts, and so would the program that it
+        # starts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
     ) as started:
         assert started.stdout is not None
@@ -52,7 +61,9 @@ def test_page_is_served_until_it_is_ended(tmp_path: Path, number: signal.Signals
         (["--flow", "0", "--session", "0"], "not both"),
     ],
 )
-def test_what_cannot_be_explored_is_refused_in_one_line(command: Command, arguments: list[str], part: str) -> None:
+def test_what_cannot_be_explored_is_refused_in_one_line(
+    command: Command, arguments: list[str], part: str
+) -> None:
     done = command("explore", *arguments)
     assert done.code == 2
     assert done.out == ""

@@ -1,4 +1,6 @@
-"""`export` from the command line: schedules of catalogue models go to every target, and bad requests are one line."""
+"""`export` from the command line: schedules of catalogue models go to every target, and bad
+requests are one line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from trafficgen.export import TARGETS
 Command = Callable[..., Any]
 
 #: Published sources of the catalogue with media over UDP, and one over TCP.
-OVER_UDP = ("realplayer8_chung2002", "realvideo10_boyden2005", "wmedia9_nichols2004", "twostream_latecki2003", "cbr")
+OVER_UDP = (
+    "realplayer8_chung2002",
+    "realvideo10_boyden2005",
+    "wmedia9_nichols2004",
+    "twostream_latecki2003",
+    "cbr",
+)
 OVER_TCP = ("realplayer8_tcp_chung2002",)
 #: Targets that can send UDP alone.
 UDP_ONLY = ("ns3", "otg")
@@ -35,7 +43,9 @@ def schedules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_twelve_seconds_of_a_published_source_go_to_every_target(
     command: Command, schedules: Path, tmp_path: Path, target: str, source: str
 ) -> None:
-    result = command("export", str(schedules / f"{source}.parquet"), "--to", target, "-o", "out", "--json")
+    result = command(
+        "export", str(schedules / f"{source}.parquet"), "--to", target, "-o", "out", "--json"
+    )
     assert (result.code, result.err) == (0, "")
     report = result.json
     assert report["target"] == target
@@ -49,15 +59,24 @@ def test_twelve_seconds_of_a_published_source_go_to_every_target(
 def test_a_second_export_into_a_folder_leaves_nothing_of_the_first_and_all_of_others(
     command: Command, schedules: Path, tmp_path: Path, target: str
 ) -> None:
-    assert command("export", str(schedules / "twostream_latecki2003.parquet"), "--to", target, "-o", "out").code == 0
+    assert (
+        command(
+            "export", str(schedules / "twostream_latecki2003.parquet"), "--to", target, "-o", "out"
+        ).code
+        == 0
+    )
     (tmp_path / "out" / "sink.log").write_text("of a run")
-    result = command("export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json", "--force")
+    result = command(
+        "export", str(schedules / "cbr.parquet"), "--to", target, "-o", "out", "--json", "--force"
+    )
     found = {path.name for path in (tmp_path / "out").iterdir()}
     assert found == {*result.json["files"], "README.md", "sink.log"}
     assert not found & set(result.json["removed"])
 
 
-def test_files_of_an_earlier_export_that_are_removed_are_named(command: Command, schedules: Path) -> None:
+def test_files_of_an_earlier_export_that_are_removed_are_named(
+    command: Command, schedules: Path
+) -> None:
     cbr = str(schedules / "cbr.parquet")
     assert command("export", cbr, "--to", "pcap", "-o", "out", "--flow", "0").err == ""
     told = command("export", cbr, "--to", "pcap", "-o", "out", "--force")
@@ -69,7 +88,9 @@ def test_a_second_export_knows_the_files_of_a_long_first_one(
     command: Command, make_table: Callable[..., Any], tmp_path: Path
 ) -> None:
     flow = np.repeat(np.arange(14), 3)
-    trafficgen.export(make_table(np.arange(flow.size) / 100, flow=flow), to="mgen", directory=tmp_path / "out")
+    trafficgen.export(
+        make_table(np.arange(flow.size) / 100, flow=flow), to="mgen", directory=tmp_path / "out"
+    )
     many = {path.name for path in (tmp_path / "out").iterdir()}
     few = trafficgen.export(make_table(np.arange(9) / 100), to="mgen", directory=tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {*few.files, "README.md"}
@@ -84,7 +105,9 @@ def test_files_that_are_not_of_an_earlier_export_are_not_overwritten(
     (tmp_path / "out" / name).write_text("# mine")
     result = command("export", str(schedules / "cbr.parquet"), "--to", "pcap", "-o", "out")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"trafficgen: out/{name}: would be overwritten, and is not of an earlier export; ")
+    assert result.err.startswith(
+        f"trafficgen: out/{name}: would be overwritten, and is not of an earlier export; "
+    )
     assert result.err.count("\n") == 1
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     assert (tmp_path / "out" / name).read_text() == "# mine"
@@ -94,7 +117,9 @@ def test_files_that_are_not_of_an_earlier_export_are_not_overwritten(
 def test_a_source_over_tcp_is_taken_or_refused_in_one_line(
     command: Command, schedules: Path, tmp_path: Path, target: str
 ) -> None:
-    result = command("export", str(schedules / f"{OVER_TCP[0]}.parquet"), "--to", target, "-o", "out")
+    result = command(
+        "export", str(schedules / f"{OVER_TCP[0]}.parquet"), "--to", target, "-o", "out"
+    )
     if target in UDP_ONLY:
         assert result.code == 2
         assert result.err.startswith(f"trafficgen: {target}")
@@ -146,7 +171,9 @@ def test_a_published_source_has_no_law_to_hand_over(command: Command, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_is_refused_where_the_target_takes_packets(command: Command, model_file: Path, tmp_path: Path) -> None:
+def test_a_model_is_refused_where_the_target_takes_packets(
+    command: Command, model_file: Path, tmp_path: Path
+) -> None:
     before = set(tmp_path.iterdir())
     result = command("export", str(model_file), "--to", "pcap", "-o", "out")
     assert result.code == 2

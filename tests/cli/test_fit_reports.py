@@ -8,9 +8,19 @@ import pytest
 from tests.cli.conftest import Command
 
 
-def test_fit_writes_a_report_and_plots_beside_its_summary(command: Command, table_file: Path) -> None:
+def test_fit_writes_a_report_and_plots_beside_its_summary(
+    command: Command, table_file: Path
+) -> None:
     result = command(
-        "fit", str(table_file), "--report", "fit.html", "--plots", "plots", "--plot-format", "svg", "--json"
+        "fit",
+        str(table_file),
+        "--report",
+        "fit.html",
+        "--plots",
+        "plots",
+        "--plot-format",
+        "svg",
+        "--json",
     )
     assert result.code == 0
     assert result.json["packets"] == 1000
@@ -29,14 +39,29 @@ def test_the_same_fit_writes_the_same_report(command: Command, table_file: Path)
 
 
 def test_a_report_of_many_captures_names_each_session(command: Command, table_file: Path) -> None:
-    result = command("fit", "--population", "--workers", "1", str(table_file), str(table_file), "--report", "all.html")
+    result = command(
+        "fit",
+        "--population",
+        "--workers",
+        "1",
+        str(table_file),
+        str(table_file),
+        "--report",
+        "all.html",
+    )
     assert result.code == 0
-    assert Path("all.html").read_text(encoding="utf-8").count("<td>table.parquet, session 0</td>") >= 2
+    assert (
+        Path("all.html").read_text(encoding="utf-8").count("<td>table.parquet, session 0</td>") >= 2
+    )
 
 
 @pytest.mark.parametrize(
     "options",
-    [("--report", "missing/fit.html"), ("--plots", "plots", "--plot-format", "gif"), ("--plots", "table.parquet")],
+    [
+        ("--report", "missing/fit.html"),
+        ("--plots", "plots", "--plot-format", "gif"),
+        ("--plots", "table.parquet"),
+    ],
 )
 def test_what_cannot_be_written_is_one_line_and_exit_code_2(
     command: Command, table_file: Path, options: tuple[str, ...]

@@ -27,7 +27,9 @@ _TIMEOUT_S = 120
 
 
 COMMANDS = dict(commands())
-EXAMPLES = [(name, line) for name, command in COMMANDS.items() for line in examples_of(command.help)]
+EXAMPLES = [
+    (name, line) for name, command in COMMANDS.items() for line in examples_of(command.help)
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +45,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trafficgen.generate(model, folder / name, seed=1)
     for at in ("sender", "receiver"):
         path = "rate=1Mbps,delay=40ms,loss=2%"
-        trafficgen.generate("cbr", folder / f"{at}.pcap", path=path, duration_s=20, at=cast("Any", at))
+        trafficgen.generate(
+            "cbr", folder / f"{at}.pcap", path=path, duration_s=20, at=cast("Any", at)
+        )
     (folder / "captures").mkdir()
     for rate in (300, 500):
         settings = {"rate_kbps": rate}
-        trafficgen.generate("cbr", folder / "captures" / f"{rate}.pcap", duration_s=20, settings=settings)
+        trafficgen.generate(
+            "cbr", folder / "captures" / f"{rate}.pcap", duration_s=20, settings=settings
+        )
     (folder / "frames.txt").write_text("9000\n1500\n1200\n" * 50, encoding="utf-8")
-    (folder / "packets.csv").write_text("time_s,bytes\n0.00,1200\n0.02,1200\n0.05,400\n", encoding="utf-8")
+    (folder / "packets.csv").write_text(
+        "time_s,bytes\n0.00,1200\n0.02,1200\n0.05,400\n", encoding="utf-8"
+    )
     shutil.copy(ROOT / "examples" / "workloads" / "evening.yaml", folder)
     (folder / "secret.key").write_bytes(bytes(range(32)))
     return folder
@@ -60,8 +68,12 @@ def test_command_has_an_example(name: str) -> None:
     assert examples_of(COMMANDS[name].help)
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES])
-def test_example_in_the_help_of_a_command_runs(name: str, line: str, files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES]
+)
+def test_example_in_the_help_of_a_command_runs(
+    name: str, line: str, files: Path, tmp_path: Path
+) -> None:
     assert line.startswith(f"{name} ") or line == name
     folder = tmp_path / "folder"
     shutil.copytree(files, folder)
@@ -93,8 +105,15 @@ def test_example_in_the_help_of_a_command_runs(name: str, line: str, files: Path
     assert process.returncode == 0, messages
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES])
-def test_help_shows_an_example_on_one_line(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES]
+)
+def test_help_shows_an_example_on_one_line(
+    name: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = [*name.split()[1:], "--help"]
-    assert command_table()(args=arguments, prog_name="trafficgen", standalone_mode=False) in {None, 0}
+    assert command_table()(args=arguments, prog_name="trafficgen", standalone_mode=False) in {
+        None,
+        0,
+    }
     assert f"  Example: {line}\n" in capsys.readouterr().out

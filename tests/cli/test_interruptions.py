@@ -1,7 +1,9 @@
-"""Commands that are ended at random moments: nothing incomplete has a final name, and the same command works again.
+"""Commands that are ended at random moments: nothing incomplete has a final name, and the same
+command works again.
 
-A few moments are tried each time; ``pytest tests/cli/test_interruptions.py -m slow`` tries hundreds. Commands run in
-processes that are forked from one that has loaded all libraries: what comes before is in test_streams_and_signals.py.
+A few moments are tried each time; ``pytest tests/cli/test_interruptions.py -m slow`` tries
+hundreds. Commands run in processes that are forked from one that has loaded all libraries: what
+comes before is in test_streams_and_signals.py.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import pytest
 import trafficgen
 from trafficgen.cli.entry import main
 
-CAPTURE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+CAPTURE = (
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 MANY = 60
 
@@ -45,22 +49,37 @@ class Case:
 
 CASES = {
     "fit": Case("fit table.parquet -o out.json --report out.html", ("out.json", "out.html")),
-    "generate-csv": Case("generate model.json -o out.csv --duration 300", ("out.csv", "out.flows.csv")),
+    "generate-csv": Case(
+        "generate model.json -o out.csv --duration 300", ("out.csv", "out.flows.csv")
+    ),
     "generate-pcap": Case("generate model.json -o out.pcap --duration 300", ("out.pcap",)),
     "generate-dataset": Case("generate model.json -o out --duration 300", ("out",)),
-    "generate-dataset-anew": Case("generate model.json -o out --duration 300 --force", ("out",), stands_already=True),
-    "generate-csv-anew": Case(
-        "generate model.json -o out.csv --duration 300 --force", ("out.csv", "out.flows.csv"), stands_already=True
+    "generate-dataset-anew": Case(
+        "generate model.json -o out --duration 300 --force", ("out",), stands_already=True
     ),
-    "generate-in-blocks": Case("generate model.json -o out.parquet --sessions 40 --memory 4MB", ("out.parquet",)),
+    "generate-csv-anew": Case(
+        "generate model.json -o out.csv --duration 300 --force",
+        ("out.csv", "out.flows.csv"),
+        stands_already=True,
+    ),
+    "generate-in-blocks": Case(
+        "generate model.json -o out.parquet --sessions 40 --memory 4MB", ("out.parquet",)
+    ),
     "convert": Case("convert table.parquet -o out.pcapng", ("out.pcapng",)),
-    "anonymise": Case("anonymise table.parquet -o out.csv --key-file key", ("out.csv", "out.flows.csv")),
+    "anonymise": Case(
+        "anonymise table.parquet -o out.csv --key-file key", ("out.csv", "out.flows.csv")
+    ),
     "export": Case("export table.parquet --to mgen -o out", ("out",)),
-    "export-anew": Case("export table.parquet --to mgen -o out --force", ("out",), stands_already=True),
+    "export-anew": Case(
+        "export table.parquet --to mgen -o out --force", ("out",), stands_already=True
+    ),
     "compare": Case("compare table.parquet other.parquet --report out.html", ("out.html",)),
-    "plots": Case("simulate cbr --path rate=1Mbps --duration 20 --plots out --plot-format svg", ("out",)),
+    "plots": Case(
+        "simulate cbr --path rate=1Mbps --duration 20 --plots out --plot-format svg", ("out",)
+    ),
     "simulate": Case(
-        "simulate cbr --path rate=1Mbps --duration 60 -o out.parquet --report out.html", ("out.parquet", "out.html")
+        "simulate cbr --path rate=1Mbps --duration 60 -o out.parquet --report out.html",
+        ("out.parquet", "out.html"),
     ),
     "reproduce": Case("reproduce BMW-T1.1 --runs 1 --workers 1 --report out.html", ("out.html",)),
 }
@@ -97,7 +116,9 @@ def references() -> dict[str, Reference]:
     return {}
 
 
-def reference_of(name: str, references: dict[str, Reference], inputs: Path, folder: Path) -> Reference:
+def reference_of(
+    name: str, references: dict[str, Reference], inputs: Path, folder: Path
+) -> Reference:
     if name not in references:
         place = prepared(CASES[name], inputs, folder / "reference")
         began_s = time.monotonic()
@@ -111,7 +132,9 @@ def prepared(case: Case, inputs: Path, folder: Path) -> Path:
     """Make a folder with the inputs, and with what stands in the place of the outputs."""
     shutil.copytree(inputs, folder)
     if case.stands_already:
-        words = case.words.replace("--duration 300", "--duration 200").replace("table.parquet", "other.parquet")
+        words = case.words.replace("--duration 300", "--duration 200").replace(
+            "table.parquet", "other.parquet"
+        )
         finished(Case(words, case.outputs), folder)
     return folder
 
@@ -125,7 +148,10 @@ class Command:
         arguments = (case.words.split(), str(folder), str(self._said), begins)
         self._process = FORKS.Process(target=run_forked, args=arguments)
         self._process.start()
-        with begun, begins:  # moments count from here: how a fork comes to be is not what is looked at
+        with (
+            begun,
+            begins,
+        ):  # moments count from here: how a fork comes to be is not what is looked at
             assert begun.poll(60)
             begun.recv_bytes()
 
@@ -160,7 +186,8 @@ LIBRARIES = (
 
 def run_forked(words: list[str], folder: str, said: str, begins: Connection) -> None:
     """Run a command in this process, which ends with it, once it has said that it begins."""
-    # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+    # What a shell starts in the background ignores interrupts, and so would the program that it
+    # starts.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.environ["TRAFFICGEN_PROGRESS"] = "0"
@@ -192,7 +219,9 @@ def _digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def wait_for_moment(process: Command, folder: Path, chance: random.Random, duration_s: float) -> str:
+def wait_for_moment(
+    process: Command, folder: Path, chance: random.Random, duration_s: float
+) -> str:
     """Wait until a random moment of a command: anywhere in its time, or while it is writing."""
     began_s = time.monotonic()
     if chance.random() < 0.4:
@@ -212,11 +241,17 @@ def names_in(folder: Path) -> set[str]:
 
 def _unfinished(folder: Path) -> bool:
     """Return whether a command has begun to write."""
-    hidden = [name for name in names_in(folder) if name.startswith(".") and not name.endswith(".work")]
-    return bool(hidden) or ((folder / "out").is_dir() and any(name[0] == "." for name in names_in(folder / "out")))
+    hidden = [
+        name for name in names_in(folder) if name.startswith(".") and not name.endswith(".work")
+    ]
+    return bool(hidden) or (
+        (folder / "out").is_dir() and any(name[0] == "." for name in names_in(folder / "out"))
+    )
 
 
-def try_moment(name: str, seed: int, references: dict[str, Reference], inputs: Path, folder: Path) -> None:
+def try_moment(
+    name: str, seed: int, references: dict[str, Reference], inputs: Path, folder: Path
+) -> None:
     """End a command at a random moment, look at what it leaves, and run it again."""
     case, chance = CASES[name], random.Random(f"{name} {seed}")
     reference = reference_of(name, references, inputs, folder)
@@ -228,7 +263,14 @@ def try_moment(name: str, seed: int, references: dict[str, Reference], inputs: P
     process.send_signal(number)
     said = process.end()
     context = f"{name}, seed {seed}, {number.name} {moment}: exit {process.poll()}, {said!r}"
-    check_outputs(name, digests_of(case, place), old, reference.digests, killed=number == signal.SIGKILL, of=context)
+    check_outputs(
+        name,
+        digests_of(case, place),
+        old,
+        reference.digests,
+        killed=number == signal.SIGKILL,
+        of=context,
+    )
     if number != signal.SIGKILL:
         check_ended(case, process.poll(), said, number, of=context)
         left = names_in(place) - before - set(case.outputs)
@@ -242,7 +284,13 @@ def try_moment(name: str, seed: int, references: dict[str, Reference], inputs: P
 
 
 def check_outputs(
-    name: str, found: dict[str, str], old: dict[str, str], whole: dict[str, str], *, killed: bool, of: str
+    name: str,
+    found: dict[str, str],
+    old: dict[str, str],
+    whole: dict[str, str],
+    *,
+    killed: bool,
+    of: str,
 ) -> None:
     """Check that what has a final name is complete: the new output, or what was there before."""
     if name == "export-anew" and killed and found and found not in (old, whole):
@@ -254,7 +302,9 @@ def check_outputs(
         assert found in (whole, old), of  # packets never stand beside flows of another run
 
 
-def check_ended(case: Case, code: int | None, said: str, number: signal.Signals, *, of: str) -> None:
+def check_ended(
+    case: Case, code: int | None, said: str, number: signal.Signals, *, of: str
+) -> None:
     """Check that a command that was not killed outright says in a line how it ended."""
     if code in (0, 1):
         assert said == "" or case.words.startswith("reproduce"), of
@@ -262,11 +312,20 @@ def check_ended(case: Case, code: int | None, said: str, number: signal.Signals,
         assert said == "", of
     else:
         assert code == 128 + number, of
-        assert said == f"trafficgen: {'interrupted' if number == signal.SIGINT else 'terminated'}\n", of
+        assert (
+            said == f"trafficgen: {'interrupted' if number == signal.SIGINT else 'terminated'}\n"
+        ), of
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("fit", 0), ("generate-csv", 2), ("generate-in-blocks", 1), ("export-anew", 2), ("compare", 0)]
+    ("name", "seed"),
+    [
+        ("fit", 0),
+        ("generate-csv", 2),
+        ("generate-in-blocks", 1),
+        ("export-anew", 2),
+        ("compare", 0),
+    ],
 )
 def test_a_command_that_is_ended_leaves_nothing_incomplete_and_can_be_run_again(
     name: str, seed: int, references: dict[str, Reference], inputs: Path, tmp_path: Path

@@ -1,4 +1,6 @@
-"""What `--json` prints has exactly the published keys, nested ones too, and nothing else is on stdout."""
+"""What `--json` prints has exactly the published keys, nested ones too, and nothing else is on
+stdout.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from typing import Any
 Command = Callable[..., Any]
 
 FLOW = {
-    *("flow", "session", "protocol", "server", "server_port", "client", "client_port", "media", "packets"),
+    *(
+        "flow",
+        "session",
+        "protocol",
+        "server",
+        "server_port",
+        "client",
+        "client_port",
+        "media",
+        "packets",
+    ),
     *("frame_bytes", "start_s", "duration_s", "to_client", "to_server", "rtp"),
 }
 RTP = {"ssrc", "payload_type", "clock_hz", "expected", "lost", "reordered", "jitter_s"}
@@ -19,7 +31,17 @@ INSPECT = {
     *("warnings", "sessions", "flows"),
 }
 FIT = {
-    *("flow", "packets", "duration_s", "phases", "packet_bytes", "gap_s", "bursts", "levels", "loss"),
+    *(
+        "flow",
+        "packets",
+        "duration_s",
+        "phases",
+        "packet_bytes",
+        "gap_s",
+        "bursts",
+        "levels",
+        "loss",
+    ),
     *("dependence", "measures", "warnings"),
 }
 LAW = {"family", "params", "atoms", "low", "high", "ks", "p_value"}
@@ -27,7 +49,15 @@ MEASURES = {"buffering_data_rate_kbps", "steady_playout_rate_kbps", "ratio", "tc
 DELIVERY = {"offered_kbps", "achieved_kbps", "loss"}
 DEPENDENCE = {"hurst", "hurst_low", "hurst_high", "gap_acf", "model", "long_range"}
 METRICS = {
-    *("packet_bytes", "gap_s", "rate", "smoothness", "burst_packets", "burst_spacing_s", "rate_acf"),
+    *(
+        "packet_bytes",
+        "gap_s",
+        "rate",
+        "smoothness",
+        "burst_packets",
+        "burst_spacing_s",
+        "rate_acf",
+    ),
     *("variance_time", "hurst", "phases", "packets", "bytes", "duration"),
 }
 REPORT = {
@@ -84,12 +114,18 @@ def test_compare_prints_the_published_keys(command: Command, table_file: Path) -
         assert set(metrics["packet_bytes"]) == set(metrics["gap_s"]) == {"ks", "wasserstein"}
         assert set(metrics["rate"]) == {"0.1", "0.5", "1", "10"}
         assert all(set(rate) == {"ks", "wasserstein"} for rate in metrics["rate"].values())
-        assert all(set(metrics[name]) == {"ks"} for name in ("smoothness", "burst_packets", "burst_spacing_s"))
+        assert all(
+            set(metrics[name]) == {"ks"}
+            for name in ("smoothness", "burst_packets", "burst_spacing_s")
+        )
         assert set(metrics["rate_acf"]) == {"max_abs_difference"}
         assert set(metrics["variance_time"]) == {"max_abs_log10_ratio"}
         assert set(metrics["hurst"]) == {"reference", "candidate"}
         assert set(metrics["phases"]) == {"buffering_end_s", "buffering_ratio"}
-        assert all(set(metrics[name]) == {"relative_difference"} for name in ("packets", "bytes", "duration"))
+        assert all(
+            set(metrics[name]) == {"relative_difference"}
+            for name in ("packets", "bytes", "duration")
+        )
     assert set(found["totals"]) == {"packets", "ip_bytes", "payload_bytes", "duration_s"}
 
 
@@ -112,19 +148,47 @@ def test_export_prints_the_published_keys(command: Command, table_file: Path) ->
 
 PHASE = {"duration_s", "rate_kbps", "loss", "offered_kbps"}
 SESSION = {
-    *("silence_s", "buffering", "playout", "level_changes", "stalls", "thinned_s", "adapted_s", "times", "frames"),
+    *(
+        "silence_s",
+        "buffering",
+        "playout",
+        "level_changes",
+        "stalls",
+        "thinned_s",
+        "adapted_s",
+        "times",
+        "frames",
+    ),
     "retransmissions",
 }
 TIMES = {"request_s", "play_s", "playback_start_s", "buffer_full_s", "end_s"}
 SERIES = {
-    *("interval_s", "start_s", "media_kbps", "media_offered_kbps", "media_loss", "encoding_kbps", "frame_rate"),
+    *(
+        "interval_s",
+        "start_s",
+        "media_kbps",
+        "media_offered_kbps",
+        "media_loss",
+        "encoding_kbps",
+        "frame_rate",
+    ),
     "buffer_s",
 }
 
 
 def test_simulate_prints_the_published_keys(command: Command) -> None:
     path = "rate=500kbps,delay=45ms,queue=20p"
-    options = ["--path", path, "--compete", "tcp@-3s", "--compete", "cbr:50kbps", "--set", "duration_s=5", "--json"]
+    options = [
+        "--path",
+        path,
+        "--compete",
+        "tcp@-3s",
+        "--compete",
+        "cbr:50kbps",
+        "--set",
+        "duration_s=5",
+        "--json",
+    ]
     result = command("simulate", "cbr", *options)
     assert (result.code, result.err) == (0, "")
     found = result.json

@@ -14,7 +14,16 @@ from trafficgen.capture.traces import FORMATS
 from trafficgen.export import TARGETS
 from trafficgen.worker_processes import worker_pool
 
-_STATISTICS = ("scipy", "pandas", "statsmodels", "rich", "matplotlib", "plotly", "jinja2", "starlette")
+_STATISTICS = (
+    "scipy",
+    "pandas",
+    "statsmodels",
+    "rich",
+    "matplotlib",
+    "plotly",
+    "jinja2",
+    "starlette",
+)
 _CLUSTERS = ("dask", "distributed", "fsspec")
 _HEAVY = ("pyarrow", *_STATISTICS, *_CLUSTERS)
 
@@ -24,13 +33,17 @@ def test_help_names_all_targets_and_formats() -> None:
     assert tuple(FORMATS) == trafficgen.cli.convert.FORMATS
 
 
-@pytest.mark.parametrize("command", [["--help"], ["--version"], ["export", "--help"], ["simulate", "--help"]])
+@pytest.mark.parametrize(
+    "command", [["--help"], ["--version"], ["export", "--help"], ["simulate", "--help"]]
+)
 def test_help_loads_no_heavy_library(command: list[str]) -> None:
     code = (
         "import sys; from trafficgen.cli.app import run; run(sys.argv[1:]); "
         f"sys.exit(', '.join(name for name in {_HEAVY!r} if name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=False
+    )
     assert done.stderr.strip() == ""
     assert "trafficgen" in done.stdout
 
@@ -44,7 +57,9 @@ def test_looking_into_a_file_loads_no_statistics(kind: str, table_file: Path) ->
         f"sys.exit(', '.join(name for name in {names!r} if name in sys.modules))"
     )
     path = table_file if kind == "table" else capture
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
     said = [line for line in done.stderr.splitlines() if line and "captured in part" not in line]
     assert said == []
     assert " packets" in done.stdout
@@ -58,15 +73,18 @@ def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> Non
         f"sys.exit(', '.join(name for name in {names!r} if name in sys.modules))"
     )
     arguments = ["generate", str(model), "-o", str(tmp_path / "made.pcap"), "--duration", "5"]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
     assert "packets in" in done.stderr.splitlines()[0]
     assert [line for line in done.stderr.splitlines()[1:] if line] == []
 
 
 def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
-        "import sys, pyarrow as pa; from trafficgen.light_arrow import arrow_without_pandas; arrow_without_pandas(); "
-        "column = pa.array([1, 2]); print('pandas' in sys.modules); print(pa.table({'a': column}).to_pandas().a.sum())"
+        "import sys, pyarrow as pa; from trafficgen.light_arrow import arrow_without_pandas;"
+        " arrow_without_pandas(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
+        " print(pa.table({'a': column}).to_pandas().a.sum())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "3"]
@@ -75,6 +93,8 @@ def test_arrow_without_pandas_still_gives_data_frames() -> None:
 def test_workers_do_without_pandas() -> None:
     with worker_pool(1) as pool:
         assert (
-            pool.submit(eval, "(__import__('pyarrow').array([1]), 'pandas' in __import__('sys').modules)[1]").result()
+            pool.submit(
+                eval, "(__import__('pyarrow').array([1]), 'pandas' in __import__('sys').modules)[1]"
+            ).result()
             is False
         )

@@ -10,10 +10,14 @@ import pytest
 import trafficgen
 from trafficgen.cli._output import print_json, print_json_lists
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+EXAMPLE = (
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+)
 
 
-def test_lists_printed_piece_by_piece_are_those_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_printed_piece_by_piece_are_those_of_the_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     found = trafficgen.inspect(EXAMPLE)
     print_json(found.to_json())
     whole = capsys.readouterr().out
@@ -23,7 +27,10 @@ def test_lists_printed_piece_by_piece_are_those_of_the_whole(capsys: pytest.Capt
 
 def test_empty_lists_and_odd_texts_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     head: dict[str, object] = {"name": "a\nb}"}
-    lists: dict[str, list[object]] = {"none": [], "some": [{"text": "x\n}", "value": float("nan")}, []]}
+    lists: dict[str, list[object]] = {
+        "none": [],
+        "some": [{"text": "x\n}", "value": float("nan")}, []],
+    }
     print_json_lists(head, lists)
     pieces = capsys.readouterr().out
     print_json({**head, **lists})
@@ -37,4 +44,6 @@ def test_describing_flows_tells_how_far_it_is() -> None:
     with trafficgen.following(steps.append):
         described = list(found.json_lists()["flows"])
     assert [step.done for step in steps] == list(range(len(described) + 1))
-    assert {(step.what, step.total, step.unit) for step in steps} == {("describing", len(described), "flows")}
+    assert {(step.what, step.total, step.unit) for step in steps} == {
+        ("describing", len(described), "flows")
+    }

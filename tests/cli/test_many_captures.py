@@ -19,7 +19,10 @@ def captures(command: Command, rtp_model_file: Path) -> list[str]:
     names = []
     for number, length in enumerate(("6", "8", "10")):
         names.append(f"capture{number}.pcap")
-        assert command("generate", str(rtp_model_file), "-o", names[-1], "--duration", length).code == 0
+        assert (
+            command("generate", str(rtp_model_file), "-o", names[-1], "--duration", length).code
+            == 0
+        )
     return names
 
 
@@ -35,24 +38,42 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
     assert len(command("inspect", "out.pcap", "--json").json["sessions"]) == 5
 
 
-def test_the_population_does_not_depend_on_the_workers(command: Command, captures: list[str]) -> None:
-    found = [command("fit", *captures, "--population", "--json", "--workers", workers).json for workers in ("1", "2")]
+def test_the_population_does_not_depend_on_the_workers(
+    command: Command, captures: list[str]
+) -> None:
+    found = [
+        command("fit", *captures, "--population", "--json", "--workers", workers).json
+        for workers in ("1", "2")
+    ]
     assert found[0] == found[1]
 
 
-def test_json_holds_the_typical_session_and_the_population(command: Command, captures: list[str]) -> None:
+def test_json_holds_the_typical_session_and_the_population(
+    command: Command, captures: list[str]
+) -> None:
     found = command("fit", *captures, "--population", "--json", "-q").json
     assert {"flow", "phases", "packet_bytes", "gap_s", "warnings", "population"} <= set(found)
     population = found["population"]
     assert set(population) == {
-        *("captures", "sessions", "laws", "dependence", "prototypes", "ladder", "absent", "left_out"),
+        *(
+            "captures",
+            "sessions",
+            "laws",
+            "dependence",
+            "prototypes",
+            "ladder",
+            "absent",
+            "left_out",
+        )
     }
     assert {"law", "median", "log_deviation", "sessions", "positive_share"} <= set(
         population["laws"]["playout_rate_bps"]
     )
 
 
-def test_a_capture_that_cannot_be_fitted_is_named_and_left_out(command: Command, captures: list[str]) -> None:
+def test_a_capture_that_cannot_be_fitted_is_named_and_left_out(
+    command: Command, captures: list[str]
+) -> None:
     Path("broken.pcap").write_bytes(b"no capture")
     result = command("fit", *captures, "broken.pcap", "--population", "--workers", "1", "--json")
     assert result.code == 0
@@ -98,7 +119,9 @@ def test_one_source_over_several_paths(command: Command, captures: list[str]) ->
         ("--workers", "2"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused_in_one_line(command: Command, options: tuple[str, ...]) -> None:
+def test_options_that_do_not_go_together_are_refused_in_one_line(
+    command: Command, options: tuple[str, ...]
+) -> None:
     result = command("fit", "a.pcap", "b.pcap", *options)
     assert result.code == 2
     assert len(result.err.splitlines()) == 1

@@ -44,7 +44,10 @@ def test_show_as_json_is_a_file_that_can_be_loaded(command: Command, tmp_path: P
 
 
 def test_show_prints_a_fitted_model_as_its_file(command: Command, model_file: Path) -> None:
-    assert command("models", "show", str(model_file)).json == command("models", "show", str(model_file), "--json").json
+    assert (
+        command("models", "show", str(model_file)).json
+        == command("models", "show", str(model_file), "--json").json
+    )
 
 
 def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> None:
@@ -55,6 +58,8 @@ def test_an_unknown_name_is_one_line_with_those_there_are(command: Command) -> N
 
 
 def test_a_published_model_without_a_path_plays_as_nothing_in_its_way(tmp_path: Path) -> None:
-    table = trafficgen.generate("cbr", tmp_path / "a.pcap", settings={"rate_kbps": "340", "duration_s": "10"})
+    table = trafficgen.generate(
+        "cbr", tmp_path / "a.pcap", settings={"rate_kbps": "340", "duration_s": "10"}
+    )
     assert table.ip_bytes.sum() * 8 / 10 == pytest.approx(340e3, rel=0.01)
     assert table.known("arrival_ns").all()

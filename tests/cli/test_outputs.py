@@ -1,4 +1,6 @@
-"""What the commands write: the same bytes whoever runs them, whole or not at all, and equal when read back."""
+"""What the commands write: the same bytes whoever runs them, whole or not at all, and equal when
+read back.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ ENDINGS = ("parquet", "csv", "pcap", "pcapng")
 def _program(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     code = "from trafficgen.cli.app import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
     )
 
 
@@ -45,9 +52,21 @@ def test_the_same_seed_gives_the_same_bytes_in_approximate_with_any_workers(
             *("--seed", "7", "--workers", workers),
         )
     hashing = {**os.environ, "PYTHONHASHSEED": "123"}
-    _program("generate", str(rtp_model_file), "-o", f"p.{ending}", "--sessions", "5", "--seed", "7", env=hashing)
+    _program(
+        "generate",
+        str(rtp_model_file),
+        "-o",
+        f"p.{ending}",
+        "--sessions",
+        "5",
+        "--seed",
+        "7",
+        env=hashing,
+    )
     assert len({_digest(f"{name}.{ending}") for name in ("1", "2", "4", "p")}) == 1
-    command("generate", str(rtp_model_file), "-o", f"other.{ending}", "--sessions", "5", "--seed", "8")
+    command(
+        "generate", str(rtp_model_file), "-o", f"other.{ending}", "--sessions", "5", "--seed", "8"
+    )
     assert _digest(f"other.{ending}") != _digest(f"1.{ending}")
 
 
@@ -56,17 +75,30 @@ def test_a_seed_may_be_any_size(command: Command, model_file: Path) -> None:
     assert result.code == 0
 
 
-def test_generated_packets_read_back_equal_from_every_format(command: Command, rtp_model_file: Path) -> None:
+def test_generated_packets_read_back_equal_from_every_format(
+    command: Command, rtp_model_file: Path
+) -> None:
     for ending in ENDINGS:
         command("generate", str(rtp_model_file), "-o", f"a.{ending}")
     table, *others = (trafficgen.read_packets(f"a.{ending}") for ending in ENDINGS)
     for other in others:
-        np.testing.assert_array_equal(table.time_ns + table.origin_ns, other.time_ns + other.origin_ns)
-        for name in ("ip_bytes", "payload_bytes", "to_client", "rtp_sequence", "rtp_timestamp", "rtp_marker"):
+        np.testing.assert_array_equal(
+            table.time_ns + table.origin_ns, other.time_ns + other.origin_ns
+        )
+        for name in (
+            "ip_bytes",
+            "payload_bytes",
+            "to_client",
+            "rtp_sequence",
+            "rtp_timestamp",
+            "rtp_marker",
+        ):
             np.testing.assert_array_equal(table.values(name), other.values(name))
 
 
-def test_fitting_twice_gives_the_same_model_which_plays_the_same_from_file(command: Command, table_file: Path) -> None:
+def test_fitting_twice_gives_the_same_model_which_plays_the_same_from_file(
+    command: Command, table_file: Path
+) -> None:
     for name in ("a.json", "b.json"):
         assert command("fit", str(table_file), "-o", name).code == 0
     # The day of the fit is the only part that could differ, and only across midnight.
@@ -81,10 +113,15 @@ def test_fitting_twice_gives_the_same_model_which_plays_the_same_from_file(comma
 
 def test_fit_warns_of_nothing_in_development_mode(command: Command, rtp_model_file: Path) -> None:
     command("generate", str(rtp_model_file), "-o", "a.pcap")
-    code = "import sys; from trafficgen.cli.app import run; sys.exit(run(['fit', 'a.pcap', '--json', '-q']))"
+    code = (
+        "import sys; from trafficgen.cli.app import run; sys.exit(run(['fit', 'a.pcap', '--json',"
+        " '-q']))"
+    )
     ignored = ["-W", "ignore::DeprecationWarning:pyarrow"]
     flags = ["-X", "dev", "-W", "error", *ignored]
-    found = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, *flags, "-c", code], capture_output=True, text=True, check=False
+    )
     assert (found.returncode, found.stderr) == (0, "")
 
 
@@ -98,13 +135,18 @@ def test_files_may_have_any_name(command: Command, model_file: Path, name: str) 
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_names_that_are_not_utf8_are_read_and_written(command: Command, model_file: Path, ending: str) -> None:
+def test_names_that_are_not_utf8_are_read_and_written(
+    command: Command, model_file: Path, ending: str
+) -> None:
     name = os.fsdecode(b"bad\xff." + ending.encode())
     assert command("generate", str(model_file), "-o", name, "-q").code == 0
     assert os.path.exists(name)  # noqa: PTH110
     assert command("inspect", name, "--json").json["files"] == [f"bad?.{ending}"]
     assert command("fit", name, "-o", "out.json", "-q").code == 0
-    assert command("export", name, "--to", "csv", "-o", os.fsdecode(b"dir\xff"), "-q", "--json").code == 0
+    assert (
+        command("export", name, "--to", "csv", "-o", os.fsdecode(b"dir\xff"), "-q", "--json").code
+        == 0
+    )
 
 
 def test_an_old_file_is_replaced_as_a_whole_or_kept(command: Command, model_file: Path) -> None:
@@ -118,7 +160,9 @@ def test_an_old_file_is_replaced_as_a_whole_or_kept(command: Command, model_file
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_full_disk_is_one_line_and_leaves_nothing(command: Command, model_file: Path, ending: str) -> None:
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    command: Command, model_file: Path, ending: str
+) -> None:
     result = _program(
         "generate",
         str(model_file),
@@ -135,7 +179,16 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
     command: Command, model_file: Path, sent: signal.Signals, expected: int
 ) -> None:
     code = "from trafficgen.cli.app import main; main()"
-    arguments = ["generate", str(model_file), "-o", "out.csv", "--duration", "30000", "--memory", "9GB"]
+    arguments = [
+        "generate",
+        str(model_file),
+        "-o",
+        "out.csv",
+        "--duration",
+        "30000",
+        "--memory",
+        "9GB",
+    ]
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
     # A shell's background job ignores interrupts, and so would the program that it starts.
     process = subprocess.Popen(
@@ -160,7 +213,9 @@ def test_a_terminated_export_leaves_no_folder(command: Command, model_file: Path
     code = "from trafficgen.cli.app import main; main()"
     quiet = {**os.environ, "TRAFFICGEN_PROGRESS": "0"}
     arguments = ["export", "t.parquet", "--to", "mgen", "-o", "out", "--set", "mode=exact"]
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, env=quiet)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, env=quiet
+    )
     deadline = time.monotonic() + 60
     while not list(Path().glob(".out.*.part")) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -172,9 +227,15 @@ def test_a_terminated_export_leaves_no_folder(command: Command, model_file: Path
 
 def test_a_reader_that_goes_away_is_met_quietly(command: Command, table_file: Path) -> None:
     code = "from trafficgen.cli.app import main; main()"
-    for arguments in (["models", "schema"], ["compare", str(table_file), str(table_file), "--json"], ["--help"]):
+    for arguments in (
+        ["models", "schema"],
+        ["compare", str(table_file), str(table_file), "--json"],
+        ["--help"],
+    ):
         program = [sys.executable, "-c", code, *arguments]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             assert process.stdout is not None
             assert process.stderr is not None
             process.stdout.close()
@@ -182,16 +243,25 @@ def test_a_reader_that_goes_away_is_met_quietly(command: Command, table_file: Pa
             assert process.wait(timeout=60) == 0
 
 
-def test_a_failed_check_exits_with_one(command: Command, table_file: Path, model_file: Path) -> None:
+def test_a_failed_check_exits_with_one(
+    command: Command, table_file: Path, model_file: Path
+) -> None:
     command("generate", str(model_file), "-o", "other.parquet")
-    result = command("compare", str(table_file), "other.parquet", "--fail-above", "gap_s.ks=0.01", "--json")
+    result = command(
+        "compare", str(table_file), "other.parquet", "--fail-above", "gap_s.ks=0.01", "--json"
+    )
     assert result.code == 1
     assert result.json["metrics"]["gap_s"]["ks"] > 0.01
     assert result.err.startswith("failed: gap_s.ks is ")
-    assert command("compare", str(table_file), str(table_file), "--fail-above", "gap_s.ks=0.01").code == 0
+    assert (
+        command("compare", str(table_file), str(table_file), "--fail-above", "gap_s.ks=0.01").code
+        == 0
+    )
 
 
-def test_totals_stand_below_the_metrics_and_lose_to_no_baseline(command: Command, table_file: Path) -> None:
+def test_totals_stand_below_the_metrics_and_lose_to_no_baseline(
+    command: Command, table_file: Path
+) -> None:
     lines = command("compare", str(table_file), str(table_file)).out.splitlines()
     (packets,) = (line.split() for line in lines if line.startswith("packets.relative_difference"))
     assert packets[1:3] == ["0", "0"]
@@ -217,7 +287,17 @@ def test_version_is_that_of_the_package(command: Command) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["inspect", "fit", "generate", "compare", "export", "models show", "models schema", "models list", "reproduce"],
+    [
+        "inspect",
+        "fit",
+        "generate",
+        "compare",
+        "export",
+        "models show",
+        "models schema",
+        "models list",
+        "reproduce",
+    ],
 )
 def test_help_has_an_example(command: Command, name: str) -> None:
     result = command(*name.split(), "--help")
@@ -243,22 +323,31 @@ def test_fragments_smaller_than_their_headers_are_raised_and_counted(
         assert any("raised" in text for text in report.cannot_express)
 
 
-def test_years_of_silence_do_not_fill_the_memory(command: Command, write_table: Callable[..., str]) -> None:
+def test_years_of_silence_do_not_fill_the_memory(
+    command: Command, write_table: Callable[..., str]
+) -> None:
     name = write_table(np.r_[np.arange(100) * 0.01, 1e8 + np.arange(100) * 0.01])
     metrics = command("compare", name, name, "--json").json["metrics"]
     assert metrics["gap_s"]["ks"] == 0
     assert metrics["rate"]["0.1"]["ks"] is None
 
 
-def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_down(table_file: Path) -> None:
-    # Threads of libraries that outlive their owners while Python ends abort the process now and then.
+def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_down(
+    table_file: Path,
+) -> None:
+    # Threads of libraries that outlive their owners while Python ends abort the process now and
+    # then.
     program = (
-        "import atexit, sys; atexit.register(print, 'torn down'); from trafficgen.cli.app import main; "
-        "sys.argv = ['trafficgen', 'inspect', *sys.argv[1:]]; main()"
+        "import atexit, sys; atexit.register(print, 'torn down'); from trafficgen.cli.app import"
+        " main; sys.argv = ['trafficgen', 'inspect', *sys.argv[1:]]; main()"
     )
     for arguments, code in (([str(table_file)], 0), (["nowhere.pcap"], 2)):
         done = subprocess.run(
-            [sys.executable, "-c", program, *arguments], check=False, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", program, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == code
         assert "torn down" not in done.stdout

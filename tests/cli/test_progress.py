@@ -61,7 +61,9 @@ def test_a_log_gets_a_line_now_and_then_with_the_time_that_is_left(
     ]
 
 
-def test_time_that_is_left_shrinks_while_nothing_is_heard(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_that_is_left_shrinks_while_nothing_is_heard(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
     progress = Progress(clock=clock)
     progress.step(Step("fitting", 0, 10, "captures"))
     _after(progress, clock, 10.0, Step("fitting", 5, 10, "captures"))
@@ -78,7 +80,10 @@ def test_time_that_is_left_shrinks_while_nothing_is_heard(clock: Clock, capsys: 
     [
         (Step("looking for phases"), "looking for phases: 1 h 2 min so far"),
         (Step("reading", 5e6, None, "bytes"), "reading: 5 MB, 1 h 2 min so far"),
-        (Step("simulating", 1200, None, "simulated s"), "simulating: 1,200 simulated s, 1 h 2 min so far"),
+        (
+            Step("simulating", 1200, None, "simulated s"),
+            "simulating: 1,200 simulated s, 1 h 2 min so far",
+        ),
         (Step("writing", 7, 7, "packets"), "writing: 7 of 7 packets (100%), 1 h 2 min so far"),
         (Step("writing", 0, 0, "packets"), "writing: 0 of 0 packets, 1 h 2 min so far"),
     ],
@@ -92,7 +97,9 @@ def test_work_without_an_end_in_sight_tells_its_time_so_far(
     assert capsys.readouterr().err == f"{line}\n"
 
 
-def test_another_step_has_a_time_of_its_own(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_step_has_a_time_of_its_own(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
     progress = Progress(clock=clock)
     _after(progress, clock, 1000.0, Step("reading", 1, 2, "captures"))
     _after(progress, clock, 20.0, Step("writing", 0, 100, "packets"))

@@ -1,4 +1,6 @@
-"""Every refusal is one line on stderr with exit code 2 that says what to do, and leaves nothing behind."""
+"""Every refusal is one line on stderr with exit code 2 that says what to do, and leaves nothing
+behind.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,16 @@ def _refused(result: Any, *parts: str) -> None:
         (["surplus"], "surplus"),
     ],
 )
-def test_options_out_of_range_are_refused(command: Command, model_file: Path, options: list[str], part: str) -> None:
+def test_options_out_of_range_are_refused(
+    command: Command, model_file: Path, options: list[str], part: str
+) -> None:
     _refused(command("generate", str(model_file), "-o", "out.pcap", *options), part)
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
-@pytest.mark.parametrize("out", ["out.xyz", "nowhere/out.pcap", ".", "folder.pcap", "folder.csv", "folder.parquet"])
+@pytest.mark.parametrize(
+    "out", ["out.xyz", "nowhere/out.pcap", ".", "folder.pcap", "folder.csv", "folder.parquet"]
+)
 def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, out: str) -> None:
     if out.startswith("folder"):
         Path(out).mkdir()
@@ -65,7 +71,9 @@ def test_outputs_that_cannot_be_are_refused(command: Command, model_file: Path, 
         (["--path", "rate=1Mbps,burst=1e30B"], "make it smaller"),
     ],
 )
-def test_options_of_published_models_out_of_range_are_refused(command: Command, options: list[str], part: str) -> None:
+def test_options_of_published_models_out_of_range_are_refused(
+    command: Command, options: list[str], part: str
+) -> None:
     _refused(command("generate", "wmedia9_nichols2004", "-o", "out.parquet", *options), part)
     assert not list(Path().iterdir())
 
@@ -77,12 +85,17 @@ def test_names_do_not_reach_the_terminal_as_commands(command: Command) -> None:
     _refused(result, "a b\ufffd[31m\ufffd2Jc.pcap: is not a pcap")
 
 
-def test_a_working_folder_that_is_gone_is_said(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_working_folder_that_is_gone_is_said(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = Path("gone")
     gone.mkdir()
     monkeypatch.chdir(gone)
     Path("../gone").rmdir()
-    _refused(command("generate", "cbr", "-o", "out.parquet"), "the folder in which it was started is gone")
+    _refused(
+        command("generate", "cbr", "-o", "out.parquet"),
+        "the folder in which it was started is gone",
+    )
 
 
 GAP = ("streams", 0, "phases", 0, "process", "gap_s")
@@ -138,13 +151,22 @@ def test_a_model_version_that_is_not_known_is_refused_with_the_command_that_migr
     model = {**json.loads(model_file.read_text()), "schema_version": version, "novelty": 1}
     model_file.write_text(json.dumps(model))
     refusal = "use a trafficgen that knows this version", "`trafficgen models migrate FILE -o NEW`"
-    _refused(command("models", "show", str(model_file)), f"schema version {version}, this", *refusal)
-    _refused(command("models", "migrate", str(model_file), "-o", "new.json"), f"schema version {version}, this")
+    _refused(
+        command("models", "show", str(model_file)), f"schema version {version}, this", *refusal
+    )
+    _refused(
+        command("models", "migrate", str(model_file), "-o", "new.json"),
+        f"schema version {version}, this",
+    )
     assert {entry.name for entry in Path().iterdir()} == {"model.json"}
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
-def test_files_that_are_no_models_are_refused(command: Command, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b"1" * 5000]
+)
+def test_files_that_are_no_models_are_refused(
+    command: Command, tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "bad.json").write_bytes(content)
     _refused(command("models", "show", "bad.json"), "bad.json")
     _refused(command("generate", "bad.json", "-o", "out.pcap"), "bad.json")
@@ -157,10 +179,18 @@ def test_files_that_are_no_models_are_refused(command: Command, tmp_path: Path, 
         ([0.0], {}, "3 observations needed"),
         ([0.0, 1.0], {}, "3 observations needed"),
         ([0.0] * 20, {}, "different times"),
-        (np.arange(50) * 0.1, {"to_client": False}, "give a capture of what a server sends to a client"),
+        (
+            np.arange(50) * 0.1,
+            {"to_client": False},
+            "give a capture of what a server sends to a client",
+        ),
         (np.arange(50) * 0.1, {"ip_bytes": 28}, "none of the 50 packets carries payload"),
         (np.arange(50) * 0.1, {"flows": [{"flow": 0, "protocol": "sctp"}]}, "only UDP and TCP"),
-        (np.arange(50) * 0.1, {"flows": [{"flow": 0, "media": "control"}]}, "none of the 50 packets"),
+        (
+            np.arange(50) * 0.1,
+            {"flows": [{"flow": 0, "media": "control"}]},
+            "none of the 50 packets",
+        ),
         ([0.0, 1.0, 2.0, 3e9], {}, "the clock jumped"),
         (np.arange(20) * 0.1, {"flow": np.arange(20)}, "media packets in one flow"),
     ],
@@ -192,13 +222,17 @@ def test_comparing_with_nothing_names_the_side_that_is_empty(
 
 
 @pytest.mark.parametrize("limit", ["gap_s.ks", "gap_s.ks=x", "nonsense=1", "=1", "gap_s.ks=nan"])
-def test_limits_that_mean_nothing_are_refused(command: Command, table_file: Path, limit: str) -> None:
+def test_limits_that_mean_nothing_are_refused(
+    command: Command, table_file: Path, limit: str
+) -> None:
     result = command("compare", str(table_file), str(table_file), "--fail-above", limit)
     _refused(result)
 
 
 def test_unknown_targets_and_commands_are_refused(command: Command, table_file: Path) -> None:
-    _refused(command("export", str(table_file), "--to", "nonsense", "-o", "out"), "targets are pcap")
+    _refused(
+        command("export", str(table_file), "--to", "nonsense", "-o", "out"), "targets are pcap"
+    )
     _refused(command("nonsense"), "nonsense")
 
 
@@ -212,34 +246,64 @@ def test_without_a_command_the_help_is_shown(command: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "parts"),
     [
-        ("time_s,buffer_s\n0,much\n", [], ["log.csv", "line 2: buffer_s is 'much'", "leave it empty"]),
+        (
+            "time_s,buffer_s\n0,much\n",
+            [],
+            ["log.csv", "line 2: buffer_s is 'much'", "leave it empty"],
+        ),
         ("a,b\n1,2\n", [], ["log.csv", "no player log's columns", "give a CSV or JSON"]),
-        ("unix_time_s,buffer_s\n17e8,0\n1700000009,5\n", [], ["log.csv", "the media last to", "--player-log-offset"]),
+        (
+            "unix_time_s,buffer_s\n17e8,0\n1700000009,5\n",
+            [],
+            ["log.csv", "the media last to", "--player-log-offset"],
+        ),
         ("time_s,buffer_s\n0,0\n9,5\n", ["--player-log-offset", "nan"], ["--player-log-offset"]),
-        ("time_s,buffer_s\n0,0\n9,5\n", ["--player-log-offset", "-100"], ["log.csv", "give the log of this capture"]),
+        (
+            "time_s,buffer_s\n0,0\n9,5\n",
+            ["--player-log-offset", "-100"],
+            ["log.csv", "give the log of this capture"],
+        ),
     ],
 )
 def test_player_logs_that_cannot_be_used_are_refused(
     command: Command, table_file: Path, text: str, options: list[str], parts: list[str]
 ) -> None:
     Path("log.csv").write_text(text, encoding="utf-8")
-    _refused(command("fit", str(table_file), "-o", "m.json", "--player-log", "log.csv", *options), *parts)
+    _refused(
+        command("fit", str(table_file), "-o", "m.json", "--player-log", "log.csv", *options), *parts
+    )
     assert not Path("m.json").exists()
 
 
 def test_a_player_log_reaches_the_summary_and_the_model(command: Command, table_file: Path) -> None:
-    Path("log.csv").write_text("time_s,level_kbps,stalled\n0,300,1\n1,300,0\n5,600,0\n", encoding="utf-8")
-    result = command("fit", str(table_file), "-q", "-o", "m.json", "--player-log", "log.csv", "--json")
+    Path("log.csv").write_text(
+        "time_s,level_kbps,stalled\n0,300,1\n1,300,0\n5,600,0\n", encoding="utf-8"
+    )
+    result = command(
+        "fit", str(table_file), "-q", "-o", "m.json", "--player-log", "log.csv", "--json"
+    )
     assert result.code == 0
     assert result.json["levels"]["kbps"] == [300, 600]
     assert result.json["player_log"]["clock"] == "capture_start"
-    assert json.loads(Path("m.json").read_text(encoding="utf-8"))["provenance"]["player_log"] == "log.csv"
+    assert (
+        json.loads(Path("m.json").read_text(encoding="utf-8"))["provenance"]["player_log"]
+        == "log.csv"
+    )
 
 
 @pytest.mark.parametrize("choice", [["--candidate-session", "0"], ["--all"]])
-def test_two_choices_for_the_candidate_are_refused(command: Command, table_file: Path, choice: list[str]) -> None:
-    _refused(command("compare", str(table_file), str(table_file), "--candidate-flow", "0", *choice), "give one of them")
+def test_two_choices_for_the_candidate_are_refused(
+    command: Command, table_file: Path, choice: list[str]
+) -> None:
+    _refused(
+        command("compare", str(table_file), str(table_file), "--candidate-flow", "0", *choice),
+        "give one of them",
+    )
 
 
-def test_a_flow_that_the_candidate_lacks_is_refused_with_its_name(command: Command, table_file: Path) -> None:
-    _refused(command("compare", str(table_file), str(table_file), "--candidate-flow", "7"), "no flow 7")
+def test_a_flow_that_the_candidate_lacks_is_refused_with_its_name(
+    command: Command, table_file: Path
+) -> None:
+    _refused(
+        command("compare", str(table_file), str(table_file), "--candidate-flow", "7"), "no flow 7"
+    )

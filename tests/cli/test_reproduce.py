@@ -18,14 +18,35 @@ from trafficgen.reproduction.figures import PlayedFigure, Seeds
 Command = Callable[..., Any]
 
 KEYS = {
-    *("id", "quantity", "unit", "published", "accept", "simulated", "ok", "role", "runs", "low", "high", "entry"),
+    *(
+        "id",
+        "quantity",
+        "unit",
+        "published",
+        "accept",
+        "simulated",
+        "ok",
+        "role",
+        "runs",
+        "low",
+        "high",
+        "entry",
+    ),
     "entry_digest",
 }
 
 
 def _finding(name: str, **parts: Any) -> Finding:
-    given = {"quantity": f"quantity of {name}", "unit": "kbps", "published": 5.0, "low": 1.0, "high": 9.0}
-    return Finding(**{"id": name, "role": "predicted", "entry": "cbr", "key": "value", **given, **parts})
+    given = {
+        "quantity": f"quantity of {name}",
+        "unit": "kbps",
+        "published": 5.0,
+        "low": 1.0,
+        "high": 9.0,
+    }
+    return Finding(
+        **{"id": name, "role": "predicted", "entry": "cbr", "key": "value", **given, **parts}
+    )
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,12 @@ def test_json_has_the_published_keys(command: Command) -> None:
     assert (found["seed"], found["runs"]) == (7, 3)
     first, second = found["findings"]
     assert set(first) == set(second) == KEYS
-    assert (first["id"], first["accept"], first["ok"], first["runs"]) == ("AAA-B1", [1.0, 9.0], True, 3)
+    assert (first["id"], first["accept"], first["ok"], first["runs"]) == (
+        "AAA-B1",
+        [1.0, 9.0],
+        True,
+        3,
+    )
     assert second["accept"] == [None, 9.0]
     assert first["entry_digest"].startswith("sha256:")
 
@@ -67,7 +93,10 @@ def test_a_miss_exits_with_1_and_says_why(command: Command) -> None:
     result = command("reproduce", "AAA-M1", "--workers", "1", "-q")
     assert result.code == 1
     assert "MISS" in result.out
-    assert result.err == "missed: AAA-M1 quantity of AAA-M1: 5, accepted 1 .. 4: nobody knows the queue\n"
+    assert (
+        result.err
+        == "missed: AAA-M1 quantity of AAA-M1: 5, accepted 1 .. 4: nobody knows the queue\n"
+    )
 
 
 def test_what_cannot_be_measured_is_null_and_a_miss(command: Command) -> None:
@@ -81,9 +110,10 @@ def test_the_table_ends_with_digests_and_a_summary(command: Command) -> None:
     lines = command("reproduce", "--workers", "1").out.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["AAA-B1", "AAA-B10", "AAA-M1", "AAA-M2"]
     assert lines[-2].startswith("cbr  sha256:")
-    assert lines[-1] == (
-        "1 of 3 predicted quantities within range (33%), 1 of 1 inputs; 2 of 4 findings in all they say; "
-        "mean of 5 runs, seed 0"
+    assert (
+        lines[-1]
+        == "1 of 3 predicted quantities within range (33%), 1 of 1 inputs; 2 of 4 findings in all"
+        " they say; mean of 5 runs, seed 0"
     )
 
 
@@ -101,15 +131,21 @@ def test_an_unknown_id_is_one_line(command: Command) -> None:
 
 def test_a_report_is_written_also_when_something_misses(command: Command, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
-    result = command("reproduce", "AAA-M1", "--workers", "1", "--report", str(report), "--json", "-q")
+    result = command(
+        "reproduce", "AAA-M1", "--workers", "1", "--report", str(report), "--json", "-q"
+    )
     assert result.code == 1
     assert [row["id"] for row in result.json["findings"]] == ["AAA-M1"]
     assert result.json == command("reproduce", "AAA-M1", "--workers", "1", "--json", "-q").json
     page = report.read_text(encoding="utf-8")
-    assert "AAA-M1: quantity of AAA-M1: 5 kbps, accepted 1 to 4. Why: nobody knows the queue." in page
+    assert (
+        "AAA-M1: quantity of AAA-M1: 5 kbps, accepted 1 to 4. Why: nobody knows the queue." in page
+    )
 
 
-def test_figures_are_drawn_only_for_a_report_or_plots(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_drawn_only_for_a_report_or_plots(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def draw(seeds: Seeds) -> tuple[Drawing, ...]:

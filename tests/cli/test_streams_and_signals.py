@@ -13,18 +13,23 @@ from pathlib import Path
 import pytest
 
 PROGRAM = [sys.executable, "-c", "from trafficgen.cli.entry import main; main()"]
-#: One that says so when its own first line is run: before it a signal is met by Python, which has a traceback for it.
+#: One that says so when its own first line is run: before it a signal is met by Python, which has a
+#: traceback for it.
 TELLING = "import os; from trafficgen.cli import _ending; _ending.watch(); os.write(1, b'!'); "
 
 
 def _shell(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", f'"$0" "$@" {command}', *PROGRAM, *arguments], capture_output=True, text=True, check=False
+        ["bash", "-c", f'"$0" "$@" {command}', *PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 @pytest.mark.parametrize(
-    ("redirected", "problem"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+    ("redirected", "problem"),
+    [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
 )
 @pytest.mark.parametrize("words", ["inspect table.parquet", "models schema"])
 def test_results_that_cannot_be_printed_are_told_in_a_line(
@@ -33,7 +38,10 @@ def test_results_that_cannot_be_printed_are_told_in_a_line(
     monkeypatch.chdir(table_file.parent)
     done = _shell(redirected, *words.split())
     assert done.returncode == 2
-    said = f"trafficgen: standard output: cannot be written ({problem}); make room, or redirect it elsewhere\n"
+    said = (
+        f"trafficgen: standard output: cannot be written ({problem}); make room, or redirect it"
+        " elsewhere\n"
+    )
     assert done.stderr == said
 
 
@@ -47,16 +55,27 @@ def test_messages_that_cannot_be_said_are_no_reason_to_fail(
     assert Path("out.csv").read_text().startswith('"time_ns"')
 
 
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 3), (signal.SIGTERM, 2), (signal.SIGHUP, 1)])
-def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(number: signal.Signals, times: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "times"), [(signal.SIGINT, 3), (signal.SIGTERM, 2), (signal.SIGHUP, 1)]
+)
+def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(
+    number: signal.Signals, times: int
+) -> None:
     chance = random.Random(number)
     word = "interrupted" if number == signal.SIGINT else "terminated"
     for _ in range(times):
         process = subprocess.Popen(
-            [sys.executable, "-c", TELLING + "from trafficgen.cli.entry import main; main()", "reproduce", "BMW"],
+            [
+                sys.executable,
+                "-c",
+                TELLING + "from trafficgen.cli.entry import main; main()",
+                "reproduce",
+                "BMW",
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # What a shell starts in the background ignores interrupts, and so would the program that it starts.
+            # What a shell starts in the background ignores interrupts, and so would the program
+            # that it starts.
             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here
             env={**os.environ, "TRAFFICGEN_PROGRESS": "0"},
         )
@@ -68,7 +87,9 @@ def test_a_signal_while_libraries_are_loaded_is_told_in_a_line(number: signal.Si
         assert (process.returncode, said.decode()) == (128 + number, f"trafficgen: {word}\n")
 
 
-@pytest.mark.parametrize("command", [["models", "schema"], ["generate", "model.json", "-o", "out.csv"]])
+@pytest.mark.parametrize(
+    "command", [["models", "schema"], ["generate", "model.json", "-o", "out.csv"]]
+)
 def test_a_signal_that_a_library_swallowed_ends_the_command_all_the_same(
     command: list[str], model_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +100,9 @@ def test_a_signal_that_a_library_swallowed_ends_the_command_all_the_same(
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "from trafficgen.cli.entry import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "trafficgen: terminated\n")
     assert not Path("out.csv").exists()
 

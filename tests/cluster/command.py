@@ -1,4 +1,6 @@
-"""The command that tests start and kill: ``python -m tests.cluster.command OUT [OPTION=VALUE]...``."""
+"""The command that tests start and kill: ``python -m tests.cluster.command OUT
+[OPTION=VALUE]...``.
+"""
 
 from __future__ import annotations
 

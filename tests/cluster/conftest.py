@@ -1,4 +1,6 @@
-"""Real servers for tests of workers: a Dask scheduler with two workers, and an S3 server, as processes."""
+"""Real servers for tests of workers: a Dask scheduler with two workers, and an S3 server, as
+processes.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self.scheduler = self._dask(
+            "scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+        )
         until(lambda: answers(self.port))
 
     @property
@@ -68,7 +72,9 @@ class Cluster:
         self.workers.append(self._dask("worker", self.url, *options))
 
     def _dask(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return started(sys.executable, "-m", "dask", *arguments, log=self.folder / f"{arguments[0]}.log")
+        return started(
+            sys.executable, "-m", "dask", *arguments, log=self.folder / f"{arguments[0]}.log"
+        )
 
     def end(self) -> None:
         for process in [*self.workers, self.scheduler]:
@@ -90,10 +96,14 @@ def cluster(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 
 @pytest.fixture(scope="module")
 def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an empty bucket on an S3 server; this process and those that it starts know the way to it."""
+    """The URL of an empty bucket on an S3 server; this process and those that it starts know the
+    way to it.
+    """
     port = free_port()
     server = str(Path(sys.executable).with_name("moto_server"))
-    process = started(server, "-H", "127.0.0.1", "-p", str(port), log=tmp_path_factory.mktemp("s3") / "server.log")
+    process = started(
+        server, "-H", "127.0.0.1", "-p", str(port), log=tmp_path_factory.mktemp("s3") / "server.log"
+    )
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
@@ -118,7 +128,9 @@ def google_bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-            patch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # the server does not speak gRPC
+            patch.setenv(
+                "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false"
+            )  # the server does not speak gRPC
             patch.setitem(fsspec.config.conf, "gs", {"token": "anon"})
             until(lambda: answers(port))
             fsspec.filesystem("gs", use_listings_cache=False).mkdir("bucket")

@@ -1,4 +1,6 @@
-"""A small workload for tests of workers: its model, its blocks, and what a run alone in one process makes of it."""
+"""A small workload for tests of workers: its model, its blocks, and what a run alone in one process
+makes of it.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,18 @@ _PATIENCE_S = 60.0
 
 def small_model() -> Model:
     """Return a source of 150 packets a session."""
-    return model_with(stream(phases=(phase("playout", 0.0, 3.0, renewal(mean_s=0.02)),)), silence_s=0.0)
+    return model_with(
+        stream(phases=(phase("playout", 0.0, 3.0, renewal(mean_s=0.02)),)), silence_s=0.0
+    )
 
 
 def play(
-    out: str | Path, *, seed: int = 7, workers: int = 1, scheduler: str | None = None, storage: str | None = None
+    out: str | Path,
+    *,
+    seed: int = 7,
+    workers: int = 1,
+    scheduler: str | None = None,
+    storage: str | None = None,
 ) -> WrittenWorkload:
     """Make the workload in a dozen small blocks."""
     count = SESSIONS // BLOCKS
@@ -55,7 +64,9 @@ def play(
 
 
 class Deadly:
-    """Sessions of which the fourth ends the process that plays it, as the kernel does when memory runs out."""
+    """Sessions of which the fourth ends the process that plays it, as the kernel does when memory
+    runs out.
+    """
 
     count = 6
     starts_ns = np.zeros(6, dtype=np.int64)

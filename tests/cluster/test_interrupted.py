@@ -1,4 +1,6 @@
-"""Runs that are killed: what is finished is kept, nothing half-written gets its name, a rerun gives the same bytes."""
+"""Runs that are killed: what is finished is kept, nothing half-written gets its name, a rerun gives
+the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def at_block(number: int, act: object) -> Iterator[None]:
 def killed_command(
     out: Path, options: Sequence[str], *, blocks: int, delay_s: float, work: Path | None = None
 ) -> set[str]:
-    """Kill a command a moment after so many blocks are whole; return the names of those that it leaves."""
+    """Kill a command a moment after so many blocks are whole; return the names of those that it
+    leaves.
+    """
     work = work or out.parent / f".{out.name}.work"
     process = started(*COMMAND, str(out), *options, log=out.with_suffix(".log"))
     try:
@@ -84,7 +88,9 @@ def killed_command(
 
 
 def check_rerun(out: Path, kept: set[str], undisturbed: str) -> None:
-    """Check that a rerun makes only what was not finished, and leaves the same bytes and nothing else."""
+    """Check that a rerun makes only what was not finished, and leaves the same bytes and nothing
+    else.
+    """
     made: list[int] = []
     with following(lambda step: made.append(int(step.done)) if step.what == "making" else None):
         play(out)
@@ -93,13 +99,20 @@ def check_rerun(out: Path, kept: set[str], undisturbed: str) -> None:
     assert {path.name for path in out.parent.iterdir()} <= {out.name, out.with_suffix(".log").name}
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
-def test_a_command_killed_at_any_moment_goes_on_where_it_was(seed: int, undisturbed: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
+)
+def test_a_command_killed_at_any_moment_goes_on_where_it_was(
+    seed: int, undisturbed: str, tmp_path: Path
+) -> None:
     chance = random.Random(seed)
     out = tmp_path / "out.parquet"
     workers = chance.choice([1, 2, 3])
     kept = killed_command(
-        out, [f"workers={workers}"], blocks=chance.randint(1, BLOCKS), delay_s=chance.expovariate(20.0)
+        out,
+        [f"workers={workers}"],
+        blocks=chance.randint(1, BLOCKS),
+        delay_s=chance.expovariate(20.0),
     )
     if not out.exists():  # whole, if it is
         assert kept
@@ -145,7 +158,9 @@ def test_a_killed_worker_of_this_machine_is_replaced(undisturbed: str, tmp_path:
     assert digest(out) == undisturbed
 
 
-def test_a_killed_worker_of_a_cluster_is_done_without(cluster: Cluster, undisturbed: str, tmp_path: Path) -> None:
+def test_a_killed_worker_of_a_cluster_is_done_without(
+    cluster: Cluster, undisturbed: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out.parquet"
     with at_block(2, lambda: ended(cluster.workers[0])):
         play(out, scheduler=cluster.url)
@@ -158,7 +173,8 @@ def test_workers_of_other_versions_are_refused(
     ours = {**versions_here(), "numpy": "1.0.0"}
     monkeypatch.setattr("trafficgen.workloads.cluster.versions_here", lambda: ours)
     with pytest.raises(
-        SettingError, match=r"the worker tcp://127\.0\.0\.1:\d+ has .* as numpy, this command has 1.0.0"
+        SettingError,
+        match=r"the worker tcp://127\.0\.0\.1:\d+ has .* as numpy, this command has 1.0.0",
     ):
         play(tmp_path / "out.parquet", scheduler=cluster.url)
 
@@ -177,7 +193,9 @@ def test_a_block_that_ends_every_worker_is_given_up(tmp_path: Path) -> None:
     try:
         for _ in range(5):
             cluster.add_worker()
-        with pytest.raises(GenerationError, match="block 3: every worker that made it has died") as error:
+        with pytest.raises(
+            GenerationError, match="block 3: every worker that made it has died"
+        ) as error:
             play_deadly(tmp_path, DaskCluster(cluster.url))
         assert "\n" not in str(error.value)
     finally:
@@ -202,12 +220,19 @@ def play_deadly(folder: Path, workers: Workers) -> None:
     storage = Folder(folder / "blocks")
     storage.begin()
     storage.write(RUN, lambda file: file.write(b"run"))
-    list(workers.made(Task(Deadly(), storage, "run"), [Block(place, place, 1) for place in range(6)]))
+    list(
+        workers.made(Task(Deadly(), storage, "run"), [Block(place, place, 1) for place in range(6)])
+    )
 
 
-def test_a_killed_scheduler_ends_the_command_in_one_line(cluster: Cluster, undisturbed: str, tmp_path: Path) -> None:
+def test_a_killed_scheduler_ends_the_command_in_one_line(
+    cluster: Cluster, undisturbed: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out.parquet"
-    with at_block(3, lambda: ended(cluster.scheduler)), pytest.raises(GenerationError, match="is lost") as error:
+    with (
+        at_block(3, lambda: ended(cluster.scheduler)),
+        pytest.raises(GenerationError, match="is lost") as error,
+    ):
         play(out, scheduler=cluster.url)
     assert "\n" not in str(error.value)
     kept = {path.name for path in finished(tmp_path)}

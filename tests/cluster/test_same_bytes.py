@@ -13,7 +13,9 @@ from tests.cluster.played import digest, play
 
 
 @pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_processes_make_the_bytes_of_one_alone(workers: int, undisturbed: str, tmp_path: Path) -> None:
+def test_processes_make_the_bytes_of_one_alone(
+    workers: int, undisturbed: str, tmp_path: Path
+) -> None:
     play(tmp_path / "out.parquet", workers=workers)
     assert digest(tmp_path / "out.parquet") == undisturbed
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]

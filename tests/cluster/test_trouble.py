@@ -1,4 +1,6 @@
-"""Full disks, damaged files, runs that meet: one line says what is wrong, and the same command goes on afterwards."""
+"""Full disks, damaged files, runs that meet: one line says what is wrong, and the same command goes
+on afterwards.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def resized(place: Path, size: str) -> None:
     subprocess.run(["mount", "-o", f"remount,size={size}", str(place)], check=True)
 
 
-def test_a_full_disk_is_said_in_a_line_and_a_rerun_goes_on(small_disk: Path, undisturbed: str) -> None:
+def test_a_full_disk_is_said_in_a_line_and_a_rerun_goes_on(
+    small_disk: Path, undisturbed: str
+) -> None:
     out = small_disk / "out.parquet"
     with following(at_block(3, lambda: resized(small_disk, "400k"))):
         line = refused(out)
@@ -72,7 +76,9 @@ def test_a_full_disk_is_said_in_a_line_and_a_rerun_goes_on(small_disk: Path, und
     assert digest(out) == undisturbed
 
 
-def test_a_disk_that_is_full_when_parts_are_merged_keeps_all_blocks(small_disk: Path, undisturbed: str) -> None:
+def test_a_disk_that_is_full_when_parts_are_merged_keeps_all_blocks(
+    small_disk: Path, undisturbed: str
+) -> None:
     out = small_disk / "out.parquet"
     with following(at_block(BLOCKS, lambda: resized(small_disk, "900k"))):
         line = refused(out)
@@ -82,7 +88,9 @@ def test_a_disk_that_is_full_when_parts_are_merged_keeps_all_blocks(small_disk: 
     assert digest(out) == undisturbed
 
 
-def test_a_limit_on_files_is_said_in_a_line_and_a_rerun_goes_on(undisturbed: str, tmp_path: Path) -> None:
+def test_a_limit_on_files_is_said_in_a_line_and_a_rerun_goes_on(
+    undisturbed: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out.parquet"
     with files_at_most(20_000):
         assert "cannot be written" in refused(out)
@@ -100,7 +108,9 @@ def test_a_limit_on_files_is_said_in_a_line_and_a_rerun_goes_on(undisturbed: str
 
 
 @pytest.mark.parametrize("damage", ["shorter", "other"])
-def test_a_damaged_part_is_made_again_by_the_next_run(damage: str, undisturbed: str, tmp_path: Path) -> None:
+def test_a_damaged_part_is_made_again_by_the_next_run(
+    damage: str, undisturbed: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out.parquet"
 
     def spoil() -> None:
@@ -115,7 +125,9 @@ def test_a_damaged_part_is_made_again_by_the_next_run(damage: str, undisturbed: 
     assert digest(out) == undisturbed
 
 
-def test_a_part_that_was_cut_since_the_last_run_is_made_again(undisturbed: str, tmp_path: Path) -> None:
+def test_a_part_that_was_cut_since_the_last_run_is_made_again(
+    undisturbed: str, tmp_path: Path
+) -> None:
     out = tmp_path / "out.parquet"
     with files_at_most(120_000):
         refused(out)
@@ -132,7 +144,9 @@ def test_of_two_runs_in_one_storage_the_later_counts(undisturbed: str, tmp_path:
 
     def later_run() -> None:
         later = tmp_path / "there" / "out.parquet"
-        assert made_now(later, storage=str(storage)) == BLOCKS - 3  # what the earlier has finished is taken over
+        assert (
+            made_now(later, storage=str(storage)) == BLOCKS - 3
+        )  # what the earlier has finished is taken over
         assert digest(later) == undisturbed
 
     with following(at_block(3, later_run)):
@@ -142,7 +156,9 @@ def test_of_two_runs_in_one_storage_the_later_counts(undisturbed: str, tmp_path:
     assert digest(out) == undisturbed
 
 
-def test_another_workload_in_the_same_storage_is_left_alone(undisturbed: str, tmp_path: Path) -> None:
+def test_another_workload_in_the_same_storage_is_left_alone(
+    undisturbed: str, tmp_path: Path
+) -> None:
     storage = tmp_path / "storage"
     with files_at_most(120_000):
         refused(tmp_path / "out.parquet", storage=str(storage))
@@ -190,5 +206,8 @@ def test_an_object_that_exists_is_kept_unless_it_is_to_be_replaced(
     generate = ["generate", "cbr", "-q", "--duration", "5", "-o", f"{bucket}/kept.pcap"]
     assert run(generate) == 0
     assert run(generate) == 2
-    assert capfd.readouterr().err == f"trafficgen: {bucket}/kept.pcap: exists already; give --force, or another name\n"
+    assert (
+        capfd.readouterr().err
+        == f"trafficgen: {bucket}/kept.pcap: exists already; give --force, or another name\n"
+    )
     assert run([*generate, "--force"]) == 0

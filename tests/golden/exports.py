@@ -1,4 +1,5 @@
-"""Exports frozen as files: ``python -m tests.golden.exports`` from the root of the repository writes them anew.
+"""Exports frozen as files: ``python -m tests.golden.exports`` from the root of the repository
+writes them anew.
 
 A frozen file shows that an export has changed; that it is right is for other tests to say.
 """
@@ -21,7 +22,9 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def small_table() -> PacketTable:
-    """Return two UDP flows and a TCP flow with odd times, an empty datagram and packets at one time."""
+    """Return two UDP flows and a TCP flow with odd times, an empty datagram and packets at one
+    time.
+    """
     flows: list[dict[str, Any]] = [{"flow": 0}, {"flow": 1, "protocol": "tcp"}, {"flow": 2}]
     time_s = [0.0, 0.000000001, 0.25, 0.25, 1.0, 2.123456789, 2.2, 70.5]
     payload = np.array([1000, 1, 1448, 1448, 0, 1472, 600, 1448])
@@ -43,7 +46,11 @@ class Frozen:
 
 
 #: Folder -> what it holds.
-FROZEN = {"inet": Frozen("inet"), "trex_stateless": Frozen("trex"), "trex_stateful": Frozen("trex", flow=1)}
+FROZEN = {
+    "inet": Frozen("inet"),
+    "trex_stateless": Frozen("trex"),
+    "trex_stateful": Frozen("trex", flow=1),
+}
 
 
 def write(name: str, folder: Path) -> None:

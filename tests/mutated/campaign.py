@@ -1,6 +1,7 @@
 """Runs commands on damaged captures until the time is up, and reports what went wrong.
 
-``.venv/bin/python -m tests.mutated.campaign --seconds 3600``; what fails is kept with the command that shows it.
+``.venv/bin/python -m tests.mutated.campaign --seconds 3600``; what fails is kept with the command
+that shows it.
 """
 
 from __future__ import annotations
@@ -21,11 +22,17 @@ from tests.mutated.damage import beginning, damaged
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Where captures are looked for: those that are shipped, and those of developers where they are.
-FOLDERS = (ROOT / "examples" / "captures", ROOT / "tests" / "golden", ROOT.parent / "shared" / "captures")
+FOLDERS = (
+    ROOT / "examples" / "captures",
+    ROOT / "tests" / "golden",
+    ROOT.parent / "shared" / "captures",
+)
 _ENDINGS = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".xz", ".snoop", ".1")
-#: How much of a capture is damaged: mostly little, so that the damage matters and much of it is tried.
+#: How much of a capture is damaged: mostly little, so that the damage matters and much of it is
+#: tried.
 _MOST_BYTES = (4_000, 40_000, 40_000, 400_000)
-#: One command in so many is started as a shell starts it; the others are forked from a process that has all imported.
+#: One command in so many is started as a shell starts it; the others are forked from a process that
+#: has all imported.
 _STARTED = 50
 
 
@@ -36,7 +43,9 @@ def captures(folders: tuple[Path, ...] | list[Path] = FOLDERS) -> list[Path]:
 
 
 def rounds(paths: list[Path], *, seed: int, folder: Path) -> Iterator[tuple[list[str], Path]]:
-    """Yield commands on damaged captures without end, each with the folder that it writes to, empty."""
+    """Yield commands on damaged captures without end, each with the folder that it writes to,
+    empty.
+    """
     dice = random.Random(seed)
     capture, other, out = folder / "damaged.pcap", folder / "other.pcap", folder / "out"
     while True:
@@ -50,10 +59,17 @@ def rounds(paths: list[Path], *, seed: int, folder: Path) -> Iterator[tuple[list
 
 
 def started(arguments: list[str]) -> Ended:
-    """Run a command as a shell does; its memory and time are not told apart from those of others."""
+    """Run a command as a shell does; its memory and time are not told apart from those of
+    others.
+    """
     program = Path(sys.executable).with_name("trafficgen")
     done = subprocess.run(
-        [program, *arguments], check=False, capture_output=True, text=True, errors="replace", timeout=120
+        [program, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
     )
     return Ended(done.returncode, done.stderr, 0, 0.0)
 
@@ -64,7 +80,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--captures", type=Path, action="append", help="a folder of captures, in place of the usual ones"
+        "--captures",
+        type=Path,
+        action="append",
+        help="a folder of captures, in place of the usual ones",
     )
     options = parser.parse_args()
     import pyarrow.parquet  # noqa: F401, PLC0415 - imported before the forks
@@ -80,7 +99,9 @@ def main() -> int:
         folder = Path(name)
         for number, (arguments, out) in enumerate(rounds(paths, seed=options.seed, folder=folder)):
             forked = number % _STARTED != 0
-            ended = run_in_child(arguments, folder / "said.txt", run) if forked else started(arguments)
+            ended = (
+                run_in_child(arguments, folder / "said.txt", run) if forked else started(arguments)
+            )
             codes[f"{arguments[0]} {ended.code}"] += 1
             most_memory_bytes = max(most_memory_bytes, ended.memory_bytes)
             longest = max(longest, (ended.cpu_s, " ".join(arguments)))
@@ -91,14 +112,21 @@ def main() -> int:
                 for file in (folder / "damaged.pcap", folder / "other.pcap"):
                     shutil.copy(file, place)
                 command = " ".join(arguments).replace(str(folder), str(place))
-                (place / "what.txt").write_text(f"{problem}\n{command}\n{ended.text}", encoding="utf-8")
+                (place / "what.txt").write_text(
+                    f"{problem}\n{command}\n{ended.text}", encoding="utf-8"
+                )
                 print(f"{problem}: {command}\n{ended.text[-3000:]}", flush=True)
             if time.monotonic() - began_s > options.seconds:
                 break
-    where = f"damaged pieces of {len(paths)} captures in {options.seconds:.0f} s, seed {options.seed}"
+    where = (
+        f"damaged pieces of {len(paths)} captures in {options.seconds:.0f} s, seed {options.seed}"
+    )
     print(f"{codes.total():,} commands on {where}")
     print(", ".join(f"{what}: {count:,}" for what, count in sorted(codes.items())))
-    print(f"{failures} failed; most memory {most_memory_bytes / 1e6:.0f} MB; most processor time {longest[0]:.1f} s")
+    print(
+        f"{failures} failed; most memory {most_memory_bytes / 1e6:.0f} MB; most processor time"
+        f" {longest[0]:.1f} s"
+    )
     return 1 if failures else 0
 
 

@@ -1,4 +1,6 @@
-"""Commands as a shell runs them on files of strangers, and what must hold of each: exit code, words, memory, files."""
+"""Commands as a shell runs them on files of strangers, and what must hold of each: exit code,
+words, memory, files.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What a command may take. The processor time is far above what one of these needs: only a hang is slower.
+#: What a command may take. The processor time is far above what one of these needs: only a hang is
+#: slower.
 MOST_MEMORY_BYTES = 1_000_000_000
 LONGEST_S = 60
 _ADDRESS_SPACE_BYTES = 8_000_000_000
 
-_TARGETS = ("pcap", "pcapng", "csv", "parquet", "mgen", "ns3", "inet", "iperf3", "otg", "tcpreplay", "mahimahi", "trex")
+_TARGETS = (
+    "pcap",
+    "pcapng",
+    "csv",
+    "parquet",
+    "mgen",
+    "ns3",
+    "inet",
+    "iperf3",
+    "otg",
+    "tcpreplay",
+    "mahimahi",
+    "trex",
+)
 
 
 def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> list[str]:
@@ -27,7 +43,14 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
     match dice.choice(("inspect", "inspect", "fit", "convert", "compare", "export", "anonymise")):
         case "inspect":
             more = [str(other)] if dice.random() < 0.1 else []
-            return ["inspect", str(capture), *more, *tunnels, *silence, *(["--json"] if dice.random() < 0.5 else [])]
+            return [
+                "inspect",
+                str(capture),
+                *more,
+                *tunnels,
+                *silence,
+                *(["--json"] if dice.random() < 0.5 else []),
+            ]
         case "fit":
             return ["fit", str(capture), *tunnels, *silence, "-o", str(out / "model.json")]
         case "convert":
@@ -37,7 +60,14 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
             pair = [str(capture), str(other)] if dice.random() < 0.5 else [str(other), str(capture)]
             return ["compare", *pair, *(["--all"] if dice.random() < 0.5 else []), "--json"]
         case "export":
-            return ["export", str(capture), "--to", dice.choice(_TARGETS), "-o", str(out / "exported")]
+            return [
+                "export",
+                str(capture),
+                "--to",
+                dice.choice(_TARGETS),
+                "-o",
+                str(out / "exported"),
+            ]
         case _:
             ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))
             return ["anonymise", str(capture), *tunnels, "-o", str(out / f"shared.{ending}")]
@@ -60,7 +90,9 @@ class Ended:
     cpu_s: float
 
     def problem(self, out: Path) -> str | None:
-        """Return what is wrong with that; None where nothing is. ``out`` is the folder that it wrote to."""
+        """Return what is wrong with that; None where nothing is. ``out`` is the folder that it
+        wrote to.
+        """
         if self.code not in (0, 2):
             return f"exit code {self.code}"
         if "Traceback" in self.text or "panicked" in self.text:
@@ -98,7 +130,10 @@ def _become_command(arguments: list[str], said: Path, run: Callable[[list[str]],
         os.dup2(errors, 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
+        sys.stdout, sys.stderr = (
+            os.fdopen(1, "w", encoding="utf-8"),
+            os.fdopen(2, "w", encoding="utf-8"),
+        )
         code = run(arguments)
         sys.stdout.flush()
         sys.stderr.flush()

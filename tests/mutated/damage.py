@@ -27,7 +27,12 @@ _EXTREMES = (
     0xFFFF_FFFC,
     0xFFFF_FFFF,
 )
-_PCAP = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": "<",
+    b"\x4d\x3c\xb2\xa1": "<",
+    b"\xa1\xb2\xc3\xd4": ">",
+    b"\xa1\xb2\x3c\x4d": ">",
+}
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
@@ -88,7 +93,9 @@ def _extreme(data: bytes, dice: random.Random) -> bytes:
     if len(data) < 4:
         return data
     at, size = dice.randrange(len(data) - 3), dice.choice((1, 2, 4))
-    value = (dice.choice(_EXTREMES) & ((1 << 8 * size) - 1)).to_bytes(size, dice.choice(("little", "big")))
+    value = (dice.choice(_EXTREMES) & ((1 << 8 * size) - 1)).to_bytes(
+        size, dice.choice(("little", "big"))
+    )
     return data[:at] + value + data[at + size :]
 
 
@@ -144,7 +151,9 @@ def _record_order(data: bytes, dice: random.Random) -> bytes:
 
 
 def _header_byte(data: bytes, dice: random.Random) -> bytes:
-    """Change bytes of packets' headers: EtherTypes, lengths, protocols, ports, flags, RTP fields, texts."""
+    """Change bytes of packets' headers: EtherTypes, lengths, protocols, ports, flags, RTP fields,
+    texts.
+    """
     _, records = _records(data)
     changed = bytearray(data)
     for start, end in dice.sample(records, min(len(records), dice.choice((1, 5, 50)))):
@@ -154,4 +163,14 @@ def _header_byte(data: bytes, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
-_WAYS = (_flip, _cut, _swap, _extreme, _record_field, _record_field, _record_order, _header_byte, _header_byte)
+_WAYS = (
+    _flip,
+    _cut,
+    _swap,
+    _extreme,
+    _record_field,
+    _record_field,
+    _record_order,
+    _header_byte,
+    _header_byte,
+)

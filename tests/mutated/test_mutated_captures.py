@@ -1,4 +1,6 @@
-"""Damaged captures through the commands: exit code 0 or 2, no traceback, bounded memory, nothing half-written."""
+"""Damaged captures through the commands: exit code 0 or 2, no traceback, bounded memory, nothing
+half-written.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,17 @@ from trafficgen.errors import CaptureError
 
 _SHIPPED = captures()
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="needs fork")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork") or sys.platform == "darwin", reason="needs fork"
+)
 
 
 def test_captures_to_damage_are_there() -> None:
     assert len(_SHIPPED) >= 3
-    assert {path.name for path in _SHIPPED} >= {"http_burst_then_paced.pcap.gz", "rtsp_rtp_two_streams.pcap.gz"}
+    assert {path.name for path in _SHIPPED} >= {
+        "http_burst_then_paced.pcap.gz",
+        "rtsp_rtp_two_streams.pcap.gz",
+    }
 
 
 def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
@@ -49,7 +56,9 @@ def test_commands_on_damaged_captures_end_as_they_promise(tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("seed", range(10, 14))
-def test_thousands_of_commands_on_damaged_captures_end_as_they_promise(tmp_path: Path, seed: int) -> None:
+def test_thousands_of_commands_on_damaged_captures_end_as_they_promise(
+    tmp_path: Path, seed: int
+) -> None:
     _play(tmp_path, count=1000, seed=seed)
 
 

@@ -16,7 +16,9 @@ CAPTURES = Path(__file__).resolve().parents[2] / "examples" / "captures"
 
 @pytest.fixture(scope="session")
 def telling_capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped RTSP session in a pcapng file that tells all that such files can tell, under a telling name."""
+    """The shipped RTSP session in a pcapng file that tells all that such files can tell, under a
+    telling name.
+    """
     return _telling(tmp_path_factory, "rtsp_rtp_two_streams.pcap.gz")
 
 
@@ -38,7 +40,14 @@ def secrets() -> Secrets:
     found = Secrets()
     for path in sorted(CAPTURES.glob("*.pcap.gz")):
         one = telling.secrets_of(frame for _, frame in telling.records(path))
-        found = Secrets(found.texts | one.texts, found.octets | one.octets, found.payloads | one.payloads)
-    found.texts |= {*telling.PLANTED, *telling.NAMES, telling.CARD_ADDRESS.hex(":"), telling.CARD_ADDRESS.hex()}
+        found = Secrets(
+            found.texts | one.texts, found.octets | one.octets, found.payloads | one.payloads
+        )
+    found.texts |= {
+        *telling.PLANTED,
+        *telling.NAMES,
+        telling.CARD_ADDRESS.hex(":"),
+        telling.CARD_ADDRESS.hex(),
+    }
     found.octets.add(telling.CARD_ADDRESS)
     return found

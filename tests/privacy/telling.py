@@ -1,4 +1,6 @@
-"""What a capture tells of people and machines, found with dpkt and by hand, so that our own reader is not the judge."""
+"""What a capture tells of people and machines, found with dpkt and by hand, so that our own reader
+is not the judge.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pathlib import Path
 
 import dpkt
 
-#: Words that are planted in blocks of a pcapng file beside its packets, and in a datagram of a name server.
+#: Words that are planted in blocks of a pcapng file beside its packets, and in a datagram of a name
+#: server.
 COMMENT = "recorded for Erika Mustermann"
 HARDWARE = "Workstation-4711"
 CARD_NAME = "wlan-erika"
@@ -49,11 +52,15 @@ class Secrets:
     payloads: set[bytes] = field(default_factory=set)
 
     def found_in(self, content: bytes, *, binary: bool = False) -> list[str]:
-        """Return what of it is in some bytes; ``binary`` looks for what stands in frames as well."""
+        """Return what of it is in some bytes; ``binary`` looks for what stands in frames as
+        well.
+        """
         lowered = content.lower()
         found = [text for text in sorted(self.texts) if text.lower().encode() in lowered]
         if binary:
-            found += [octets.hex() for octets in sorted(self.octets | self.payloads) if octets in content]
+            found += [
+                octets.hex() for octets in sorted(self.octets | self.payloads) if octets in content
+            ]
         return found
 
 
@@ -82,7 +89,12 @@ def secrets_of(frames: Iterable[bytes]) -> Secrets:
         if len(payload) >= _PAYLOAD_BYTES and len(set(payload[:_PAYLOAD_BYTES])) > 4:
             secrets.payloads.add(payload[:_PAYLOAD_BYTES])
         secrets.texts |= set(_telling_texts(payload))
-        if isinstance(packet.data, dpkt.udp.UDP) and len(payload) > 12 and payload[0] >> 6 == 2 and payload[1] < 192:
+        if (
+            isinstance(packet.data, dpkt.udp.UDP)
+            and len(payload) > 12
+            and payload[0] >> 6 == 2
+            and payload[1] < 192
+        ):
             ssrc = payload[8:12]
             secrets.octets.add(ssrc)
             secrets.texts |= {str(int.from_bytes(ssrc, "big")), ssrc.hex()}
@@ -101,12 +113,15 @@ def telling_pcapng(frames: Iterable[tuple[int, bytes]]) -> bytes:
     parts = [
         _block(
             0x0A0D0D0A,
-            struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _options((1, COMMENT), (2, HARDWARE), (3, HARDWARE)),
+            struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+            + _options((1, COMMENT), (2, HARDWARE), (3, HARDWARE)),
         ),
         _block(
             1,
             struct.pack("<HHI", 1, 0, 0)
-            + _options((1, COMMENT), (2, CARD_NAME), (3, CARD_NAME), (6, CARD_ADDRESS), (9, b"\x09")),
+            + _options(
+                (1, COMMENT), (2, CARD_NAME), (3, CARD_NAME), (6, CARD_ADDRESS), (9, b"\x09")
+            ),
         ),
         _block(4, _name_record() + _options((1, COMMENT))),
         _block(10, struct.pack("<II", 0x544C534B, len(TLS_SECRET)) + _padded(TLS_SECRET.encode())),
@@ -123,8 +138,12 @@ def _name_record() -> bytes:
 
 
 def _options(*options: tuple[int, str | bytes]) -> bytes:
-    values = [(code, value.encode() if isinstance(value, str) else value) for code, value in options]
-    return b"".join(struct.pack("<HH", code, len(value)) + _padded(value) for code, value in values) + bytes(4)
+    values = [
+        (code, value.encode() if isinstance(value, str) else value) for code, value in options
+    ]
+    return b"".join(
+        struct.pack("<HH", code, len(value)) + _padded(value) for code, value in values
+    ) + bytes(4)
 
 
 def _padded(value: bytes) -> bytes:

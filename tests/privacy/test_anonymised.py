@@ -13,7 +13,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
 KEY = bytes(range(32))
 
 
-@pytest.mark.parametrize("name", ["shared.pcap", "shared.pcapng", "shared.parquet", "shared.csv", "dataset"])
+@pytest.mark.parametrize(
+    "name", ["shared.pcap", "shared.pcapng", "shared.parquet", "shared.csv", "dataset"]
+)
 def test_nothing_of_a_capture_is_in_its_anonymised_form(
     name: str, telling_capture: Path, tmp_path: Path, secrets: Secrets
 ) -> None:
@@ -22,4 +24,7 @@ def test_nothing_of_a_capture_is_in_its_anonymised_form(
     assert files
     for path in files:
         assert secrets.found_in(path.read_bytes(), binary=True) == [], path.name
-    assert len(trafficgen.read_packets(tmp_path / name)) == trafficgen.inspect(telling_capture).ip_packets
+    assert (
+        len(trafficgen.read_packets(tmp_path / name))
+        == trafficgen.inspect(telling_capture).ip_packets
+    )

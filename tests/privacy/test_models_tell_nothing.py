@@ -1,4 +1,6 @@
-"""No model, and nothing made of one, holds an address, a name or another identifier of the captures behind it."""
+"""No model, and nothing made of one, holds an address, a name or another identifier of the captures
+behind it.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ _VARIANTS: dict[str, Callable[[Given], Model]] = {
     "a part": lambda given: trafficgen.fit(given.http, memory_bytes=100_000).model,
     "player log": _with_a_player_log,
     "receiver": _at_both_ends,
-    "population": lambda given: trafficgen.fit_population([given.rtsp, given.http], workers=1).model,
+    "population": lambda given: (
+        trafficgen.fit_population([given.rtsp, given.http], workers=1).model
+    ),
     "same source": lambda given: trafficgen.fit_same_source([given.rtsp, given.http]).model,
 }
 
@@ -79,17 +83,25 @@ def test_models_of_every_kind_of_fit_tell_nothing(
 
 
 @pytest.mark.parametrize("name", ["out.pcap", "out.pcapng", "out.parquet", "out.csv", "dataset"])
-def test_packets_made_of_a_model_tell_nothing(name: str, model_file: Path, tmp_path: Path, secrets: Secrets) -> None:
+def test_packets_made_of_a_model_tell_nothing(
+    name: str, model_file: Path, tmp_path: Path, secrets: Secrets
+) -> None:
     trafficgen.generate(model_file, tmp_path / name, duration_s=10)
     _tell_nothing(tmp_path, secrets)
 
 
-def test_packets_played_over_a_path_tell_nothing(model_file: Path, tmp_path: Path, secrets: Secrets) -> None:
-    trafficgen.simulate(model_file, path="rate=1Mbps,delay=20ms", duration_s=10, out=tmp_path / "o.parquet")
+def test_packets_played_over_a_path_tell_nothing(
+    model_file: Path, tmp_path: Path, secrets: Secrets
+) -> None:
+    trafficgen.simulate(
+        model_file, path="rate=1Mbps,delay=20ms", duration_s=10, out=tmp_path / "o.parquet"
+    )
     _tell_nothing(tmp_path, secrets)
 
 
-def test_exports_of_a_model_tell_nothing(model_file: Path, tmp_path: Path, secrets: Secrets) -> None:
+def test_exports_of_a_model_tell_nothing(
+    model_file: Path, tmp_path: Path, secrets: Secrets
+) -> None:
     table = trafficgen.generate(model_file, duration_s=10)
     done = []
     for target in TARGETS:

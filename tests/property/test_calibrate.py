@@ -17,7 +17,9 @@ from trafficgen.units import ns_from_s
 GAPS_S = st.one_of(st.sampled_from([0.0, 1e-6, 0.02, 5.0, 1e8]), st.floats(0, 10))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     gaps_s=st.lists(GAPS_S, min_size=1, max_size=40),
     repeats=st.integers(1, 12),
@@ -49,7 +51,9 @@ def test_any_stream_gives_a_valid_model_or_one_clear_error(
         assert n < 3 or np.unique(table.time_ns).size <= 2 * flows
         return
     except CalibrationError:
-        assert np.ptp(table.time_ns) >= ns_from_s(LONGEST_S)  # cutting offload packets makes the span a little longer
+        assert np.ptp(table.time_ns) >= ns_from_s(
+            LONGEST_S
+        )  # cutting offload packets makes the span a little longer
         return
     json.dumps(result.summary(), allow_nan=False)
     assert Model.model_validate_json(dump_model(result.model)) == result.model

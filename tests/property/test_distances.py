@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from trafficgen.validation.distances import sample_distances
 
-SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).map(lambda values: np.sort(np.array(values)))
+SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).map(
+    lambda values: np.sort(np.array(values))
+)
 
 
 @given(SAMPLES, SAMPLES)

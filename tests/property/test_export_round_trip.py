@@ -19,7 +19,8 @@ import trafficgen
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "examples" / "captures"
-#: Times and flows are put into words; frames get the link header of Ethernet, whatever theirs was (the report says so).
+#: Times and flows are put into words; frames get the link header of Ethernet, whatever theirs was
+#: (the report says so).
 _APART = ("time_ns", "flow", "frame_bytes")
 _ENDS = ("protocol", "server", "server_port", "client", "client_port")
 #: Target, its settings, and the files to read again.
@@ -50,9 +51,12 @@ def _packets(table: PacketTable, *, whole_us: bool = False) -> list[tuple[Any, .
     ends = {row["flow"]: tuple(row[name] for name in _ENDS) for row in table.flows.to_pylist()}
     names = [name for name in PACKET_SCHEMA.names if name not in _APART]
     columns = [table.column(name).to_pylist() for name in names]
-    # A header's window has 16 bits; the scale that the handshake agreed on is no longer there (the report says so).
+    # A header's window has 16 bits; the scale that the handshake agreed on is no longer there (the
+    # report says so).
     windows = columns[names.index("tcp_window")]
-    columns[names.index("tcp_window")] = [None if window is None else min(window, 65_535) for window in windows]
+    columns[names.index("tcp_window")] = [
+        None if window is None else min(window, 65_535) for window in windows
+    ]
     times_ns = (table.time_ns + table.origin_ns).tolist()
     if whole_us:
         times_ns = [(time_ns + 500) // 1000 * 1000 for time_ns in times_ns]
@@ -63,7 +67,9 @@ def _packets(table: PacketTable, *, whole_us: bool = False) -> list[tuple[Any, .
 @pytest.mark.filterwarnings("ignore::trafficgen.errors.CaptureWarning")
 @pytest.mark.parametrize("target", _TARGETS)
 @pytest.mark.parametrize("name", ["http_burst_then_paced.pcap.gz", "rtsp_rtp_two_streams.pcap.gz"])
-def test_a_capture_exported_and_read_again_has_the_same_packets(name: str, target: str, tmp_path: Path) -> None:
+def test_a_capture_exported_and_read_again_has_the_same_packets(
+    name: str, target: str, tmp_path: Path
+) -> None:
     table = trafficgen.read_packets(_CAPTURES / name)
     whole_us = target == "trex"
     assert _packets(_again(table, target, tmp_path)) == _packets(table, whole_us=whole_us)
@@ -72,14 +78,27 @@ def test_a_capture_exported_and_read_again_has_the_same_packets(name: str, targe
 def _frame(is_tcp: bool, is_v6: bool, up: bool, payload_bytes: int, number: int) -> Packet:
     ends = ("2001:db8::2", "2001:db8::1") if is_v6 else ("198.51.100.2", "192.0.2.1")
     source, destination = ends if up else ends[::-1]
-    ports: dict[str, Any] = {"sport": 40_000, "dport": 443} if up else {"sport": 443, "dport": 40_000}
+    ports: dict[str, Any] = (
+        {"sport": 40_000, "dport": 443} if up else {"sport": 443, "dport": 40_000}
+    )
     network = IPv6(src=source, dst=destination) if is_v6 else IP(src=source, dst=destination)
-    transport = TCP(seq=number, ack=7, flags="PA", window=number % 65_536, **ports) if is_tcp else UDP(**ports)
+    transport = (
+        TCP(seq=number, ack=7, flags="PA", window=number % 65_536, **ports)
+        if is_tcp
+        else UDP(**ports)
+    )
     # With card addresses given, scapy asks no network for them.
-    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / network / transport / Raw(bytes(payload_bytes))
+    return (
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        / network
+        / transport
+        / Raw(bytes(payload_bytes))
+    )
 
 
-_packet = st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 1400), st.integers(0, 10**6))
+_packet = st.tuples(
+    st.booleans(), st.booleans(), st.booleans(), st.integers(0, 1400), st.integers(0, 10**6)
+)
 
 
 @pytest.mark.parametrize("target", _TARGETS)

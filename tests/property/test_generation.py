@@ -24,23 +24,46 @@ from trafficgen.models import (
 
 def small_model(*, silence_s: float, header_bytes: int, protocol: str, scale_s: float) -> Model:
     process = RenewalProcess(
-        gap_s=Law(unit="s", family="lognorm", params={"s": 1.2, "loc": 0.0, "scale": scale_s}, observations=1),
-        packet_bytes=Law(unit="bytes", family="expon", params={"loc": 0.0, "scale": 300.0}, observations=1),
+        gap_s=Law(
+            unit="s",
+            family="lognorm",
+            params={"s": 1.2, "loc": 0.0, "scale": scale_s},
+            observations=1,
+        ),
+        packet_bytes=Law(
+            unit="bytes", family="expon", params={"loc": 0.0, "scale": 300.0}, observations=1
+        ),
     )
-    transport = {"protocol": protocol, "server_port": 80, "client_port": 65_535, "header_bytes": header_bytes}
+    transport = {
+        "protocol": protocol,
+        "server_port": 80,
+        "client_port": 65_535,
+        "header_bytes": header_bytes,
+    }
     return Model(
         name="small",
         provenance=PublishedProvenance(
-            citations=(PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)),)
+            citations=(
+                PublishedSource(
+                    authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+                ),
+            )
         ),
         startup=Startup(silence_s=Estimate(value=silence_s, method="by hand")),
-        playout=Playout(duration_s=Estimate(value=5, method="by hand"), rate_bps=Estimate(value=1, method="by hand")),
+        playout=Playout(
+            duration_s=Estimate(value=5, method="by hand"),
+            rate_bps=Estimate(value=1, method="by hand"),
+        ),
         streams=(
             Stream(
                 name="all",
                 media="mixed",
                 transport=Transport.model_validate(transport),
-                phases=(Phase(name="playout", start_s=0.0, duration_s=5.0, rate_bps=0.0, process=process),),
+                phases=(
+                    Phase(
+                        name="playout", start_s=0.0, duration_s=5.0, rate_bps=0.0, process=process
+                    ),
+                ),
             ),
         ),
     )
@@ -67,14 +90,23 @@ def test_any_table_is_ordered_counted_and_within_its_time(
     arrival_rate_per_s: float | None,
 ) -> None:
     header_bytes = 28 if protocol == "udp" else 52
-    model = small_model(silence_s=silence_s, header_bytes=header_bytes, protocol=protocol, scale_s=scale_s)
+    model = small_model(
+        silence_s=silence_s, header_bytes=header_bytes, protocol=protocol, scale_s=scale_s
+    )
     table = generate_sessions(
-        model, sessions=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
+        model,
+        sessions=sessions,
+        duration_s=duration_s,
+        seed=seed,
+        arrival_rate_per_s=arrival_rate_per_s,
     )
     assert np.all(np.diff(table.time_ns) >= 0)
     assert np.all(table.ip_bytes == table.payload_bytes + header_bytes)
     assert set(np.unique(table.flow)) == set(range(sessions))
-    counted = table.flows.column("packets_to_client").to_numpy() + table.flows.column("packets_to_server").to_numpy()
+    counted = (
+        table.flows.column("packets_to_client").to_numpy()
+        + table.flows.column("packets_to_server").to_numpy()
+    )
     assert np.array_equal(counted, np.bincount(table.flow))
     media = table.to_client & np.isin(table.column("phase").to_pylist(), ["playout"])
     for row in table.flows.to_pylist():
@@ -82,7 +114,11 @@ def test_any_table_is_ordered_counted_and_within_its_time(
         begins_s = row["first_time_ns"] / 1e9
         assert own.any()
         assert (
-            abs(table.time_s[own].min() - begins_s - max(silence_s, 0.03 * (silence_s == 0) * (protocol == "tcp")))
+            abs(
+                table.time_s[own].min()
+                - begins_s
+                - max(silence_s, 0.03 * (silence_s == 0) * (protocol == "tcp"))
+            )
             < 2e-9
         )
         if duration_s is not None:

@@ -1,7 +1,8 @@
-"""Traffic at the edges of numbers: each command gives a sensible answer or a reason, never a crash, a NaN or a hang.
+"""Traffic at the edges of numbers: each command gives a sensible answer or a reason, never a crash,
+a NaN or a hang.
 
-One and two packets, packets at one time, sizes that never differ, hours of silence, clocks that step back, rates beyond
-any link, and RTP and TCP numbers that wrap round.
+One and two packets, packets at one time, sizes that never differ, hours of silence, clocks that
+step back, rates beyond any link, and RTP and TCP numbers that wrap round.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import trafficgen
 from trafficgen.errors import TrafficgenError, TrafficgenWarning
 from trafficgen.tables import PacketTable
 
-#: Gaps between packets, s: none, the shortest that times can hold, that of 10 Gbps, of a stream, of hours.
+#: Gaps between packets, s: none, the shortest that times can hold, that of 10 Gbps, of a stream, of
+#: hours.
 GAPS_S = st.sampled_from([0.0, 1e-9, 1e-6, 0.02, 0.02, 0.02, 1.0, 3 * 3600.0])
 SIZES = st.sampled_from([28, 29, 576, 1500, 1500, 65_535])
 

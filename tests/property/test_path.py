@@ -12,7 +12,8 @@ from trafficgen.simulation import Path, PathLink, Queue
 _RATES_BPS = st.floats(1, 1e12)
 _TIMES_S = st.floats(0, 1e5)
 _QUEUES = st.one_of(
-    st.builds(Queue, packets=st.integers(1, 10**9)), st.builds(Queue, size_bytes=st.integers(1, 10**12))
+    st.builds(Queue, packets=st.integers(1, 10**9)),
+    st.builds(Queue, size_bytes=st.integers(1, 10**12)),
 )
 
 
@@ -21,14 +22,23 @@ def _links(draw: st.DrawFn) -> PathLink:
     fields: dict[str, Any] = {"delay_s": draw(_TIMES_S)}
     if draw(st.booleans()):
         fields |= {"rate_bps": draw(_RATES_BPS), "queue": draw(st.none() | _QUEUES)}
-        fields |= {"burst_bytes": draw(st.none() | st.integers(1500, 10**9)), "hold_in_flight": draw(st.booleans())}
+        fields |= {
+            "burst_bytes": draw(st.none() | st.integers(1500, 10**9)),
+            "hold_in_flight": draw(st.booleans()),
+        }
         fields |= {"reverse_rate_bps": draw(st.none() | _RATES_BPS)}
     if draw(st.booleans()):
         fields |= {"loss": draw(st.floats(1e-9, 1)), "loss_start_s": draw(st.none() | _TIMES_S)}
         fields |= {"loss_burst_packets": draw(st.none() | st.floats(1, 1e6))}
     if draw(st.booleans()):
-        fields |= {"reorder": draw(st.floats(1e-9, 1)), "reorder_delay_s": draw(st.none() | _TIMES_S)}
-    fields |= {"reverse_delay_s": draw(st.none() | _TIMES_S), "reverse_queue": draw(st.none() | _QUEUES)}
+        fields |= {
+            "reorder": draw(st.floats(1e-9, 1)),
+            "reorder_delay_s": draw(st.none() | _TIMES_S),
+        }
+    fields |= {
+        "reverse_delay_s": draw(st.none() | _TIMES_S),
+        "reverse_queue": draw(st.none() | _QUEUES),
+    }
     return PathLink.model_validate(fields)
 
 

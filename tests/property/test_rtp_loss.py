@@ -19,7 +19,9 @@ def test_counts_are_those_of_the_numbers_that_were_left_out(
     make_table: Callable[..., PacketTable], start: int, kept: list[bool], again: list[int]
 ) -> None:
     numbers = np.flatnonzero(np.array(kept))
-    repeated = np.array([number for number in again if number < len(kept) and kept[number]], dtype=np.int64)
+    repeated = np.array(
+        [number for number in again if number < len(kept) and kept[number]], dtype=np.int64
+    )
     if numbers.size == 0:
         return
     sent = np.sort(np.concatenate((numbers, repeated)))
@@ -30,4 +32,6 @@ def test_counts_are_those_of_the_numbers_that_were_left_out(
     assert found.lost == missing.count("1")
     assert found.duplicates == repeated.size
     assert found.reordered == 0
-    assert sorted(found.lost_runs.tolist()) == sorted(len(run) for run in "".join(missing).split("0") if run)
+    assert sorted(found.lost_runs.tolist()) == sorted(
+        len(run) for run in "".join(missing).split("0") if run
+    )

@@ -1,4 +1,6 @@
-"""Any path: what `simulate` reports is what its packet table says, and no packet is lost on the way to the report."""
+"""Any path: what `simulate` reports is what its packet table says, and no packet is lost on the way
+to the report.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.simulation import Competitor, Participant, Path, SimulationResult, Source, participants, run_path
+from trafficgen.simulation import (
+    Competitor,
+    Participant,
+    Path,
+    SimulationResult,
+    Source,
+    participants,
+    run_path,
+)
 
 _KEYS = st.fixed_dictionaries(
     {"rate": st.sampled_from(["5kbps", "200kbps", "2Mbps"])},
@@ -23,7 +33,8 @@ _KEYS = st.fixed_dictionaries(
     },
 )
 _FLOWS = st.lists(
-    st.sampled_from(["tcp@-1s", "tcp:reno@0.3s..0.7s", "tcp@5s", "cbr:50kbps@-0.5s..0.5s", "ping"]), max_size=3
+    st.sampled_from(["tcp@-1s", "tcp:reno@0.3s..0.7s", "tcp@5s", "cbr:50kbps@-0.5s..0.5s", "ping"]),
+    max_size=3,
 )
 
 
@@ -37,7 +48,9 @@ def _simulated(keys: dict[str, str], flows: list[str], seed: int) -> SimulationR
 
 @settings(max_examples=15, deadline=None)
 @given(keys=_KEYS, flows=_FLOWS, seed=st.integers(0, 2**64 - 1))
-def test_results_are_those_of_the_packet_table(keys: dict[str, str], flows: list[str], seed: int) -> None:
+def test_results_are_those_of_the_packet_table(
+    keys: dict[str, str], flows: list[str], seed: int
+) -> None:
     result = _simulated(keys, flows, seed)
     packets = result.packets().packets
     flow, to_client = packets["flow"].to_numpy(), packets["to_client"].to_numpy()
@@ -55,9 +68,13 @@ def test_results_are_those_of_the_packet_table(keys: dict[str, str], flows: list
         own = to_client & np.isin(flow, one.flows)
         in_time = own & arrived & (arrival_ns >= spans[0].min()) & (arrival_ns <= spans[0].max())
         received_s, sent_s = (np.ptp(span) / 1e9 for span in spans)
-        assert one.measure.rate_kbps == pytest.approx(ip_bytes[in_time].sum() * 8e-3 / received_s, rel=1e-6)
+        assert one.measure.rate_kbps == pytest.approx(
+            ip_bytes[in_time].sum() * 8e-3 / received_s, rel=1e-6
+        )
         in_time = own & (sent_ns >= spans[1].min()) & (sent_ns <= spans[1].max())
-        assert one.measure.offered_kbps == pytest.approx(ip_bytes[in_time].sum() * 8e-3 / sent_s, rel=1e-6)
+        assert one.measure.offered_kbps == pytest.approx(
+            ip_bytes[in_time].sum() * 8e-3 / sent_s, rel=1e-6
+        )
         if in_time.any():
             assert one.measure.loss == pytest.approx((in_time & ~arrived).sum() / in_time.sum())
     json.dumps(result.to_dict())
@@ -65,7 +82,9 @@ def test_results_are_those_of_the_packet_table(keys: dict[str, str], flows: list
 
 @settings(max_examples=5, deadline=None)
 @given(keys=_KEYS, flows=_FLOWS, seed=st.integers(0, 2**64 - 1))
-def test_the_same_seed_gives_the_same_result(keys: dict[str, str], flows: list[str], seed: int) -> None:
+def test_the_same_seed_gives_the_same_result(
+    keys: dict[str, str], flows: list[str], seed: int
+) -> None:
     first, second = (_simulated(keys, flows, seed) for _ in range(2))
     assert first.packets().packets.equals(second.packets().packets)
     assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())

@@ -1,4 +1,6 @@
-"""Files and texts of strangers, damaged or made up: each is read, or refused by one of the documented errors."""
+"""Files and texts of strangers, damaged or made up: each is read, or refused by one of the
+documented errors.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,36 @@ from trafficgen.simulation import Path as NetworkPath
 from trafficgen.simulation.competitors import Competitor
 from trafficgen.simulation.sources import Source
 from trafficgen.tables import PacketTable
-from trafficgen.units import bytes_from_text, per_s_from_text, rate_from_text, s_from_text, share_from_text
+from trafficgen.units import (
+    bytes_from_text,
+    per_s_from_text,
+    rate_from_text,
+    s_from_text,
+    share_from_text,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
 
-#: What breaks readers: numbers without end, brackets without end, what is no text, what is no number.
+#: What breaks readers: numbers without end, brackets without end, what is no text, what is no
+#: number.
 _BREAKERS = st.sampled_from(
     [
-        *("", "0", "-1", "1e999", "-0.0", "nan", "Infinity", "null", "true", "9" * 30, "9" * 5000, "1e-400", "2**64"),
+        *(
+            "",
+            "0",
+            "-1",
+            "1e999",
+            "-0.0",
+            "nan",
+            "Infinity",
+            "null",
+            "true",
+            "9" * 30,
+            "9" * 5000,
+            "1e-400",
+            "2**64",
+        ),
         *(
             "[",
             "]",
@@ -76,11 +99,23 @@ _BREAKERS = st.sampled_from(
             "%",
             "&a",
         ),
-        *("<<: *a", "!!python/object:os.system", "../../etc/passwd", "-", "$(id)", "kbps", "ms", "-1s", "1e9d"),
+        *(
+            "<<: *a",
+            "!!python/object:os.system",
+            "../../etc/passwd",
+            "-",
+            "$(id)",
+            "kbps",
+            "ms",
+            "-1s",
+            "1e9d",
+        ),
     ]
 )
 _EDITS = st.lists(
-    st.tuples(st.floats(0, 1), st.integers(0, 60), _BREAKERS | st.text(max_size=5)), min_size=1, max_size=4
+    st.tuples(st.floats(0, 1), st.integers(0, 60), _BREAKERS | st.text(max_size=5)),
+    min_size=1,
+    max_size=4,
 )
 
 
@@ -112,12 +147,16 @@ def _of_file(name: str, text: str, read: Callable[[Path], T]) -> T | None:
 def _fitted_text() -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return dump_model(trafficgen.fit(ROOT / "examples/captures/rtsp_rtp_two_streams.pcap.gz").model)
+        return dump_model(
+            trafficgen.fit(ROOT / "examples/captures/rtsp_rtp_two_streams.pcap.gz").model
+        )
 
 
 @given(edits=_EDITS)
 @settings(max_examples=50, deadline=None)
-def test_a_damaged_model_file_is_a_model_or_one_clear_error(edits: list[tuple[float, int, str]]) -> None:
+def test_a_damaged_model_file_is_a_model_or_one_clear_error(
+    edits: list[tuple[float, int, str]],
+) -> None:
     model = _of_file("model.json", _edited(_fitted_text(), edits), read_model)
     assert model is None or dump_model(model)
 
@@ -133,29 +172,48 @@ def test_a_damaged_published_model_is_a_model_or_one_clear_error(
 
 @given(edits=_EDITS)
 @settings(max_examples=60, deadline=None)
-def test_a_damaged_workload_file_is_a_workload_or_one_clear_error(edits: list[tuple[float, int, str]]) -> None:
+def test_a_damaged_workload_file_is_a_workload_or_one_clear_error(
+    edits: list[tuple[float, int, str]],
+) -> None:
     text = (ROOT / "examples/workloads/evening.yaml").read_text(encoding="utf-8")
     _of_file("workload.yaml", _edited(text, edits), trafficgen.load_workload)
 
 
 _PLAYER_LOGS = {
-    "own.csv": "time_s,buffer_s,position_s,level_kbps,stalled\n0,0.5,0,300,1\n1.5,2.5,1,600,0\n3,4,2.5,600,0\n",
-    "own.json": '[{"unix_time_s": 1700000000.5, "level": "720p"}, {"unix_time_s": 1700000002, "stalled": 1}]',
-    "samples.json": '{"samples": [{"time_s": 0, "buffer_s": 1}, {"time_s": 2.5, "buffer_s": 3, "stalled": 0}]}',
-    "requet.csv": "rel_time_s,buffer_health_s,playback_progress,quality\n0,1.5,0,hd720\n0.5,2,0.5,hd720\n",
-    "events.json": '{"player_log": [{"t": 0, "event": "play"}, {"t": 5, "event": "stalled"}], "capture_start_unix": 1}',
+    "own.csv": (
+        "time_s,buffer_s,position_s,level_kbps,stalled\n0,0.5,0,300,1\n1.5,2.5,1,600,0\n3,4,2.5,600,0\n"
+    ),
+    "own.json": (
+        '[{"unix_time_s": 1700000000.5, "level": "720p"}, {"unix_time_s": 1700000002,'
+        ' "stalled": 1}]'
+    ),
+    "samples.json": (
+        '{"samples": [{"time_s": 0, "buffer_s": 1}, {"time_s": 2.5, "buffer_s": 3, "stalled": 0}]}'
+    ),
+    "requet.csv": (
+        "rel_time_s,buffer_health_s,playback_progress,quality\n0,1.5,0,hd720\n0.5,2,0.5,hd720\n"
+    ),
+    "events.json": (
+        '{"player_log": [{"t": 0, "event": "play"}, {"t": 5, "event": "stalled"}],'
+        ' "capture_start_unix": 1}'
+    ),
 }
 
 
 @given(edits=_EDITS, name=st.sampled_from(sorted(_PLAYER_LOGS)))
 @settings(max_examples=250, deadline=None)
-def test_a_damaged_player_log_is_a_log_or_one_clear_error(edits: list[tuple[float, int, str]], name: str) -> None:
+def test_a_damaged_player_log_is_a_log_or_one_clear_error(
+    edits: list[tuple[float, int, str]], name: str
+) -> None:
     _of_file(name, _edited(_PLAYER_LOGS[name], edits), read_player_log)
 
 
 _PATHS = [
     "rate=725kbps,delay=45ms,queue=80p,loss=0.02,reorder=1%",
-    '{"links": [{"rate": "1Mbps", "delay": "20ms"}, {"delay": 0.1, "loss": "3%"}], "access": "2Mbps"}',
+    (
+        '{"links": [{"rate": "1Mbps", "delay": "20ms"}, {"delay": 0.1, "loss": "3%"}], "access":'
+        ' "2Mbps"}'
+    ),
     "trace=nothing.csv,delay=20ms",
 ]
 
@@ -167,7 +225,12 @@ def test_any_text_is_a_path_or_one_clear_error(text: str) -> None:
     assert path is None or NetworkPath.parse(path.text()) == path
 
 
-_COMPETITORS = ["tcp:reno@-10s..60s", "cbr:200kbps(packet_bytes=500)@5s", "ping(interval_s=0.5)", "model(a=[1,2],b={})"]
+_COMPETITORS = [
+    "tcp:reno@-10s..60s",
+    "cbr:200kbps(packet_bytes=500)@5s",
+    "ping(interval_s=0.5)",
+    "model(a=[1,2],b={})",
+]
 
 
 @given(text=st.builds(_edited, st.sampled_from(_COMPETITORS), _EDITS) | st.text(max_size=40))
@@ -179,7 +242,10 @@ def test_any_text_is_a_competitor_or_one_clear_error(text: str) -> None:
     _unless_refused(lambda: Competitor.parse(text).source(refused))
 
 
-@given(name=st.sampled_from(["rate_kbps", "packet_bytes", "duration_s", "clip", "nothing"]), text=_BREAKERS | st.text())
+@given(
+    name=st.sampled_from(["rate_kbps", "packet_bytes", "duration_s", "clip", "nothing"]),
+    text=_BREAKERS | st.text(),
+)
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_a_setting_or_one_clear_error(name: str, text: str) -> None:
     model = load_entry("cbr")
@@ -187,7 +253,11 @@ def test_any_text_is_a_setting_or_one_clear_error(name: str, text: str) -> None:
         _unless_refused(functools.partial(with_settings, model, {key: text}))
 
 
-@given(text=_BREAKERS | st.text() | st.from_regex(r"[0-9.eE+-]{1,20} ?(kbps|ms|s|B|%|/s)", fullmatch=True))
+@given(
+    text=_BREAKERS
+    | st.text()
+    | st.from_regex(r"[0-9.eE+-]{1,20} ?(kbps|ms|s|B|%|/s)", fullmatch=True)
+)
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_a_quantity_or_none(text: str) -> None:
     for read in (rate_from_text, bytes_from_text, s_from_text, per_s_from_text, share_from_text):
@@ -196,25 +266,37 @@ def test_any_text_is_a_quantity_or_none(text: str) -> None:
 
 
 _RTSP = (
-    "RTSP/1.0 200 OK\r\nCSeq: 4\r\nTransport: RTP/AVP;client_port=5000-5001;server_port=6000\r\n\r\n"
-    "m=video 0 RTP/AVP 96 0\r\na=rtpmap:96 H264/90000\r\nm=audio 0 RTP/AVP 8 0 3\r\n"
+    "RTSP/1.0 200 OK\r\nCSeq: 4\r\nTransport:"
+    " RTP/AVP;client_port=5000-5001;server_port=6000\r\n\r\nm=video 0 RTP/AVP 96 0\r\na=rtpmap:96"
+    " H264/90000\r\nm=audio 0 RTP/AVP 8 0 3\r\n"
 )
 
 
 @given(edits=_EDITS, start=st.sampled_from(["", "SETUP rtsp://host/clip RTSP/1.0\r\n"]))
 @settings(max_examples=250, deadline=None)
-def test_any_rtsp_message_is_read_or_passed_over(edits: list[tuple[float, int, str]], start: str) -> None:
+def test_any_rtsp_message_is_read_or_passed_over(
+    edits: list[tuple[float, int, str]], start: str
+) -> None:
     text = _edited(start + _RTSP, edits)
     message = parse_rtsp(text.encode("utf-8", errors="surrogatepass"))
-    assert message is None or all(0 <= port < 1 << 16 for port in message.client_ports + message.server_ports)
+    assert message is None or all(
+        0 <= port < 1 << 16 for port in message.client_ports + message.server_ports
+    )
     for clock in parse_media_clocks(text):
         assert (0 <= clock.payload_type < 128, 0 < clock.clock_hz < 1 << 32) == (True, True)
 
 
 _TRACES = {
-    "packet-list": "time_s,ip_bytes,source,destination,direction\n0.1,500,10.0.0.1,10.0.0.2,down\n0.25,60,::1,::2,up\n",
-    "mgen": "17:18:56.78 SEND proto>UDP flow>1 seq>0 srcPort>5000 dst>127.0.0.1/5811 size>256\n" * 3,
-    "ditg": "Flow>1 Seq>1 Src>10.0.0.1/5000 Dest>10.0.0.2/8999 txTime>17:0:1.5 rxTime>17:0:1.6 Size>512\n" * 3,
+    "packet-list": (
+        "time_s,ip_bytes,source,destination,direction\n0.1,500,10.0.0.1,10.0.0.2,down\n0.25,60,::1,::2,up\n"
+    ),
+    "mgen": (
+        "17:18:56.78 SEND proto>UDP flow>1 seq>0 srcPort>5000 dst>127.0.0.1/5811 size>256\n" * 3
+    ),
+    "ditg": (
+        "Flow>1 Seq>1 Src>10.0.0.1/5000 Dest>10.0.0.2/8999 txTime>17:0:1.5 rxTime>17:0:1.6"
+        " Size>512\n" * 3
+    ),
     "ns3": "1 I 0 5000\n2 P 40 900\n3 B 80 300\n",
     "syncodecs": "0 I 1.5 2.5 1000\n1 P 1.5 2.5 200\n",
     "asu": "0 0.04 I 8000 40.1 39 38\n1 0.08 P 800 40.1 39 38\n",
@@ -235,7 +317,9 @@ def test_a_damaged_trace_of_any_format_is_a_table_or_one_clear_error(
         "trace.txt",
         text,
         lambda path: read_trace(
-            str(path), format_name=name if told else None, options=options if told else TraceOptions()
+            str(path),
+            format_name=name if told else None,
+            options=options if told else TraceOptions(),
         ),
     )
 
@@ -250,7 +334,9 @@ def _table_files() -> tuple[bytes, bytes]:
         warnings.simplefilter("ignore")
         table = trafficgen.read_packets(ROOT / "examples/captures/rtsp_rtp_two_streams.pcap.gz")
     with tempfile.TemporaryDirectory() as folder:
-        one = PacketTable(packets=table.packets.slice(0, 40), flows=table.flows, origin_ns=table.origin_ns)
+        one = PacketTable(
+            packets=table.packets.slice(0, 40), flows=table.flows, origin_ns=table.origin_ns
+        )
         write_csv(one, Path(folder) / "t.csv")
         write_parquet(one, Path(folder) / "t.parquet")
         return (Path(folder) / "t.csv").read_bytes(), (Path(folder) / "t.parquet").read_bytes()
@@ -258,14 +344,18 @@ def _table_files() -> tuple[bytes, bytes]:
 
 @given(edits=_EDITS)
 @settings(max_examples=150, deadline=None)
-def test_a_damaged_csv_table_is_a_table_or_one_clear_error(edits: list[tuple[float, int, str]]) -> None:
+def test_a_damaged_csv_table_is_a_table_or_one_clear_error(
+    edits: list[tuple[float, int, str]],
+) -> None:
     _of_file("t.csv", _edited(_table_files()[0].decode(), edits), read_csv_table)
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), min_size=1, max_size=12))
 @example(flips=[(0.28125, 128)])  # a column's name that is no text
 @settings(max_examples=200, deadline=None)
-def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(flips: list[tuple[float, int]]) -> None:
+def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(
+    flips: list[tuple[float, int]],
+) -> None:
     data = bytearray(_table_files()[1])
     for place, value in flips:
         data[int(place * len(data))] = value
@@ -276,7 +366,8 @@ def test_a_damaged_parquet_table_is_a_table_or_one_clear_error(flips: list[tuple
 
 
 @pytest.mark.parametrize(
-    "metadata", ["[" * 100_000, "9" * 10_000, "{}", '{"schema_version": "1.0", "flows": []}', "\x00"]
+    "metadata",
+    ["[" * 100_000, "9" * 10_000, "{}", '{"schema_version": "1.0", "flows": []}', "\x00"],
 )
 def test_odd_metadata_of_a_parquet_table_are_refused(tmp_path: Path, metadata: str) -> None:
     path = tmp_path / "t.parquet"

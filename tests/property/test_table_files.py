@@ -51,7 +51,10 @@ def _values(field: pa.Field) -> st.SearchStrategy[object]:
 
 
 def _rows(schema: pa.Schema, count: int) -> st.SearchStrategy[list[dict[str, object]]]:
-    values = {field.name: st.none() | _values(field) if field.nullable else _values(field) for field in schema}
+    values = {
+        field.name: st.none() | _values(field) if field.nullable else _values(field)
+        for field in schema
+    }
     return st.lists(st.fixed_dictionaries(values), min_size=count, max_size=count)
 
 
@@ -62,8 +65,12 @@ def _tables(draw: st.DrawFn) -> PacketTable:
     for number, row in enumerate(flows):
         row["flow"] = number
     optional = draw(st.lists(st.sampled_from(OPTIONAL_FIELDS), unique=True))
-    schema = pa.schema([field for field in PACKET_SCHEMA if field in REQUIRED_FIELDS or field in optional])
-    packets = sorted(draw(_rows(schema, draw(st.integers(0, 12)))), key=lambda row: int(str(row["time_ns"])))
+    schema = pa.schema(
+        [field for field in PACKET_SCHEMA if field in REQUIRED_FIELDS or field in optional]
+    )
+    packets = sorted(
+        draw(_rows(schema, draw(st.integers(0, 12)))), key=lambda row: int(str(row["time_ns"]))
+    )
     for row in packets:
         row["flow"] = int(str(row["flow"])) % flow_count
     columns = {name: pa.array([row[name] for row in packets]) for name in schema.names}
@@ -74,12 +81,17 @@ def _tables(draw: st.DrawFn) -> PacketTable:
         signalling=pa.Table.from_pylist(
             draw(_rows(SIGNALLING_SCHEMA, draw(st.integers(0, 2)))), schema=SIGNALLING_SCHEMA
         ),
-        notes=draw(st.dictionaries(_TEXT, st.integers() | _TEXT | st.lists(st.booleans()), max_size=3)),
+        notes=draw(
+            st.dictionaries(_TEXT, st.integers() | _TEXT | st.lists(st.booleans()), max_size=3)
+        ),
     )
 
 
 def _through_file(
-    table: PacketTable, suffix: str, write: Callable[..., object], read: Callable[[Path], PacketTable]
+    table: PacketTable,
+    suffix: str,
+    write: Callable[..., object],
+    read: Callable[[Path], PacketTable],
 ) -> PacketTable:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table{suffix}"
@@ -110,7 +122,8 @@ def test_packets_flows_and_origin_read_back_from_csv_equal(table: PacketTable) -
 
 
 @pytest.mark.parametrize(
-    ("suffix", "write", "read"), [(".parquet", write_parquet, read_parquet_table), (".csv", write_csv, read_csv_table)]
+    ("suffix", "write", "read"),
+    [(".parquet", write_parquet, read_parquet_table), (".csv", write_csv, read_csv_table)],
 )
 def test_a_table_of_several_batches_reads_back_equal(
     suffix: str, write: Callable[..., object], read: Callable[[Path], PacketTable]
@@ -118,7 +131,9 @@ def test_a_table_of_several_batches_reads_back_equal(
     count = 600_000  # more than two batches of 2^18 rows
     values = np.arange(count)
     columns = {
-        field.name: pa.array(values % 2 == 0 if field.name == "to_client" else values).cast(field.type)
+        field.name: (
+            pa.array(values % 2 == 0 if field.name == "to_client" else values).cast(field.type)
+        )
         for field in REQUIRED_FIELDS
     }
     columns["flow"] = pa.array(np.zeros(count), type=pa.uint32())
@@ -128,7 +143,9 @@ def test_a_table_of_several_batches_reads_back_equal(
         "protocol": "udp",
         "server": "192.0.2.1",
     }
-    flows = pa.Table.from_pylist([row | {"client": "198.51.100.1", "media": "video"}], schema=FLOW_SCHEMA)
+    flows = pa.Table.from_pylist(
+        [row | {"client": "198.51.100.1", "media": "video"}], schema=FLOW_SCHEMA
+    )
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in columns])
     table = PacketTable(packets=pa.table(columns, schema=schema), flows=flows, origin_ns=5)
     _assert_same_packets(_through_file(table, suffix, write, read), table)

@@ -1,4 +1,6 @@
-"""Whatever stands in a file, readers of traces return a table or one clear error; what is written reads back."""
+"""Whatever stands in a file, readers of traces return a table or one clear error; what is written
+reads back.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,38 @@ T = TypeVar("T")
 
 _WORDS = st.sampled_from(
     [
-        *("time_s", "time", "ip_bytes", "size", "Length", "source", "destination", "direction", "flow", "src_port"),
-        *("SEND", "RECV", "proto>UDP", "flow>1", "seq>0", "srcPort>1", "src>::1/5", "dst>127.0.0.1/5811", "size>256"),
-        *("sent>10:00:00.5", "17:18:56.78", "Flow>1", "Seq> 1", "txTime>1:2:3.4", "rxTime>1:2:3.5", "Size> 9"),
+        *(
+            "time_s",
+            "time",
+            "ip_bytes",
+            "size",
+            "Length",
+            "source",
+            "destination",
+            "direction",
+            "flow",
+            "src_port",
+        ),
+        *(
+            "SEND",
+            "RECV",
+            "proto>UDP",
+            "flow>1",
+            "seq>0",
+            "srcPort>1",
+            "src>::1/5",
+            "dst>127.0.0.1/5811",
+            "size>256",
+        ),
+        *(
+            "sent>10:00:00.5",
+            "17:18:56.78",
+            "Flow>1",
+            "Seq> 1",
+            "txTime>1:2:3.4",
+            "rxTime>1:2:3.5",
+            "Size> 9",
+        ),
         *(
             "I",
             "P",
@@ -44,7 +75,23 @@ _WORDS = st.sampled_from(
             "::1",
             "10.0.0.1",
         ),
-        *("#", "%", '"', "'", "\x00", "\ufeff", "\u2028", "é", "[", "]", "{", "}", ":", '"duration_ms"', "down"),
+        *(
+            "#",
+            "%",
+            '"',
+            "'",
+            "\x00",
+            "\ufeff",
+            "\u2028",
+            "é",
+            "[",
+            "]",
+            "{",
+            "}",
+            ":",
+            '"duration_ms"',
+            "down",
+        ),
     ]
 )
 _SEPARATORS = st.sampled_from([" ", ",", ";", "\t", "\n", "\n", "\r\n", "|", ""])
@@ -151,18 +198,28 @@ def test_a_written_list_reads_back_in_every_unit(
     assert table.ip_bytes.tolist() == [row[1] for row in rows]
     assert table.to_client.tolist() == [row[2] for row in rows]
     names = [row[3] for row in rows]
-    assert [names.index(name) for name in names] == [table.flow.tolist().index(flow) for flow in table.flow.tolist()]
+    assert [names.index(name) for name in names] == [
+        table.flow.tolist().index(flow) for flow in table.flow.tolist()
+    ]
 
 
 @given(
-    frames=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 50_000)), min_size=1, max_size=20).map(sorted),
+    frames=st.lists(
+        st.tuples(st.integers(0, 10**6), st.integers(0, 50_000)), min_size=1, max_size=20
+    ).map(sorted),
     payload_bytes=st.integers(1, 2000),
 )
 @settings(max_examples=100, deadline=None)
-def test_packets_of_frames_add_up_to_the_frames(frames: list[tuple[int, int]], payload_bytes: int) -> None:
-    text = "".join(f"{number} P {time_ms} {size}\n" for number, (time_ms, size) in enumerate(frames, start=1))
+def test_packets_of_frames_add_up_to_the_frames(
+    frames: list[tuple[int, int]], payload_bytes: int
+) -> None:
+    text = "".join(
+        f"{number} P {time_ms} {size}\n" for number, (time_ms, size) in enumerate(frames, start=1)
+    )
     with tempfile.TemporaryDirectory() as folder:
-        table = read_trace(_in_file(text, folder), options=TraceOptions(payload_bytes=payload_bytes)).table
+        table = read_trace(
+            _in_file(text, folder), options=TraceOptions(payload_bytes=payload_bytes)
+        ).table
     assert int(table.payload_bytes.sum()) == sum(size for _, size in frames)
     assert int(table.payload_bytes.max(initial=0)) <= payload_bytes
     assert len(table) == sum(-(-size // payload_bytes) for _, size in frames)
@@ -192,7 +249,18 @@ _CELLS = {
     "list": (st.lists(st.integers(0, 3), max_size=2), pa.list_(pa.int64())),
 }
 _NAMES = [
-    *("time_s", "timestamp", "ip_bytes", "size", "src", "dst", "src_port", "protocol", "direction", "flow"),
+    *(
+        "time_s",
+        "timestamp",
+        "ip_bytes",
+        "size",
+        "src",
+        "dst",
+        "src_port",
+        "protocol",
+        "direction",
+        "flow",
+    ),
     *("rtp.seq", "rtp.timestamp", "rtp.ssrc", "arrival_s"),
 ]
 
@@ -204,7 +272,9 @@ def test_any_parquet_is_a_table_or_one_clear_error(data: st.DataObject, names: l
     columns = {}
     for name in names:
         cells, kind = _CELLS[data.draw(st.sampled_from(sorted(_CELLS)))]
-        columns[name] = pa.array(data.draw(st.lists(st.none() | cells, min_size=count, max_size=count)), type=kind)
+        columns[name] = pa.array(
+            data.draw(st.lists(st.none() | cells, min_size=count, max_size=count)), type=kind
+        )
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         file = str(Path(folder) / "list.parquet")

@@ -34,9 +34,19 @@ _SCHEMA = pa.schema([PACKET_SCHEMA.field(name) for name in _NAMES])
 
 
 def _flows() -> pa.Table:
-    base = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA} | {"media": "video", "payload_type": 33}
+    base = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA} | {
+        "media": "video",
+        "payload_type": 33,
+    }
     rows = [
-        base | {"flow": number, "protocol": protocol, "server": server, "client": client, "server_port": 5004 + number}
+        base
+        | {
+            "flow": number,
+            "protocol": protocol,
+            "server": server,
+            "client": client,
+            "server_port": 5004 + number,
+        }
         for number, (protocol, server, client) in enumerate(_ENDS)
     ]
     return pa.Table.from_pylist([row | {"client_port": 40_000} for row in rows], schema=FLOW_SCHEMA)
@@ -50,7 +60,12 @@ def _rows(draw: st.DrawFn) -> dict[str, Any]:
     payload_bytes = draw(st.integers(12 if is_udp else 0, 1400))
     row: dict[str, Any] = dict.fromkeys(_NAMES)
     ip_bytes = ip_header + transport + payload_bytes
-    row |= {"flow": flow, "to_client": draw(st.booleans()), "ip_bytes": ip_bytes, "payload_bytes": payload_bytes}
+    row |= {
+        "flow": flow,
+        "to_client": draw(st.booleans()),
+        "ip_bytes": ip_bytes,
+        "payload_bytes": payload_bytes,
+    }
     row["frame_bytes"] = ip_bytes + 14
     if is_udp and draw(st.booleans()):
         row |= {
@@ -72,7 +87,9 @@ def _tables(draw: st.DrawFn) -> PacketTable:
     for row, time_ns in zip(rows, times, strict=True):
         row["time_ns"] = time_ns
     packets = pa.Table.from_pylist(rows, schema=_SCHEMA)
-    return PacketTable(packets=packets, flows=_flows(), origin_ns=draw(st.integers(0, 2**31 * 10**9)))
+    return PacketTable(
+        packets=packets, flows=_flows(), origin_ns=draw(st.integers(0, 2**31 * 10**9))
+    )
 
 
 def _assert_same(frame: bytes, row: dict[str, Any]) -> None:
@@ -85,21 +102,31 @@ def _assert_same(frame: bytes, row: dict[str, Any]) -> None:
     assert length == row["ip_bytes"]
     transport: Any = ether.getlayer(UDP) or ether.getlayer(TCP)
     port = 5004 + row["flow"]
-    assert (transport.sport, transport.dport) == ((port, 40_000) if row["to_client"] else (40_000, port))
+    assert (transport.sport, transport.dport) == (
+        (port, 40_000) if row["to_client"] else (40_000, port)
+    )
     if UDP in ether:
         assert transport.len == row["payload_bytes"] + 8
     else:
         assert length - len(ip) + len(transport) - transport.dataofs * 4 == row["payload_bytes"]
         numbers = (transport.seq, transport.ack, int(transport.flags), transport.window)
-        assert numbers == tuple(row[f"tcp_{name}"] for name in ("sequence", "acknowledgement", "flags", "window"))
+        assert numbers == tuple(
+            row[f"tcp_{name}"] for name in ("sequence", "acknowledgement", "flags", "window")
+        )
     if row["rtp_sequence"] is not None:
         rtp = dpkt.rtp.RTP(bytes(transport.payload)[: row["payload_bytes"]])
         found = (rtp.version, rtp.pt, rtp.ssrc, rtp.seq, rtp.ts, bool(rtp.m))
-        assert found == (2, 33, *(row[f"rtp_{name}"] for name in ("ssrc", "sequence", "timestamp", "marker")))
+        assert found == (
+            2,
+            33,
+            *(row[f"rtp_{name}"] for name in ("ssrc", "sequence", "timestamp", "marker")),
+        )
 
 
 def _assert_checksums(frame: bytes) -> None:
-    """Let scapy compute every checksum anew and compare: a field that is deleted is filled in when built."""
+    """Let scapy compute every checksum anew and compare: a field that is deleted is filled in when
+    built.
+    """
     ether = Ether(frame)
     for layer in (IP, UDP, TCP):
         if layer in ether:
@@ -115,11 +142,14 @@ def test_every_field_of_the_table_is_found_in_the_capture(suffix: str, table: Pa
         path = Path(folder) / f"out{suffix}"
         (write_pcapng if suffix == ".pcapng" else write_pcap)(table, path)
         with path.open("rb") as stream:
-            records = list((dpkt.pcapng.Reader if suffix == ".pcapng" else dpkt.pcap.Reader)(stream))
+            records = list(
+                (dpkt.pcapng.Reader if suffix == ".pcapng" else dpkt.pcap.Reader)(stream)
+            )
     rows = table.packets.to_pylist()
     assert len(records) == len(rows)
     for (time_s, frame), row in zip(records, rows, strict=True):
-        # dpkt gives seconds as floats or decimals; a float of this size has a resolution of 0.24 us.
+        # dpkt gives seconds as floats or decimals; a float of this size has a resolution of 0.24
+        # us.
         assert abs(float(time_s) - (table.origin_ns + row["time_ns"]) / 1e9) < 1e-6
         _assert_same(frame, row)
         _assert_checksums(frame)

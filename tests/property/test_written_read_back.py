@@ -1,4 +1,6 @@
-"""Random tables written as captures and read back by our own reader: the same flows, counts and columns."""
+"""Random tables written as captures and read back by our own reader: the same flows, counts and
+columns.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,14 @@ _NAMES = ("time_ns", "flow", "to_client", "frame_bytes", "ip_bytes", "payload_by
 
 
 def _flows() -> pa.Table:
-    base: dict[str, Any] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA} | {"media": "unknown"}
+    base: dict[str, Any] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA} | {
+        "media": "unknown"
+    }
     names = ("protocol", "server", "server_port", "client", "client_port")
-    rows = [base | {"flow": flow} | dict(zip(names, ends, strict=True)) for flow, ends in enumerate(_ENDS)]
+    rows = [
+        base | {"flow": flow} | dict(zip(names, ends, strict=True))
+        for flow, ends in enumerate(_ENDS)
+    ]
     return pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
 
 
@@ -54,7 +61,9 @@ def _tables(draw: st.DrawFn) -> PacketTable:
     }
     schema = pa.schema([PACKET_SCHEMA.field(name) for name in _NAMES])
     arrays = [pa.array(columns[name]).cast(schema.field(name).type) for name in _NAMES]
-    return PacketTable(packets=pa.table(arrays, schema=schema), flows=_flows(), origin_ns=_ORIGIN_NS)
+    return PacketTable(
+        packets=pa.table(arrays, schema=schema), flows=_flows(), origin_ns=_ORIGIN_NS
+    )
 
 
 def _rows(table: PacketTable) -> list[tuple[Any, ...]]:
@@ -62,7 +71,8 @@ def _rows(table: PacketTable) -> list[tuple[Any, ...]]:
     ends = {row["flow"]: tuple(row[name] for name in _END_NAMES) for row in table.flows.to_pylist()}
     packets = table.packets.select(list(_NAMES)).to_pylist()
     return [
-        (table.origin_ns + row["time_ns"], ends[row["flow"]], *(row[name] for name in _NAMES[2:])) for row in packets
+        (table.origin_ns + row["time_ns"], ends[row["flow"]], *(row[name] for name in _NAMES[2:]))
+        for row in packets
     ]
 
 
@@ -86,5 +96,8 @@ def test_a_written_table_is_read_back_equal(suffix: str, table: PacketTable) -> 
         flow: Any = counted[_ENDS[number]]
         for way, to_client in (("to_client", True), ("to_server", False)):
             chosen = (table.flow == number) & (table.to_client == to_client)
-            sums = {"packets": int(chosen.sum()), "frame_bytes": int(table.frame_bytes[chosen].sum())}
+            sums = {
+                "packets": int(chosen.sum()),
+                "frame_bytes": int(table.frame_bytes[chosen].sum()),
+            }
             assert flow[way] == sums

@@ -1,4 +1,6 @@
-"""What a real tool sends over the loopback interface: captured, and put beside the schedule it was given."""
+"""What a real tool sends over the loopback interface: captured, and put beside the schedule it was
+given.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +67,16 @@ def _wait_until_listening(capture: subprocess.Popen[str]) -> None:
 def running(
     command: Sequence[str], *, cwd: Path | None = None, ready_s: float = 0.3
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run a sink in the background; it is stopped at the end, and must not have ended by itself when work begins."""
+    """Run a sink in the background; it is stopped at the end, and must not have ended by itself
+    when work begins.
+    """
     with subprocess.Popen(
-        list(command), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        list(command),
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
     ) as sink:
         try:
             time.sleep(ready_s)
@@ -99,7 +108,8 @@ class Sent:
         return len(self.found) / len(self.wanted)
 
     def timing_errors_s(self) -> FloatArray:
-        """Return the difference of each packet's time, the k-th sent against the k-th wanted, shape (n,).
+        """Return the difference of each packet's time, the k-th sent against the k-th wanted, shape
+        (n,).
 
         Both count from an origin of their own; the median difference is taken away.
         """
@@ -116,7 +126,9 @@ class Sent:
 def _stamps_in_any_order() -> Iterator[None]:
     """With two senders at work the kernel's stamps may be out of order by microseconds."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*packets? earlier than one before", trafficgen.CaptureWarning)
+        warnings.filterwarnings(
+            "ignore", ".*packets? earlier than one before", trafficgen.CaptureWarning
+        )
         yield
 
 
@@ -127,14 +139,18 @@ def packets_in(file: Path) -> PacketTable:
 
 
 def sent_of(wanted: PacketTable, file: Path, *, flow: int) -> Sent:
-    """Return a capture beside the packets of one flow to its client, both without what has no payload."""
+    """Return a capture beside the packets of one flow to its client, both without what has no
+    payload.
+    """
     found = packets_in(file)
     rows = (wanted.flow == flow) & wanted.to_client & (wanted.payload_bytes > 0)
     return Sent(wanted.select(rows), found.select(found.payload_bytes > 0))
 
 
 def compared(sent: Sent, file: Path) -> dict[str, float]:
-    """Return the distances, by metric, of what was captured in ``file`` from what was to be sent."""
+    """Return the distances, by metric, of what was captured in ``file`` from what was to be
+    sent.
+    """
     wanted = file.with_name("wanted.parquet")
     write_parquet(sent.wanted, wanted)
     with _stamps_in_any_order():

@@ -1,4 +1,6 @@
-"""The scenario of an export, run by ns-3: by its Python wheel, and in C++ with Debian's libraries and the wheel's."""
+"""The scenario of an export, run by ns-3: by its Python wheel, and in C++ with Debian's libraries
+and the wheel's.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,27 @@ def wheel_python() -> Path:
     name = os.environ.get("TRAFFICGEN_NS3_PYTHON")
     python = Path(name) if name else ROOT / ".venv-ns3" / "bin" / "python"
     if not python.exists():
-        pytest.skip("there is no Python with ns-3's wheel: neither .venv-ns3 nor TRAFFICGEN_NS3_PYTHON")
+        pytest.skip(
+            "there is no Python with ns-3's wheel: neither .venv-ns3 nor TRAFFICGEN_NS3_PYTHON"
+        )
     return python
 
 
 @cache
 def compiled(source: Path, generation: str) -> Path:
-    """Return a program in C++, compiled once for a generation of ns-3 (``debian``, ``wheel``), or skip the test."""
+    """Return a program in C++, compiled once for a generation of ns-3 (``debian``, ``wheel``), or
+    skip the test.
+    """
     if shutil.which("g++") is None:
         pytest.skip("not installed: g++")
     options = _OPTIONS[generation]()
     program = Path(tempfile.mkdtemp(prefix="trafficgen-ns3-")) / source.stem
     atexit.register(shutil.rmtree, program.parent, ignore_errors=True)
     done = subprocess.run(
-        ["g++", "-O0", str(source), "-o", str(program), *options], check=False, capture_output=True, text=True
+        ["g++", "-O0", str(source), "-o", str(program), *options],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return program
@@ -71,7 +80,13 @@ def _of_wheel() -> list[str]:
     place = wheel_python().parents[1] / "lib"
     (package,) = place.glob("python3.*/site-packages/ns3")
     libraries = [f"-lns3.44-{name}" for name in LIBRARIES]
-    return ["-std=c++20", f"-I{package}/include", f"-L{package}/lib64", f"-Wl,-rpath,{package}/lib64", *libraries]
+    return [
+        "-std=c++20",
+        f"-I{package}/include",
+        f"-L{package}/lib64",
+        f"-Wl,-rpath,{package}/lib64",
+        *libraries,
+    ]
 
 
 _OPTIONS = {"debian": _of_debian, "wheel": _of_wheel}
@@ -81,7 +96,8 @@ def run(generation: str, export: Path, *options: str, folder: Path) -> Ran:
     """Run the scenario of an export in a folder of its own, in which its captures then are.
 
     Args:
-        generation: ``debian``: C++ with ns-3.37; ``wheel``: C++ with ns-3.44; ``python``: the scenario in Python.
+        generation: ``debian``: C++ with ns-3.37; ``wheel``: C++ with ns-3.44; ``python``: the
+            scenario in Python.
         export: Folder of the export.
         options: Options of the scenario, its mode among them.
         folder: Folder that is made.
@@ -93,7 +109,12 @@ def run(generation: str, export: Path, *options: str, folder: Path) -> Ran:
         command = [str(compiled(SCENARIO, generation)), f"--folder={export}", *link]
     folder.mkdir()
     done = subprocess.run(
-        [*command, *options], cwd=folder, check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
+        [*command, *options],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
     )
     header, *lines = done.stdout.splitlines() or [""]
     rows = [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]

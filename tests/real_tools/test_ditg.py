@@ -1,4 +1,6 @@
-"""D-ITG sends what its files say: captured on the loopback interface and put beside the schedule."""
+"""D-ITG sends what its files say: captured on the loopback interface and put beside the
+schedule.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ def table() -> PacketTable:
     return trafficgen.generate("realplayer8_chung2002", duration_s=6, seed=1)
 
 
-def sent_by_ditg(table: PacketTable, folder: Path, *, port: int, **settings: str | float | bool) -> tuple[Sent, str]:
-    """Return what ITGSend sent of the media flow, and what ITGDec says of the log of the receiver."""
+def sent_by_ditg(
+    table: PacketTable, folder: Path, *, port: int, **settings: str | float | bool
+) -> tuple[Sent, str]:
+    """Return what ITGSend sent of the media flow, and what ITGDec says of the log of the
+    receiver.
+    """
     need("ITGSend", "ITGRecv", "ITGDec", "tcpdump")
     ports = {"first_port": port, "signal_port": port - 1000}
     report = trafficgen.export(table, to="ditg", directory=folder, settings={**ports, **settings})
@@ -33,11 +39,15 @@ def sent_by_ditg(table: PacketTable, folder: Path, *, port: int, **settings: str
     ):
         command = ["ITGSend", report.files[0], "-l", "send.log", "-x", "recv.log"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
-    decoded = subprocess.run(["ITGDec", "recv.log"], cwd=folder, check=True, capture_output=True, text=True)
+    decoded = subprocess.run(
+        ["ITGDec", "recv.log"], cwd=folder, check=True, capture_output=True, text=True
+    )
     return sent_of(table, folder / "sent.pcap", flow=0), decoded.stdout
 
 
-def test_every_packet_leaves_with_its_size_and_after_its_gap(table: PacketTable, tmp_path: Path) -> None:
+def test_every_packet_leaves_with_its_size_and_after_its_gap(
+    table: PacketTable, tmp_path: Path
+) -> None:
     sent, decoded = sent_by_ditg(table, tmp_path / "out", port=10001)
     wanted, found = sent.payload_bytes()
     assert np.array_equal(found, np.maximum(wanted, 16))
@@ -61,11 +71,23 @@ def test_flows_start_one_after_the_other_as_they_did(table: PacketTable, tmp_pat
 def _drawn_by_ditg(folder: Path) -> PacketTable:
     """Return eight seconds of Weibull gaps and sizes, as ITGSend drew and sent them."""
     need("ITGSend", "ITGRecv", "tcpdump")
-    gap = Law(unit="s", family="weibull_min", params={"c": 2.0, "loc": 0.0, "scale": 0.006}, observations=1)
-    size = Law(unit="bytes", family="weibull_min", params={"c": 1.5, "loc": 28.0, "scale": 200.0}, observations=1)
+    gap = Law(
+        unit="s",
+        family="weibull_min",
+        params={"c": 2.0, "loc": 0.0, "scale": 0.006},
+        observations=1,
+    )
+    size = Law(
+        unit="bytes",
+        family="weibull_min",
+        params={"c": 1.5, "loc": 28.0, "scale": 200.0},
+        observations=1,
+    )
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
     model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
-    report = trafficgen.export(model, to="ditg", directory=folder, settings={"first_port": 10021, "signal_port": 9021})
+    report = trafficgen.export(
+        model, to="ditg", directory=folder, settings={"first_port": 10021, "signal_port": 9021}
+    )
     assert max(report.distances.values()) < 0.03
     with (
         running(["ITGRecv", "-Sp", "9021"], cwd=folder, ready_s=0.5),

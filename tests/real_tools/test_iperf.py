@@ -41,7 +41,9 @@ def _send(folder: Path, capture: Path, what: str) -> int:
 
 
 def _epochs(folder: Path, flow: int) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return start, datagrams and bytes of each epoch, from the list that lies beside the script."""
+    """Return start, datagrams and bytes of each epoch, from the list that lies beside the
+    script.
+    """
     with (folder / f"flow{flow}.epochs.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     packets = np.array([int(row["packets"]) for row in rows])
@@ -50,7 +52,9 @@ def _epochs(folder: Path, flow: int) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def _of_runs(found: PacketTable) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return payload, datagrams and time of the first one of each run (a run has its own source port), in order."""
+    """Return payload, datagrams and time of the first one of each run (a run has its own source
+    port), in order.
+    """
     numbers = np.unique(found.flow)
     rows = [np.flatnonzero(found.flow == number) for number in numbers]
     rows.sort(key=lambda own: int(found.time_ns[own[0]]))
@@ -78,7 +82,9 @@ def test_the_bytes_of_each_epoch_are_those_of_the_schedule(tmp_path: Path, targe
 
     # by the clock too; on a busy machine single runs may start late
     time_s = s_from_ns(found.time_ns + (found.origin_ns - origin_ns))
-    by_clock = np.array([found.payload_bytes[(time_s >= at) & (time_s < at + 1)].sum() for at in start_s])
+    by_clock = np.array(
+        [found.payload_bytes[(time_s >= at) & (time_s < at + 1)].sum() for at in start_s]
+    )
     assert float(np.median(np.abs(by_clock / size_bytes - 1))) < 0.05
 
 
@@ -106,7 +112,11 @@ def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_
     port, frames_per_s = 15_170, 25.0
     table = trafficgen.generate("realplayer8_chung2002", duration_s=6)
     folder = tmp_path / "out"
-    settings: dict[str, str | float] = {"mode": "isochronous", "frame_rate_hz": frames_per_s, "first_port": port}
+    settings: dict[str, str | float] = {
+        "mode": "isochronous",
+        "frame_rate_hz": frames_per_s,
+        "first_port": port,
+    }
     trafficgen.export(table, to="iperf2", directory=folder, settings=settings)
     _send(folder, tmp_path / "sent.pcap", f"udp dst port {port}")
     found = packets_in(tmp_path / "sent.pcap")
@@ -115,7 +125,8 @@ def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_
     wanted = table.select((table.flow == udp) & table.to_client)
     tick = ((wanted.time_ns - wanted.time_ns[0]) // int(1e9 / frames_per_s)).astype(np.int64)
     sizes = np.bincount(tick, weights=wanted.payload_bytes)
-    # the first and the last datagram are beside the frames; iperf leaves out frames that it is too late for
+    # the first and the last datagram are beside the frames; iperf leaves out frames that it is too
+    # late for
     payload, pauses_s = found.payload_bytes[1:-1], np.diff(found.time_s[1:-1])
     frames = 1 + int(np.count_nonzero(pauses_s > 0.25 / frames_per_s))
     assert frames == pytest.approx(sizes.size, rel=0.1)
@@ -124,4 +135,6 @@ def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_
     # ends of frames below 108 bytes are raised to them: each by at most that
     raised = 108 * int(np.count_nonzero(payload == 108))
     assert abs(float(payload.sum()) - frames * float(sizes.mean())) < spread + raised
-    assert float(found.time_s[-1] - found.time_s[0]) == pytest.approx(sizes.size / frames_per_s, rel=0.02)
+    assert float(found.time_s[-1] - found.time_s[0]) == pytest.approx(
+        sizes.size / frames_per_s, rel=0.02
+    )

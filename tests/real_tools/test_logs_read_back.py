@@ -1,4 +1,6 @@
-"""What MGEN and D-ITG log of packets on loopback, read back: every packet with its size, times and arrival."""
+"""What MGEN and D-ITG log of packets on loopback, read back: every packet with its size, times and
+arrival.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,16 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _delays_s(trace: ReadTrace) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     table = trace.table
-    return s_from_ns((table.values("arrival_ns").astype(np.int64) - table.time_ns)[table.known("arrival_ns")])
+    return s_from_ns(
+        (table.values("arrival_ns").astype(np.int64) - table.time_ns)[table.known("arrival_ns")]
+    )
 
 
 @pytest.fixture(scope="module")
 def mgen_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run a sender of two flows and a receiver; return the folder with ``sent.log`` and ``received.log``."""
+    """Run a sender of two flows and a receiver; return the folder with ``sent.log`` and
+    ``received.log``.
+    """
     _needs("mgen")
     folder, port = tmp_path_factory.mktemp("mgen"), _free_port()
     (folder / "script").write_text(
@@ -64,7 +70,14 @@ def mgen_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     receiver = subprocess.Popen(listen, **_QUIET)
     try:
         time.sleep(0.5)
-        send = ["mgen", "input", str(folder / "script"), "txlog", "output", str(folder / "sent.log")]
+        send = [
+            "mgen",
+            "input",
+            str(folder / "script"),
+            "txlog",
+            "output",
+            str(folder / "sent.log"),
+        ]
         subprocess.run(send, check=True, capture_output=True, timeout=_TIMEOUT_S)
         time.sleep(0.3)
     finally:
@@ -89,14 +102,19 @@ def test_a_receiver_log_of_mgen_has_the_times_of_both_ends(mgen_logs: Path) -> N
     assert 0 <= delays_s.min() <= delays_s.max() < 1
     sent = read_trace(str(mgen_logs / "sent.log")).table
     assert np.array_equal(
-        np.sort(sent.time_ns - sent.time_ns[0]), np.sort(trace.table.time_ns - trace.table.time_ns[0])
+        np.sort(sent.time_ns - sent.time_ns[0]),
+        np.sort(trace.table.time_ns - trace.table.time_ns[0]),
     )
 
 
-def test_packets_that_the_receiver_of_mgen_does_not_have_are_lost(mgen_logs: Path, tmp_path: Path) -> None:
+def test_packets_that_the_receiver_of_mgen_does_not_have_are_lost(
+    mgen_logs: Path, tmp_path: Path
+) -> None:
     received = (mgen_logs / "received.log").read_text().splitlines(keepends=True)
     lines = [line for line in received if " RECV " in line]
-    (tmp_path / "both.log").write_text((mgen_logs / "sent.log").read_text() + "".join(lines[:10] + lines[13:]))
+    (tmp_path / "both.log").write_text(
+        (mgen_logs / "sent.log").read_text() + "".join(lines[:10] + lines[13:])
+    )
     table = read_trace(str(tmp_path / "both.log")).table
     assert (len(table), int(table.known("arrival_ns").sum())) == (50, 47)
     found = trafficgen.convert(tmp_path / "both.log", tmp_path / "receiver.pcap", at="receiver")
@@ -122,11 +140,26 @@ def _receiving_ditg(folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def ditg_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run ITGSend and ITGRecv; return the folder with ``send.txt`` and ``recv.txt`` as ITGDec writes them."""
+    """Run ITGSend and ITGRecv; return the folder with ``send.txt`` and ``recv.txt`` as ITGDec
+    writes them.
+    """
     _needs("ITGSend", "ITGRecv", "ITGDec")
     folder, port = tmp_path_factory.mktemp("ditg"), _free_port()
     with _receiving_ditg(folder):
-        flow = ["-a", "127.0.0.1", "-rp", str(port), "-C", "50", "-c", "300", "-z", "25", "-T", "UDP"]
+        flow = [
+            "-a",
+            "127.0.0.1",
+            "-rp",
+            str(port),
+            "-C",
+            "50",
+            "-c",
+            "300",
+            "-z",
+            "25",
+            "-T",
+            "UDP",
+        ]
         send = ["ITGSend", "-Sdp", str(_SIGNAL_PORT), *flow, "-l", "send.log", "-x", "recv.log"]
         subprocess.run(send, cwd=folder, check=True, capture_output=True, timeout=_TIMEOUT_S)
         time.sleep(0.3)
@@ -147,7 +180,8 @@ def test_a_receiver_log_of_ditg_has_every_packet_with_its_arrival(ditg_logs: Pat
     printed = re.findall(r"txTime>(\d+):(\d+):(\d+\.\d+)", (ditg_logs / "recv.txt").read_text())
     assert len(printed) == 25
     first_s, last_s = (
-        int(hours) * 3600 + int(minutes) * 60 + float(s) for hours, minutes, s in printed[:: len(printed) - 1]
+        int(hours) * 3600 + int(minutes) * 60 + float(s)
+        for hours, minutes, s in printed[:: len(printed) - 1]
     )
     assert span_s == pytest.approx((last_s - first_s) % 86_400, abs=1e-5)
 
@@ -162,17 +196,45 @@ def test_a_sender_log_of_ditg_is_not_taken_for_a_path_without_delay(ditg_logs: P
 @pytest.mark.parametrize("times", ["frame.time_epoch", "frame.time_relative"])
 def test_a_list_that_tshark_made_of_a_capture_is_the_capture(tmp_path: Path, times: str) -> None:
     _needs("tshark")
-    capture = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
-    columns = [times, "ip.src", "ip.dst", "udp.srcport", "udp.dstport", "tcp.srcport", "tcp.dstport", "ip.proto"]
+    capture = (
+        Path(__file__).resolve().parents[2]
+        / "examples"
+        / "captures"
+        / "rtsp_rtp_two_streams.pcap.gz"
+    )
+    columns = [
+        times,
+        "ip.src",
+        "ip.dst",
+        "udp.srcport",
+        "udp.dstport",
+        "tcp.srcport",
+        "tcp.dstport",
+        "ip.proto",
+    ]
     fields = [part for name in [*columns, "frame.len", "ip.len"] for part in ("-e", name)]
-    listing = ["tshark", "-n", "-r", str(capture), "-T", "fields", "-E", "header=y", "-E", "separator=,", *fields]
+    listing = [
+        "tshark",
+        "-n",
+        "-r",
+        str(capture),
+        "-T",
+        "fields",
+        "-E",
+        "header=y",
+        "-E",
+        "separator=,",
+        *fields,
+    ]
     made = subprocess.run(listing, check=True, capture_output=True, text=True, timeout=_TIMEOUT_S)
     (tmp_path / "list.csv").write_text(made.stdout)
     listed = trafficgen.convert(tmp_path / "list.csv").table
     captured = trafficgen.convert(capture).table
     for name in ("frame_bytes", "ip_bytes", "to_client"):
         assert np.array_equal(listed.values(name), captured.values(name)), name
-    assert np.array_equal(listed.time_ns - listed.time_ns[0], captured.time_ns - captured.time_ns[0])
+    assert np.array_equal(
+        listed.time_ns - listed.time_ns[0], captured.time_ns - captured.time_ns[0]
+    )
     names = ("server", "server_port", "client", "client_port")
     ends = [sorted(map(str, table.flows.select(names).to_pylist())) for table in (listed, captured)]
     assert ends[0] == ends[1]
@@ -180,20 +242,34 @@ def test_a_list_that_tshark_made_of_a_capture_is_the_capture(tmp_path: Path, tim
 
 @pytest.fixture(scope="module")
 def schedule() -> PacketTable:
-    """Return three seconds of the video of a capture, without packets that are too small for the tools."""
-    capture = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+    """Return three seconds of the video of a capture, without packets that are too small for the
+    tools.
+    """
+    capture = (
+        Path(__file__).resolve().parents[2]
+        / "examples"
+        / "captures"
+        / "rtsp_rtp_two_streams.pcap.gz"
+    )
     with pytest.warns(trafficgen.CaptureWarning, match="captured in part"):
         table = trafficgen.read_packets(capture)
     heaviest = int(np.argmax(table.flows.column("frame_bytes_to_client").to_numpy()))
     start_s = table.time_s[table.flow == heaviest][0]
-    wanted = (table.flow == heaviest) & table.to_client & (table.payload_bytes >= 28) & (table.time_s < start_s + 3)
+    wanted = (
+        (table.flow == heaviest)
+        & table.to_client
+        & (table.payload_bytes >= 28)
+        & (table.time_s < start_s + 3)
+    )
     return table.select(wanted)
 
 
 def _exported(table: PacketTable, folder: Path, target: str) -> None:
     if target not in TARGETS:
         pytest.skip(f"there is no target {target} yet")
-    settings = {"first_port": str(_free_port())} | ({"signal_port": _SIGNAL_PORT} if target == "ditg" else {})
+    settings = {"first_port": str(_free_port())} | (
+        {"signal_port": _SIGNAL_PORT} if target == "ditg" else {}
+    )
     trafficgen.export(table, to=target, directory=folder, settings=settings)
 
 
@@ -204,15 +280,21 @@ def _check_sent(found: PacketTable, schedule: PacketTable) -> None:
     assert length_s[0] == pytest.approx(length_s[1], rel=0.1)
 
 
-def test_what_mgen_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, schedule: PacketTable) -> None:
+def test_what_mgen_sent_of_an_export_reads_back_from_its_log(
+    tmp_path: Path, schedule: PacketTable
+) -> None:
     _needs("mgen")
     _exported(schedule, tmp_path / "out", "mgen")
-    sink = subprocess.Popen(["mgen", "input", "sink.mgn", "output", "sink.log"], cwd=tmp_path / "out", **_QUIET)
+    sink = subprocess.Popen(
+        ["mgen", "input", "sink.mgn", "output", "sink.log"], cwd=tmp_path / "out", **_QUIET
+    )
     try:
         time.sleep(0.5)
         (script,) = (tmp_path / "out").glob("flow*.mgn")
         send = ["mgen", "input", script.name, "txlog", "output", "sent.log"]
-        subprocess.run(send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+        subprocess.run(
+            send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S
+        )
         time.sleep(0.3)
     finally:
         _stop(sink)
@@ -221,14 +303,20 @@ def test_what_mgen_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, sch
     assert int(received.known("arrival_ns").sum()) == len(received) == len(schedule)
 
 
-def test_what_ditg_sent_of_an_export_reads_back_from_its_log(tmp_path: Path, schedule: PacketTable) -> None:
+def test_what_ditg_sent_of_an_export_reads_back_from_its_log(
+    tmp_path: Path, schedule: PacketTable
+) -> None:
     _needs("ITGSend", "ITGRecv", "ITGDec")
     _exported(schedule, tmp_path / "out", "ditg")
     with _receiving_ditg(tmp_path / "out"):
         (script,) = (tmp_path / "out").glob("flow*.script")
         send = ["ITGSend", script.name, "-l", "send.log", "-x", "recv.log"]
-        subprocess.run(send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+        subprocess.run(
+            send, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S
+        )
         time.sleep(0.3)
     decode = ["ITGDec", "send.log", "-l", "send.txt"]
-    subprocess.run(decode, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S)
+    subprocess.run(
+        decode, cwd=tmp_path / "out", check=True, capture_output=True, timeout=_TIMEOUT_S
+    )
     _check_sent(trafficgen.convert(tmp_path / "out" / "send.txt", protocol="udp").table, schedule)

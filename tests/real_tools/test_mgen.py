@@ -1,4 +1,6 @@
-"""MGEN sends what its scripts say: captured on the loopback interface and put beside the schedule."""
+"""MGEN sends what its scripts say: captured on the loopback interface and put beside the
+schedule.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def table() -> PacketTable:
     return trafficgen.generate("realplayer8_chung2002", duration_s=6, seed=1)
 
 
-def sent_by_mgen(table: PacketTable, folder: Path, *, port: int, **settings: str | float) -> tuple[Sent, int]:
+def sent_by_mgen(
+    table: PacketTable, folder: Path, *, port: int, **settings: str | float
+) -> tuple[Sent, int]:
     """Return what mgen sent of the media flow, and how many packets its sink logged."""
     need("mgen", "tcpdump")
     ports = {"first_port": port, "first_source_port": port + 10_000}
@@ -34,28 +38,38 @@ def sent_by_mgen(table: PacketTable, folder: Path, *, port: int, **settings: str
         running(["mgen", "input", "sink.mgn", "output", "sink.log", "flush"], cwd=folder),
         captured(folder / "sent.pcap", f"udp dst port {port}"),
     ):
-        subprocess.run(["sh", "run.sh", "3"], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            ["sh", "run.sh", "3"], cwd=folder, check=True, capture_output=True, timeout=60
+        )
     logged = (folder / "sink.log").read_text().count(f"dst>127.0.0.1/{port} ")
     return sent_of(table, folder / "sent.pcap", flow=0), logged
 
 
-def test_every_packet_leaves_at_its_time_and_with_its_size(table: PacketTable, tmp_path: Path) -> None:
+def test_every_packet_leaves_at_its_time_and_with_its_size(
+    table: PacketTable, tmp_path: Path
+) -> None:
     sent, logged = sent_by_mgen(table, tmp_path / "out", port=5100)
     wanted, found = sent.payload_bytes()
     assert len(found) == len(wanted)
     assert np.array_equal(np.sort(found), np.sort(wanted))
-    assert np.mean(found == wanted) > 0.99  # packets that a busy machine sends at once may change places
+    assert (
+        np.mean(found == wanted) > 0.99
+    )  # packets that a busy machine sends at once may change places
     assert float(np.median(sent.timing_errors_s())) < _MEDIAN_ERROR_S
     assert logged >= 0.99 * len(wanted)
     assert compared(sent, tmp_path / "out" / "sent.pcap")["packet_bytes.ks"] < 0.01
     assert sent.found.flows.num_rows == 1  # one source port
 
 
-def test_epochs_have_as_many_packets_and_about_as_many_bytes(table: PacketTable, tmp_path: Path) -> None:
+def test_epochs_have_as_many_packets_and_about_as_many_bytes(
+    table: PacketTable, tmp_path: Path
+) -> None:
     sent, _ = sent_by_mgen(table, tmp_path / "out", port=5110, mode="epochs", epoch_s=0.5)
     wanted, found = sent.payload_bytes()
     assert len(found) == len(wanted)
-    assert abs(int(found.sum()) - int(wanted.sum())) <= 0.5 * len(wanted)  # sizes of epochs are rounded
+    assert abs(int(found.sum()) - int(wanted.sum())) <= 0.5 * len(
+        wanted
+    )  # sizes of epochs are rounded
     assert float(np.median(sent.timing_errors_s())) < 0.25  # half an epoch
 
 
@@ -64,39 +78,66 @@ def test_a_tcp_flow_is_written_byte_for_byte(table: PacketTable, tmp_path: Path)
     streamed = trafficgen.generate("realplayer8_tcp_chung2002", duration_s=5, seed=1)
     folder = tmp_path / "out"
     report = trafficgen.export(
-        streamed, to="mgen", directory=folder, settings={"first_port": 5120, "first_source_port": 15120}
+        streamed,
+        to="mgen",
+        directory=folder,
+        settings={"first_port": 5120, "first_source_port": 15120},
     )
     with running(["mgen", "input", "sink.mgn", "output", "sink.log", "flush"], cwd=folder):
-        subprocess.run(["sh", "run.sh", "3"], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            ["sh", "run.sh", "3"], cwd=folder, check=True, capture_output=True, timeout=60
+        )
     received = [line for line in (folder / "sink.log").read_text().splitlines() if " RECV " in line]
     assert report.bytes_after is not None
     assert report.bytes_before is not None
     rows = streamed.to_client & (streamed.payload_bytes > 0)
-    payload_bytes = int(streamed.payload_bytes[rows].sum()) + report.bytes_after - report.bytes_before
+    payload_bytes = (
+        int(streamed.payload_bytes[rows].sum()) + report.bytes_after - report.bytes_before
+    )
     assert sum(int(line.partition("size>")[2].split()[0]) for line in received) == payload_bytes
 
 
-#: On a busy machine MGEN sleeps too long and then sends several packets at once: a wrong law fails every time.
+#: On a busy machine MGEN sleeps too long and then sends several packets at once: a wrong law fails
+#: every time.
 _ATTEMPTS = 4
 
 
 def test_flows_of_one_size_are_together_the_poisson_process_of_the_model(tmp_path: Path) -> None:
     need("mgen", "tcpdump")
     gap = Law(unit="s", family="expon", params={"loc": 0.0, "scale": 0.005}, observations=1)
-    size = Law(unit="bytes", family="norm", params={"loc": 800.0, "scale": 100.0}, integer=True, observations=1)
+    size = Law(
+        unit="bytes",
+        family="norm",
+        params={"loc": 800.0, "scale": 100.0},
+        integer=True,
+        observations=1,
+    )
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
     model = model_with(stream(phases=(phase("playout", 0.0, 8.0, process),)))
     folder = tmp_path / "out"
-    trafficgen.export(model, to="mgen", directory=folder, settings={"first_port": 5130, "first_source_port": 15130})
+    trafficgen.export(
+        model,
+        to="mgen",
+        directory=folder,
+        settings={"first_port": 5130, "first_source_port": 15130},
+    )
     for _ in range(_ATTEMPTS):
         with captured(folder / "sent.pcap", "udp dst port 5130"):
-            subprocess.run(["mgen", "input", "model.mgn"], cwd=folder, check=True, capture_output=True, timeout=60)
+            subprocess.run(
+                ["mgen", "input", "model.mgn"],
+                cwd=folder,
+                check=True,
+                capture_output=True,
+                timeout=60,
+            )
         found = packets_in(folder / "sent.pcap")
         bound = 1.95 / np.sqrt(len(found))
         off = kstest(np.diff(s_from_ns(found.time_ns)), expon(scale=0.005).cdf).statistic
         if off < bound + 0.03:
             break
     # 99.9% bounds; 20 sizes stand for the law of sizes.
-    assert abs(len(found) - 8 / 0.005) < 3.3 * np.sqrt(8 / 0.005) + 20  # each flow has a packet at its start
+    assert (
+        abs(len(found) - 8 / 0.005) < 3.3 * np.sqrt(8 / 0.005) + 20
+    )  # each flow has a packet at its start
     assert off < bound + 0.03
     assert kstest(found.payload_bytes, norm(772, 100).cdf).statistic < bound + 1 / 20

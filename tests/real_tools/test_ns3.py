@@ -1,4 +1,6 @@
-"""ns-3 sends what the export says: its own capture beside the schedule, in both generations of its attributes."""
+"""ns-3 sends what the export says: its own capture beside the schedule, in both generations of its
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ QUEUEING_NS = 2_000
 
 @pytest.fixture(scope="module")
 def schedules() -> dict[str, PacketTable]:
-    """12 s of two streams whose times are nearly whole milliseconds apart, and of one whose times are not."""
+    """12 s of two streams whose times are nearly whole milliseconds apart, and of one whose times
+    are not.
+    """
     return {name: trafficgen.generate(name, duration_s=12.0, seed=1) for name in SOURCES}
 
 
@@ -49,10 +53,14 @@ def fed(
 
 
 def sent_and_wanted(schedule: PacketTable, ran: Ran) -> list[tuple[PacketTable, PacketTable]]:
-    """Return the packets of each flow in ns-3's capture, and those of the schedule, from the first of all flows."""
+    """Return the packets of each flow in ns-3's capture, and those of the schedule, from the first
+    of all flows.
+    """
     found = trafficgen.read_packets(ran.folder / "sent.pcap")
     media = schedule.select(
-        schedule.to_client & np.isin(schedule.flow, _udp_flows(schedule)) & (schedule.payload_bytes > 0)
+        schedule.to_client
+        & np.isin(schedule.flow, _udp_flows(schedule))
+        & (schedule.payload_bytes > 0)
     )
     numbers = np.unique(media.flow).tolist()
     ports = found.flows.column("client_port").to_pylist()
@@ -82,10 +90,16 @@ def check_sent(schedule: PacketTable, ran: Ran, *, error_ns: int) -> None:
         assert row["sent_packets"] == row["received_packets"] == row["scheduled_packets"]
 
 
-@pytest.mark.parametrize(("generation", "source"), [*product(GENERATIONS, SOURCES), ("python", SOURCES[1])])
+@pytest.mark.parametrize(
+    ("generation", "source"), [*product(GENERATIONS, SOURCES), ("python", SOURCES[1])]
+)
 @pytest.mark.parametrize("mode", ERRORS_NS)
 def test_ns3_sends_the_schedule(
-    fed: dict[str, tuple[PacketTable, Path]], tmp_path: Path, generation: str, source: str, mode: str
+    fed: dict[str, tuple[PacketTable, Path]],
+    tmp_path: Path,
+    generation: str,
+    source: str,
+    mode: str,
 ) -> None:
     schedule, export = fed[source]
     ran = run(generation, export, f"--mode={mode}", folder=tmp_path / "run")
@@ -109,7 +123,9 @@ def test_the_scenario_names_a_trace_that_is_missing_and_sends_nothing_else(
 @pytest.mark.parametrize("generation", GENERATIONS)
 def test_ns3_carries_all_bytes_that_tcp_flows_write(tmp_path: Path, generation: str) -> None:
     chunks = trafficgen.generate("chunked", duration_s=12.0, seed=1)
-    report = trafficgen.export(chunks, to="ns3", directory=tmp_path / "export", settings={"mode": "exact"})
+    report = trafficgen.export(
+        chunks, to="ns3", directory=tmp_path / "export", settings={"mode": "exact"}
+    )
     assert report.bytes_after == report.bytes_before
     ran = run(generation, tmp_path / "export", "--mode=exact", folder=tmp_path / "run")
     assert ran.code == 0, ran.stderr
@@ -128,15 +144,22 @@ def test_ns3_reads_bursts_at_the_nanosecond_of_each_packet(
     trafficgen.export(schedule, to="ns3", directory=tmp_path, settings={"mode": "bursts"})
     program = compiled(Path(__file__).with_name("read_bursts.cc"), generation)
     done = subprocess.run(
-        [str(program), str(tmp_path / "flow0.bursts.csv")], check=True, capture_output=True, text=True
+        [str(program), str(tmp_path / "flow0.bursts.csv")],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     time_ns, size_bytes = np.loadtxt(done.stdout.splitlines(), dtype=np.int64).T
-    wanted = schedule.select((schedule.flow == 0) & schedule.to_client & (schedule.payload_bytes > 0))
+    wanted = schedule.select(
+        (schedule.flow == 0) & schedule.to_client & (schedule.payload_bytes > 0)
+    )
     np.testing.assert_array_equal(time_ns, wanted.time_ns - wanted.time_ns[0])
     np.testing.assert_array_equal(size_bytes, wanted.payload_bytes)
 
 
-def gaps_of_on_off(process: RenewalProcess | BurstProcess, tmp_path: Path, generation: str) -> FloatArray:
+def gaps_of_on_off(
+    process: RenewalProcess | BurstProcess, tmp_path: Path, generation: str
+) -> FloatArray:
     """Return the gaps that ns-3's OnOffApplication draws for a process over 1000 s, s."""
     model = model_with(stream(phases=(phase("playout", 0.0, 1000.0, process),)))
     trafficgen.export(model, to="ns3", directory=tmp_path / "export")
@@ -172,7 +195,9 @@ def test_on_off_draws_the_packets_and_spacings_of_bursts(tmp_path: Path, generat
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
-@pytest.mark.parametrize("time_s", [[0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]], ids=["one", "at once", "twice two"])
+@pytest.mark.parametrize(
+    "time_s", [[0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]], ids=["one", "at once", "twice two"]
+)
 def test_short_traces_are_sent_once(tmp_path: Path, generation: str, time_s: list[float]) -> None:
     trafficgen.export(build_table(time_s), to="ns3", directory=tmp_path / "export")
     ran = run(generation, tmp_path / "export", "--mode=trace", folder=tmp_path / "run")

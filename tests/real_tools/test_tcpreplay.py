@@ -1,4 +1,6 @@
-"""tcpreplay sends what was exported for it: on the loopback interface, and between the two ends of a virtual cable."""
+"""tcpreplay sends what was exported for it: on the loopback interface, and between the two ends of
+a virtual cable.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _FILTER = f"host {_SERVER} and host {_CLIENT}"
 
 @pytest.fixture(scope="module")
 def streaming(tmp_path_factory: pytest.TempPathFactory) -> tuple[PacketTable, Path]:
-    """Six seconds of a player with RTSP over TCP, RTP and RTCP, exported: packets in both directions."""
+    """Six seconds of a player with RTSP over TCP, RTP and RTCP, exported: packets in both
+    directions.
+    """
     folder = tmp_path_factory.mktemp("tcpreplay")
     table = trafficgen.generate("wmedia9_nichols2004", duration_s=6, seed=1)
     trafficgen.export(table, to="tcpreplay", directory=folder, settings=_SETTINGS)
@@ -36,13 +40,17 @@ def _ran(*command: str | Path) -> str:
 
 
 def _errors_s(wanted: PacketTable, found: PacketTable) -> FloatArray:
-    """Return how far each packet is from its time, s; the clocks of the two are brought together by the median."""
+    """Return how far each packet is from its time, s; the clocks of the two are brought together by
+    the median.
+    """
     error_ns = found.time_ns - wanted.time_ns
     return np.abs(s_from_ns(error_ns - int(np.median(error_ns))))
 
 
 def _assert_same_packets(table: PacketTable, folder: Path, found: PacketTable) -> None:
-    """Fail unless what was captured is what the table says, and goes the ways that the exported file does."""
+    """Fail unless what was captured is what the table says, and goes the ways that the exported
+    file does.
+    """
     assert len(found) == len(table)
     for name in ("ip_bytes", "payload_bytes", "rtp_sequence", "tcp_sequence", "tcp_flags"):
         assert found.column(name).to_pylist() == table.column(name).to_pylist(), name
@@ -50,7 +58,9 @@ def _assert_same_packets(table: PacketTable, folder: Path, found: PacketTable) -
     assert found.to_client.tolist() == exported.to_client.tolist()
 
 
-def test_tcpreplay_sends_every_frame_at_its_time(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
+def test_tcpreplay_sends_every_frame_at_its_time(
+    streaming: tuple[PacketTable, Path], tmp_path: Path
+) -> None:
     need("tcpreplay", "tcpdump", "python3")
     table, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):
@@ -62,7 +72,9 @@ def test_tcpreplay_sends_every_frame_at_its_time(streaming: tuple[PacketTable, P
     assert np.median(_errors_s(table, found)) < _LATE_S
 
 
-def test_with_an_option_tcpreplay_keeps_the_time(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
+def test_with_an_option_tcpreplay_keeps_the_time(
+    streaming: tuple[PacketTable, Path], tmp_path: Path
+) -> None:
     need("tcpreplay", "tcpdump")
     table, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):
@@ -73,7 +85,9 @@ def test_with_an_option_tcpreplay_keeps_the_time(streaming: tuple[PacketTable, P
     assert found.time_ns[-1] - found.time_ns[0] < (table.time_ns[-1] - table.time_ns[0]) / 3
 
 
-def test_the_sender_beside_it_keeps_absolute_times(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
+def test_the_sender_beside_it_keeps_absolute_times(
+    streaming: tuple[PacketTable, Path], tmp_path: Path
+) -> None:
     need("python3", "tcpdump")
     table, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):
@@ -85,18 +99,27 @@ def test_the_sender_beside_it_keeps_absolute_times(streaming: tuple[PacketTable,
     assert np.median(_errors_s(table, found)) < _LATE_S
 
 
-def test_packets_are_handed_over_as_the_file_they_are_in(streaming: tuple[PacketTable, Path]) -> None:
+def test_packets_are_handed_over_as_the_file_they_are_in(
+    streaming: tuple[PacketTable, Path],
+) -> None:
     need("python3")
     _, folder = streaming
-    handed_over = subprocess.run(["python3", folder / "replay.py", "-"], check=True, capture_output=True, timeout=120)
+    handed_over = subprocess.run(
+        ["python3", folder / "replay.py", "-"], check=True, capture_output=True, timeout=120
+    )
     assert handed_over.stdout == (folder / "packets.pcap").read_bytes()
 
 
-def test_what_hands_packets_over_ends_with_who_takes_them(streaming: tuple[PacketTable, Path]) -> None:
+def test_what_hands_packets_over_ends_with_who_takes_them(
+    streaming: tuple[PacketTable, Path],
+) -> None:
     need("python3")
     _, folder = streaming
     with subprocess.Popen(
-        ["python3", folder / "replay.py", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ["python3", folder / "replay.py", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as sender:
         assert sender.stdout is not None
         assert sender.stderr is not None
@@ -107,7 +130,9 @@ def test_what_hands_packets_over_ends_with_who_takes_them(streaming: tuple[Packe
 
 @pytest.fixture
 def cable() -> Iterator[tuple[str, str]]:
-    """Two virtual cables whose far ends are in a network namespace: the interfaces here, client's side and server's."""
+    """Two virtual cables whose far ends are in a network namespace: the interfaces here, client's
+    side and server's.
+    """
     need("ip", "tcpreplay", "tcpdump")
     space, client, server = "tgreplay", "tgrepc", "tgreps"
     subprocess.run(["ip", "netns", "delete", space], check=False, capture_output=True)
@@ -116,7 +141,19 @@ def cable() -> Iterator[tuple[str, str]]:
         pytest.skip("no network namespaces here")
     try:
         for name in (client, server):
-            _ran("ip", "link", "add", name, "type", "veth", "peer", "name", f"{name}0", "netns", space)
+            _ran(
+                "ip",
+                "link",
+                "add",
+                name,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"{name}0",
+                "netns",
+                space,
+            )
             _ran("ip", "link", "set", name, "up")
             _ran("ip", "-n", space, "link", "set", f"{name}0", "up")
         yield client, server
@@ -143,7 +180,9 @@ def test_the_script_for_two_interfaces_sends_each_end_on_its_own_side(
     assert np.median(_errors_s(table.select(table.to_client), from_server)) < _LATE_S
 
 
-def test_a_replay_is_measured_as_the_table_it_came_from(streaming: tuple[PacketTable, Path], tmp_path: Path) -> None:
+def test_a_replay_is_measured_as_the_table_it_came_from(
+    streaming: tuple[PacketTable, Path], tmp_path: Path
+) -> None:
     need("python3", "tcpdump")
     _, folder = streaming
     with captured(tmp_path / "found.pcap", _FILTER):

@@ -1,4 +1,6 @@
-"""Exported profiles in TRex's own Python client: what it would tell a server. No server is at hand."""
+"""Exported profiles in TRex's own Python client: what it would tell a server. No server is at
+hand.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def _client(*request: str | Path) -> Any:
     python = Path(os.environ.get("TRAFFICGEN_TREX_PYTHON", _ROOT / ".venv-trex" / "bin" / "python"))
     if not python.exists():
         pytest.skip("TRex's Python client is not installed; `make .venv-trex/installed` does it")
-    done = subprocess.run([python, _HELPER, *request], check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [python, _HELPER, *request], check=False, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -47,7 +51,9 @@ def _frames_of_pcap(path: Path) -> list[bytes]:
     return frames
 
 
-def test_the_client_makes_a_chain_of_streams_that_keeps_absolute_times(streaming: PacketTable, tmp_path: Path) -> None:
+def test_the_client_makes_a_chain_of_streams_that_keeps_absolute_times(
+    streaming: PacketTable, tmp_path: Path
+) -> None:
     trafficgen.export(streaming, to="trex", directory=tmp_path)
     streams = _client("stl", tmp_path / "profile.py", "0")
     wanted = streaming.select(streaming.to_client)
@@ -55,7 +61,10 @@ def test_the_client_makes_a_chain_of_streams_that_keeps_absolute_times(streaming
     at_us = np.cumsum([stream["isg"] for stream in streams])
     assert np.abs(at_us - (wanted.time_ns - wanted.time_ns[0]) / 1e3).max() <= 1
     assert [stream["self_start"] for stream in streams] == [True] + [False] * (len(wanted) - 1)
-    assert [stream["next"] for stream in streams] == [*(stream["name"] for stream in streams[1:]), streams[0]["name"]]
+    assert [stream["next"] for stream in streams] == [
+        *(stream["name"] for stream in streams[1:]),
+        streams[0]["name"],
+    ]
     assert {stream["mode"]["type"] for stream in streams} == {"single_burst"}
     assert {stream["mode"]["total_pkts"] for stream in streams} == {1}
     assert {stream["flags"] for stream in streams} == {0}, "card addresses are the ports'"
@@ -70,7 +79,9 @@ def test_only_the_last_stream_counts_loops(
     assert [stream["action_count"] for stream in streams] == [0] * (len(streams) - 1) + [loops]
 
 
-def test_two_ports_send_a_direction_each_from_one_origin(streaming: PacketTable, tmp_path: Path) -> None:
+def test_two_ports_send_a_direction_each_from_one_origin(
+    streaming: PacketTable, tmp_path: Path
+) -> None:
     settings = {"direction": "both", "macs": "packet"}
     trafficgen.export(streaming, to="trex", directory=tmp_path, settings=settings)
     starts_us = {}
@@ -85,7 +96,9 @@ def test_two_ports_send_a_direction_each_from_one_origin(streaming: PacketTable,
     assert abs(starts_us[0] - first_to_client_us) <= 1
 
 
-def test_the_clients_own_reader_finds_the_same_frames_and_gaps(streaming: PacketTable, tmp_path: Path) -> None:
+def test_the_clients_own_reader_finds_the_same_frames_and_gaps(
+    streaming: PacketTable, tmp_path: Path
+) -> None:
     trafficgen.export(streaming, to="trex", directory=tmp_path)
     ours = _client("stl", tmp_path / "profile.py", "0")
     theirs = _client("pcap", tmp_path / "to_client.pcap")
@@ -124,18 +137,26 @@ def test_the_client_compiles_tcp_flows_into_writes_and_delays(tmp_path: Path) ->
     report = trafficgen.export(table, to="trex", directory=tmp_path)
     assert report.files == ("profile.py", "writes.json")
     profile = _client("astf", tmp_path / "profile.py", "--sessions", "20", "--rate", "2")
-    sent = table.to_client & (table.payload_bytes > 0) & ~np.asarray(table.values("retransmission"), dtype=np.bool_)
+    sent = (
+        table.to_client
+        & (table.payload_bytes > 0)
+        & ~np.asarray(table.values("retransmission"), dtype=np.bool_)
+    )
     flows = np.unique(table.flow[sent])
     assert len(profile["templates"]) == flows.size
     for template, flow in zip(profile["templates"], flows.tolist(), strict=True):
         assert template["client_template"]["limit"] == 20
         assert template["client_template"]["cps"] == 2
-        assert template["client_template"]["port"] == template["server_template"]["assoc"][0]["port"]
+        assert (
+            template["client_template"]["port"] == template["server_template"]["assoc"][0]["port"]
+        )
         client = profile["program_list"][template["client_template"]["program_index"]]["commands"]
         server = profile["program_list"][template["server_template"]["program_index"]]["commands"]
         size_bytes = int(table.payload_bytes[sent & (table.flow == flow)].astype(np.int64).sum())
         assert client == [{"name": "connect"}, {"name": "rx", "min_bytes": size_bytes}]
-        buffers = [profile["buf_list"][step["buf_index"]] for step in server if step["name"] == "tx"]
+        buffers = [
+            profile["buf_list"][step["buf_index"]] for step in server if step["name"] == "tx"
+        ]
         assert sum(_size(buffer) for buffer in buffers) == size_bytes
         own_ns = table.time_ns[sent & (table.flow == flow)]
         waited_us = sum(step["usec"] for step in server if step["name"] == "delay")

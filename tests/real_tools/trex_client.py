@@ -1,6 +1,8 @@
-"""Run by a Python that has TRex's own client: what the client makes of an exported profile, as JSON.
+"""Run by a Python that has TRex's own client: what the client makes of an exported profile, as
+JSON.
 
-Usage: trex_client.py stl PROFILE DIRECTION [TUNABLE...] | astf PROFILE [TUNABLE...] | pcap FILE | runner PROGRAM
+Usage: trex_client.py stl PROFILE DIRECTION [TUNABLE...] | astf PROFILE [TUNABLE...] | pcap FILE |
+runner PROGRAM
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from trex.stl.api import STLClient, STLProfile  # type: ignore[import-not-found]
 
 
 def streams_of(profile: Any) -> list[dict[str, Any]]:
-    """Return name, follower, fields and frame of each stream as the client would send them to a server."""
+    """Return name, follower, fields and frame of each stream as the client would send them to a
+    server.
+    """
     found = []
     for stream in profile.get_streams():
         fields = stream.to_json()
@@ -28,14 +32,19 @@ def streams_of(profile: Any) -> list[dict[str, Any]]:
                 "name": stream.get_name(),
                 "next": stream.get_next(),
                 "frame": base64.b64encode(stream.get_pkt()).decode(),
-                **{key: fields[key] for key in ("isg", "self_start", "action_count", "flags", "mode")},
+                **{
+                    key: fields[key]
+                    for key in ("isg", "self_start", "action_count", "flags", "mode")
+                },
             }
         )
     return found
 
 
 def pushed(program: str) -> list[dict[str, Any]]:
-    """Return the arguments with which a program calls the client, checked against its signatures; nothing is sent."""
+    """Return the arguments with which a program calls the client, checked against its signatures;
+    nothing is sent.
+    """
     calls: list[dict[str, Any]] = []
 
     class Recorder(STLClient):  # type: ignore[misc]
@@ -44,7 +53,9 @@ def pushed(program: str) -> list[dict[str, Any]]:
 
         def __getattribute__(self, name: str) -> Any:
             def record(*arguments: Any, **keywords: Any) -> Any:
-                bound = inspect.signature(getattr(STLClient, name)).bind(None, *arguments, **keywords)
+                bound = inspect.signature(getattr(STLClient, name)).bind(
+                    None, *arguments, **keywords
+                )
                 named = {key: value for key, value in bound.arguments.items() if key != "self"}
                 calls.append({"call": name, **named})
                 return {0: {"opackets": 1}, 1: {"opackets": 2}}
@@ -62,7 +73,11 @@ def main() -> None:
     kind, name, *rest = sys.argv[1:]
     answer: object
     if kind == "stl":
-        answer = streams_of(STLProfile.load_py(name, direction=int(rest[0]), port_id=int(rest[0]), tunables=rest[1:]))
+        answer = streams_of(
+            STLProfile.load_py(
+                name, direction=int(rest[0]), port_id=int(rest[0]), tunables=rest[1:]
+            )
+        )
     elif kind == "pcap":
         answer = streams_of(STLProfile.load_pcap(name, ipg_usec=None))
     elif kind == "astf":

@@ -1,9 +1,10 @@
 """The whole road in a loop with random options: `make soak MINUTES=30 CAPTURES=FOLDER`.
 
-Each run takes a capture through inspect, fit, generate, compare, convert, export, simulate, anonymise and models, in a
-folder of its own with its own folder for temporary files. Most runs are done by one interpreter that lives on, some by
-a new process for each command. It fails on exit codes other than 0, 1, 2, on tracebacks, on more than a line of error,
-on files that nobody asked for, and where the interpreter grows.
+Each run takes a capture through inspect, fit, generate, compare, convert, export, simulate,
+anonymise and models, in a folder of its own with its own folder for temporary files. Most runs are
+done by one interpreter that lives on, some by a new process for each command. It fails on exit
+codes other than 0, 1, 2, on tracebacks, on more than a line of error, on files that nobody asked
+for, and where the interpreter grows.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Soak:
     Attributes:
         codes: How often a command ended with a code.
         faults: What should not have happened, a paragraph each.
-        rss_bytes: Resident memory of the interpreter after each of its runs, without the pages of libraries.
+        rss_bytes: Resident memory of the interpreter after each of its runs, without the pages of
+            libraries.
         open_files: Its open files after each.
         heap_bytes: What lives in its C heap after each.
         objects: Blocks of memory that live in its Python heap after each.
@@ -68,8 +70,9 @@ class Worker:
     """The interpreter that lives on."""
 
     def __init__(self, temporary: Path) -> None:
-        # Arrow's own pool, and the C library for each thread, keep what was freed there, the more the larger the tables
-        # were that came by; with the system's pool, and a single one of its arenas, growth is ours.
+        # Arrow's own pool, and the C library for each thread, keep what was freed there, the more
+        # the larger the tables were that came by; with the system's pool, and a single one of its
+        # arenas, growth is ours.
         pools = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
         environment = {**os.environ, **pools, "TMPDIR": str(temporary), "TRAFFICGEN_PROGRESS": "0"}
         self._process: subprocess.Popen[str] = subprocess.Popen(
@@ -83,20 +86,26 @@ class Worker:
         )
 
     def do(self, step: Step, folder: Path) -> dict[str, Any]:
-        """Return what came of a command; a worker that is gone or does not come back has the code -2."""
+        """Return what came of a command; a worker that is gone or does not come back has the code
+        -2.
+        """
         assert self._process.stdin is not None
         answers: IO[str] | None = self._process.stdout
         assert answers is not None
         try:
             print(
-                json.dumps({"arguments": step.arguments, "folder": str(folder)}), file=self._process.stdin, flush=True
+                json.dumps({"arguments": step.arguments, "folder": str(folder)}),
+                file=self._process.stdin,
+                flush=True,
             )
         except BrokenPipeError:
             return {"code": -2, "error": "the interpreter has ended"}
         ready, _, _ = select.select([answers], [], [], LONGEST_STEP_S)
         line = answers.readline() if ready else ""
         found: dict[str, Any] = (
-            json.loads(line) if line else {"code": -2, "error": "no answer, or the interpreter died"}
+            json.loads(line)
+            if line
+            else {"code": -2, "error": "no answer, or the interpreter died"}
         )
         return found
 
@@ -130,10 +139,16 @@ def by_process(step: Step, folder: Path, temporary: Path) -> dict[str, Any]:
     return {"code": ended.returncode, "error": ended.stderr.decode(errors="replace")[-4000:]}
 
 
-def faults_of(step: Step, answer: dict[str, Any], folder: Path, temporary: Path, allowed: set[str]) -> list[str]:
+def faults_of(
+    step: Step, answer: dict[str, Any], folder: Path, temporary: Path, allowed: set[str]
+) -> list[str]:
     """Return what is wrong with the end of a command and with what it has left."""
     code, said = answer["code"], str(answer["error"])
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(("warning: ", "note: "))]
+    lines = [
+        line
+        for line in said.splitlines()
+        if line.strip() and not line.startswith(("warning: ", "note: "))
+    ]
     found = []
     if code not in (0, 1, 2):
         found.append(f"exit code {code}")
@@ -146,11 +161,19 @@ def faults_of(step: Step, answer: dict[str, Any], folder: Path, temporary: Path,
     allowed |= set(step.makes)
     left = sorted(path.name for path in folder.iterdir() if path.name not in allowed)
     left += sorted(f"TMPDIR/{path.name}" for path in temporary.iterdir())
-    hidden = [path for path in folder.rglob("*") if path.name.startswith(".") or path.name.endswith(".part")]
+    hidden = [
+        path
+        for path in folder.rglob("*")
+        if path.name.startswith(".") or path.name.endswith(".part")
+    ]
     left += [str(path.relative_to(folder)) for path in hidden]
     found += [f"left {name}" for name in left]
     if code not in (0, 1):
-        found += [f"failed and left {name}" for name in step.makes if (folder / name).exists() and name in _own(step)]
+        found += [
+            f"failed and left {name}"
+            for name in step.makes
+            if (folder / name).exists() and name in _own(step)
+        ]
     return found
 
 
@@ -159,7 +182,9 @@ def _own(step: Step) -> set[str]:
     return {name for name in step.makes if not name.endswith(".html")}
 
 
-def one_run(soak: Soak, worker: Worker | None, captures: list[Path], *, seed: int, room: Path) -> None:
+def one_run(
+    soak: Soak, worker: Worker | None, captures: list[Path], *, seed: int, room: Path
+) -> None:
     """Do one run, in the interpreter that lives on or, without one, in processes."""
     folder, temporary = room / f"run{seed}", room / "tmp"
     folder.mkdir()
@@ -172,7 +197,10 @@ def one_run(soak: Soak, worker: Worker | None, captures: list[Path], *, seed: in
         problems = faults_of(step, answer, folder, temporary, allowed)
         if problems:
             how = "process" if worker is None else "interpreter"
-            text = f"seed {seed} ({how}): trafficgen {' '.join(step.arguments)}\n  {'; '.join(problems)}"
+            text = (
+                f"seed {seed} ({how}): trafficgen {' '.join(step.arguments)}\n "
+                f" {'; '.join(problems)}"
+            )
             soak.faults.append(f"{text}\n  {answer['error'][-1500:]}")
         if answer["code"] == -2:
             break
@@ -184,7 +212,9 @@ def one_run(soak: Soak, worker: Worker | None, captures: list[Path], *, seed: in
 
 
 def judged(soak: Soak, *, warm_up: int = WARM_UP_RUNS) -> list[str]:
-    """Return sentences about the growth of the interpreter; those that begin with FAULT are faults."""
+    """Return sentences about the growth of the interpreter; those that begin with FAULT are
+    faults.
+    """
     sentences = []
     for what, values, most, share in (
         ("resident memory, bytes", soak.rss_bytes, LARGEST_GROWTH_BYTES, LARGEST_GROWTH_SHARE),
@@ -200,7 +230,8 @@ def judged(soak: Soak, *, warm_up: int = WARM_UP_RUNS) -> list[str]:
         first, last = statistics.median(flat[:third]), statistics.median(flat[-third:])
         slope = statistics.linear_regression(range(len(flat)), flat).slope
         text = (
-            f"{what}: {first:,.0f} in the first third of {len(flat)} runs, {last:,.0f} in the last; {slope:+,.1f} a run"
+            f"{what}: {first:,.0f} in the first third of {len(flat)} runs, {last:,.0f} in the last;"
+            f" {slope:+,.1f} a run"
         )
         grown = last - first > max(most, share * first) and slope > 0
         sentences.append(f"FAULT: {text}" if grown else text)
@@ -212,9 +243,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument(
-        "--captures", type=Path, default=ROOT / "examples" / "captures", help="folder, searched through"
+        "--captures",
+        type=Path,
+        default=ROOT / "examples" / "captures",
+        help="folder, searched through",
     )
-    parser.add_argument("--largest-mb", type=float, default=20.0, help="larger captures are left out")
+    parser.add_argument(
+        "--largest-mb", type=float, default=20.0, help="larger captures are left out"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=int, default=None, help="end after so many runs")
     options = parser.parse_args(arguments)
@@ -244,7 +280,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reported(soak: Soak, captures: list[Path]) -> int:
     print(f"{soak.runs} runs over {len(captures)} captures, {soak.codes.total()} commands")
     for command in sorted({command for command, _ in soak.codes}):
-        codes = ", ".join(f"{count} x {code}" for (one, code), count in sorted(soak.codes.items()) if one == command)
+        codes = ", ".join(
+            f"{count} x {code}"
+            for (one, code), count in sorted(soak.codes.items())
+            if one == command
+        )
         print(f"  {command}: exit codes {codes}")
     tenths = [f"{size / 1e6:.0f}" for size in soak.rss_bytes[:: max(1, len(soak.rss_bytes) // 10)]]
     print(f"resident memory on the way, MB: {', '.join(tenths)}")

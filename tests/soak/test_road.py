@@ -87,20 +87,42 @@ def test_codes_errors_and_leftovers_are_faults(
 def test_runs_are_drawn_from_their_seed_and_take_every_command(tmp_path: Path) -> None:
     captures = captures_in(CAPTURES, largest_bytes=20 * MB)
     assert len(captures) == 2
-    runs = [[step.arguments for step in run_of(captures, seed=seed, folder=tmp_path)] for seed in range(100)]
+    runs = [
+        [step.arguments for step in run_of(captures, seed=seed, folder=tmp_path)]
+        for seed in range(100)
+    ]
     assert runs[3] == [step.arguments for step in run_of(captures, seed=3, folder=tmp_path)]
     counted = Counter(arguments[0] for run in runs for arguments in run)
-    every = {"inspect", "fit", "generate", "compare", "convert", "export", "simulate", "anonymise", "models"}
+    every = {
+        "inspect",
+        "fit",
+        "generate",
+        "compare",
+        "convert",
+        "export",
+        "simulate",
+        "anonymise",
+        "models",
+    }
     assert set(counted) == every
     words = {word for run in runs for arguments in run for word in arguments}
-    assert {"--population", "--same-source", "--receiver", "--memory", "--compete", "--report"} <= words
+    assert {
+        "--population",
+        "--same-source",
+        "--receiver",
+        "--memory",
+        "--compete",
+        "--report",
+    } <= words
 
 
 def test_the_interpreter_that_lives_on_answers_and_tells_its_size(tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
     worker = Worker(tmp_path / "tmp")
     try:
-        good = worker.do(Step(("inspect", str(CAPTURES / "rtsp_rtp_two_streams.pcap.gz"))), tmp_path)
+        good = worker.do(
+            Step(("inspect", str(CAPTURES / "rtsp_rtp_two_streams.pcap.gz"))), tmp_path
+        )
         bad = worker.do(Step(("inspect", "none.pcap")), tmp_path)
     finally:
         worker.close()

@@ -1,8 +1,10 @@
-"""One interpreter that does command after command, as a notebook or a service would, and says how large it has grown.
+"""One interpreter that does command after command, as a notebook or a service would, and says how
+large it has grown.
 
-Reads a JSON object a line: ``arguments``, ``folder``. Answers each with one: ``code``, ``error`` (what went to stderr,
-and the traceback of what should not have happened), ``rss_bytes`` without the pages of libraries, ``open_files``, and
-``heap_bytes`` and ``objects``, which live: resident memory is also what allocators keep.
+Reads a JSON object a line: ``arguments``, ``folder``. Answers each with one: ``code``, ``error``
+(what went to stderr, and the traceback of what should not have happened), ``rss_bytes`` without the
+pages of libraries, ``open_files``, and ``heap_bytes`` and ``objects``, which live: resident memory
+is also what allocators keep.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def done(arguments: list[str], folder: str) -> dict[str, Any]:
 
 
 def size() -> dict[str, int]:
-    """Return the resident memory after all that can be given back is given back, and the number of open files."""
+    """Return the resident memory after all that can be given back is given back, and the number of
+    open files.
+    """
     gc.collect()
     pa.default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):  # a libc without it keeps what it has
@@ -63,7 +67,9 @@ def size() -> dict[str, int]:
 
 
 def heap_bytes() -> int:
-    """Return what was allocated from the C library and not given back; 0 where the library does not tell."""
+    """Return what was allocated from the C library and not given back; 0 where the library does not
+    tell.
+    """
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "malloc_info"):
         return 0
@@ -85,7 +91,9 @@ def heap_bytes() -> int:
 
 def main() -> None:
     """Serve until the input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")  # what a library prints past sys.stdout is not an answer
+    answers = os.fdopen(
+        os.dup(1), "w", encoding="utf-8"
+    )  # what a library prints past sys.stdout is not an answer
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.close(nothing)

@@ -1,7 +1,8 @@
-"""What users write, with the types that mypy must see; checked by `make lint` and, from outside, by test_public_types.
+"""What users write, with the types that mypy must see; checked by `make lint` and, from outside, by
+test_public_types.
 
-Nothing here is run. A line with a wrong argument carries the error that mypy must report: an ignore that is not needed
-is an error itself.
+Nothing here is run. A line with a wrong argument carries the error that mypy must report: an ignore
+that is not needed is an error itself.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ def judge(reference: str, candidate: str) -> None:
     comparison = trafficgen.compare(reference, candidate)
     assert_type(comparison, trafficgen.Comparison)
     assert_type(comparison.flat(), dict[str, float])
-    assert_type([limit.metric for limit in trafficgen.exceeded_limits(comparison, ["gap_s.ks=0.1"])], list[str])
+    assert_type(
+        [limit.metric for limit in trafficgen.exceeded_limits(comparison, ["gap_s.ks=0.1"])],
+        list[str],
+    )
     found = trafficgen.reproduce("BMW-T1", runs=2)
     assert_type(found.rows, tuple[trafficgen.FindingResult, ...])
     assert_type(found.rows[0].interval, tuple[float, float])
@@ -79,7 +83,10 @@ def hand_over(table: trafficgen.PacketTable) -> None:
     report = trafficgen.export(table, to="mgen", directory="for-mgen")
     assert_type(report, trafficgen.ProjectionReport)
     assert_type(report.packets, int | None)
-    assert_type(trafficgen.convert("frames.txt", frame_rate_fps=25).report, trafficgen.ProjectionReport | None)
+    assert_type(
+        trafficgen.convert("frames.txt", frame_rate_fps=25).report,
+        trafficgen.ProjectionReport | None,
+    )
 
 
 def what_goes_wrong(capture: str) -> None:

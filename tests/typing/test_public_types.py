@@ -1,4 +1,6 @@
-"""Programs that use the package are checked against its types: they come with it, and say what is returned."""
+"""Programs that use the package are checked against its types: they come with it, and say what is
+returned.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ EXAMPLES = Path(__file__).with_name("public_api.py")
 def _mypy(program: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Check a program as its author would: elsewhere, strictly, against the installed package."""
     pytest.importorskip("mypy", reason="mypy is not installed")
-    arguments = ["--strict", "--config-file", "", "--cache-dir", str(folder / "cache"), "--follow-imports", "silent"]
+    arguments = [
+        "--strict",
+        "--config-file",
+        "",
+        "--cache-dir",
+        str(folder / "cache"),
+        "--follow-imports",
+        "silent",
+    ]
     command = [sys.executable, "-m", "mypy", *arguments, str(program)]
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
 
@@ -32,7 +42,9 @@ def test_types_of_the_public_functions_are_seen_from_outside(elsewhere: Path) ->
     shutil.copy(EXAMPLES, program)
     done = _mypy(program, elsewhere)
     assert done.returncode == 0, done.stdout
-    program.write_text("import trafficgen\n\nreveal_type(trafficgen.fit('a').model)\n", encoding="utf-8")
+    program.write_text(
+        "import trafficgen\n\nreveal_type(trafficgen.fit('a').model)\n", encoding="utf-8"
+    )
     assert '"trafficgen.models.schema.Model"' in _mypy(program, elsewhere).stdout
 
 

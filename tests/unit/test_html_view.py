@@ -36,15 +36,26 @@ def test_parts_make_a_whole_that_is_well_formed() -> None:
 
 
 def test_view_takes_its_colours_from_the_page_and_has_no_ids() -> None:
-    text = html.view("heading", html.curve([("rate", np.array([1.0, 2.0]))], start_s=0.0, step_s=1.0))
+    text = html.view(
+        "heading", html.curve([("rate", np.array([1.0, 2.0]))], start_s=0.0, step_s=1.0)
+    )
     root = ElementTree.fromstring(text)
-    colours = {value for element in root.iter() for key in ("stroke", "fill") if (value := element.get(key))}
+    colours = {
+        value
+        for element in root.iter()
+        for key in ("stroke", "fill")
+        if (value := element.get(key))
+    }
     assert colours == {"currentColor", "none"}
-    assert not any(element.get("id") or element.get("href") or element.get("src") for element in root.iter())
+    assert not any(
+        element.get("id") or element.get("href") or element.get("src") for element in root.iter()
+    )
 
 
 def test_rows_that_are_not_shown_are_counted() -> None:
-    text = html.table(("n",), [(row,) for row in range(html.SHOWN_ROWS)], total=1_000_000, what="flows")
+    text = html.table(
+        ("n",), [(row,) for row in range(html.SHOWN_ROWS)], total=1_000_000, what="flows"
+    )
     assert text.count("<tr>") == html.SHOWN_ROWS + 1
     assert "… and 999,988 more flows" in text
 
@@ -89,7 +100,10 @@ def test_nothing_is_drawn_of_what_has_no_course(values: list[float]) -> None:
 
 @pytest.mark.parametrize("time_s", [[], [1.0], [1.0, 1.0]])
 def test_no_rate_is_drawn_of_packets_that_do_not_last(time_s: list[float]) -> None:
-    assert html.rate_curves(("packets", ns_array_from_s(np.array(time_s)), np.full(len(time_s), 100))) == ""
+    assert (
+        html.rate_curves(("packets", ns_array_from_s(np.array(time_s)), np.full(len(time_s), 100)))
+        == ""
+    )
 
 
 def test_lines_are_told_apart_without_colour() -> None:

@@ -59,7 +59,9 @@ def test_existing_files_are_replaced_unless_they_are_to_be_kept(tmp_path: Path) 
 
     def refuse() -> None:
         keep_existing()
-        with pytest.raises(OutputFileError, match="out: exists already; give --force, or another name"):
+        with pytest.raises(
+            OutputFileError, match="out: exists already; give --force, or another name"
+        ):
             put(path)
 
     copy_context().run(refuse)
@@ -157,7 +159,9 @@ def test_a_file_that_nobody_may_write_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "protected"
     path.write_text("old")
     path.chmod(0o444)
-    with pytest.raises(OutputFileError, match=r"protected: is read-only; make it writable \(chmod u\+w\)"):
+    with pytest.raises(
+        OutputFileError, match=r"protected: is read-only; make it writable \(chmod u\+w\)"
+    ):
         put(path)
     assert path.read_text() == "old"
 
@@ -187,7 +191,9 @@ def test_devices_and_descriptors_are_written_as_they_are(tmp_path: Path) -> None
         given = [Path(f"/dev/fd/{file.fileno()}"), Path(f"/proc/self/fd/{file.fileno()}")]
         for path in (*given, link):
             put(path, text=f"{path}\n")
-    assert (tmp_path / "redirected").read_text().splitlines() == [str(path) for path in (*given, link)]
+    assert (tmp_path / "redirected").read_text().splitlines() == [
+        str(path) for path in (*given, link)
+    ]
     assert names(tmp_path) == ["link", "redirected"]
 
 
@@ -213,8 +219,12 @@ def test_a_reader_that_goes_away_is_told_in_the_error() -> None:
         os.close(writing)
 
 
-@pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff\xfe"), "x" * 255, "ü" * 127, "[a]*?", " ", "-"])
-def test_any_name_that_the_system_takes_can_be_written(name: str, dead_process: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["two\nlines", os.fsdecode(b"\xff\xfe"), "x" * 255, "ü" * 127, "[a]*?", " ", "-"]
+)
+def test_any_name_that_the_system_takes_can_be_written(
+    name: str, dead_process: str, tmp_path: Path
+) -> None:
     with whole_files([tmp_path / name]) as [part]:
         part.write_text("new")
         beginning = part.name.removesuffix(f"{os.getpid()}.part")
@@ -257,7 +267,9 @@ def test_an_output_never_stands_without_the_file_that_belongs_to_it(
 
 
 @pytest.mark.usefixtures("kept")
-def test_what_a_run_left_that_was_killed_between_two_files_is_replaced(dead_process: str, tmp_path: Path) -> None:
+def test_what_a_run_left_that_was_killed_between_two_files_is_replaced(
+    dead_process: str, tmp_path: Path
+) -> None:
     (tmp_path / "out.beside").write_text("new already")
     with pytest.raises(OutputFileError, match=r"out\.beside: exists already"):
         put(tmp_path / "out", tmp_path / "out.beside")
@@ -280,7 +292,9 @@ def test_data_is_on_the_disk_before_it_has_its_name_and_the_name_after(
     assert synced == [(part, [part]), (tmp_path.name, ["out"])]
 
 
-@pytest.mark.parametrize(("number", "refused"), [(errno.EINVAL, False), (errno.EIO, True), (errno.ENOSPC, True)])
+@pytest.mark.parametrize(
+    ("number", "refused"), [(errno.EINVAL, False), (errno.EIO, True), (errno.ENOSPC, True)]
+)
 def test_a_disk_that_cannot_sync_is_used_and_one_that_fails_is_told_of(
     number: int, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,12 +22,17 @@ def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_pa
     }
 
 
-def test_what_an_earlier_output_left_is_removed_when_it_is_not_written_again(tmp_path: Path) -> None:
+def test_what_an_earlier_output_left_is_removed_when_it_is_not_written_again(
+    tmp_path: Path,
+) -> None:
     for name in ("again", "gone", "other"):
         (tmp_path / name).write_text("old")
     with whole_folder(tmp_path, earlier=["again", "gone", "never there"]) as staging:
         (staging / "again").write_text("new")
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"again": "new", "other": "old"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "again": "new",
+        "other": "old",
+    }
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
@@ -87,12 +92,16 @@ def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path:
     assert (tmp_path / "out" / "first").read_text() == "old"
 
 
-def test_a_file_of_the_folder_that_cannot_be_written_is_told_of_as_the_folder(tmp_path: Path) -> None:
+def test_a_file_of_the_folder_that_cannot_be_written_is_told_of_as_the_folder(
+    tmp_path: Path,
+) -> None:
     with (
         pytest.raises(OutputFileError, match=r"/out: cannot be written \(No space") as caught,
         whole_folder(tmp_path / "out") as staging,
     ):
-        raise OutputFileError(file=str(staging / "x"), problem="cannot be written (No space)", remedy="no")
+        raise OutputFileError(
+            file=str(staging / "x"), problem="cannot be written (No space)", remedy="no"
+        )
     assert ".part" not in str(caught.value)
 
 
@@ -126,10 +135,15 @@ def test_an_earlier_output_is_kept_unless_a_run_that_was_killed_left_it_half_mov
     moving.mkdir()
     (moving / "file").write_text("old")
     put()
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"list": "new", "file": "new"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "list": "new",
+        "file": "new",
+    }
 
 
-def test_the_list_of_the_files_is_moved_before_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_of_the_files_is_moved_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moved = []
     replace = Path.replace
 
@@ -169,7 +183,9 @@ def test_a_directory_that_exists_is_kept_and_an_empty_one_filled(tmp_path: Path)
         put()
 
 
-def test_what_was_set_aside_by_a_run_that_was_killed_comes_back(dead_process: str, tmp_path: Path) -> None:
+def test_what_was_set_aside_by_a_run_that_was_killed_comes_back(
+    dead_process: str, tmp_path: Path
+) -> None:
     old = tmp_path / f".out.{dead_process}.old"
     old.mkdir()
     (old / "mark").write_text("old")

@@ -20,7 +20,9 @@ LIGHT = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCh
 
 @LIGHT
 @given(BESIDE, st.ip_addresses(v=4).map(str), BEHIND)
-def test_addresses_of_version_4_are_masked_wherever_they_stand(before: str, address: str, behind: str) -> None:
+def test_addresses_of_version_4_are_masked_wherever_they_stand(
+    before: str, address: str, behind: str
+) -> None:
     assert address not in without_addresses(before + address + behind)
 
 
@@ -29,7 +31,12 @@ def test_addresses_of_version_4_are_masked_wherever_they_stand(before: str, addr
 def test_addresses_of_version_6_are_masked_in_each_of_their_forms(
     before: str, address: ipaddress.IPv6Address, behind: str
 ) -> None:
-    for form in (str(address), address.exploded, address.exploded.upper(), address.exploded.replace(":", "-")):
+    for form in (
+        str(address),
+        address.exploded,
+        address.exploded.upper(),
+        address.exploded.replace(":", "-"),
+    ):
         assert form not in without_addresses(before + form + behind)
 
 

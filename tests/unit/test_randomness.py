@@ -16,7 +16,10 @@ from trafficgen.randomness import random_stream
 def test_a_stream_is_that_of_numpys_seed_sequence(*, seed: int, session: int, purpose: str) -> None:
     key = np.random.SeedSequence(seed, spawn_key=(session, zlib.crc32(purpose.encode())))
     expected = np.random.Generator(np.random.Philox(key))
-    assert random_stream(seed, session=session, purpose=purpose).random(3).tolist() == expected.random(3).tolist()
+    assert (
+        random_stream(seed, session=session, purpose=purpose).random(3).tolist()
+        == expected.random(3).tolist()
+    )
 
 
 def test_streams_of_negative_seeds_or_sessions_are_refused() -> None:

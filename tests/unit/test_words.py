@@ -21,7 +21,9 @@ from trafficgen.words import counted, day_and_time, endpoint, interval, number, 
         (2.5, "2.5"),
     ],
 )
-def test_numbers_have_few_digits_and_no_exponent_where_people_have_names(value: float, text: str) -> None:
+def test_numbers_have_few_digits_and_no_exponent_where_people_have_names(
+    value: float, text: str
+) -> None:
     assert number(value) == text
 
 

@@ -1,4 +1,6 @@
-"""Constant-rate UDP for the kernel checks: ``send ADDRESS BPS PAYLOAD_BYTES SECONDS`` or ``receive ADDRESS``."""
+"""Constant-rate UDP for the kernel checks: ``send ADDRESS BPS PAYLOAD_BYTES SECONDS`` or ``receive
+ADDRESS``.
+"""
 
 from __future__ import annotations
 

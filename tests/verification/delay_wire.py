@@ -1,4 +1,6 @@
-"""A wire that delays: copies frames between two interfaces, each ``DELAY_S`` later. ``delay_wire.py IF IF DELAY_S``."""
+"""A wire that delays: copies frames between two interfaces, each ``DELAY_S`` later. ``delay_wire.py
+IF IF DELAY_S``.
+"""
 
 from __future__ import annotations
 

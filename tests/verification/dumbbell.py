@@ -1,4 +1,6 @@
-"""Bulk TCP beside constant-rate UDP over one drop-tail queue, simulated for comparison with other tools."""
+"""Bulk TCP beside constant-rate UDP over one drop-tail queue, simulated for comparison with other
+tools.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ UDP_HEADERS_BYTES = 28
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A dumbbell: capacity, one-way delay, queue (packets, or bytes), link-layer bytes, and the two flows.
+    """A dumbbell: capacity, one-way delay, queue (packets, or bytes), link-layer bytes, and the two
+    flows.
 
-    The queue counts the packet on the line. ``tcp`` holds settings of the simulated TCP that are not the default.
+    The queue counts the packet on the line. ``tcp`` holds settings of the simulated TCP that are
+    not the default.
     """
 
     rate_bps: float
@@ -53,7 +57,9 @@ def mean_of(runs: list[Shares]) -> Shares:
 
 
 def simulated(setup: Setup, *, seed: int) -> Shares:
-    """Run the set-up once; the seed shifts the start of TCP a little, as no two runs of real tools start alike."""
+    """Run the set-up once; the seed shifts the start of TCP a little, as no two runs of real tools
+    start alike.
+    """
     packet_bytes = setup.payload_bytes + UDP_HEADERS_BYTES
     udp = {
         "rate_bps": setup.udp_bps * packet_bytes / setup.payload_bytes,
@@ -63,8 +69,22 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
     tcp = {"tcp": {"congestion_control": setup.congestion_control, **setup.tcp}}
     start_s = -setup.head_start_s + 0.013 * seed
     agents = [
-        {"name": "udp", "kind": "cbr", "parameters": udp, "awaited": True, "forward": [0], "reverse": [1]},
-        {"name": "tcp", "kind": "bulk_tcp", "parameters": tcp, "start_s": start_s, "forward": [0], "reverse": [1]},
+        {
+            "name": "udp",
+            "kind": "cbr",
+            "parameters": udp,
+            "awaited": True,
+            "forward": [0],
+            "reverse": [1],
+        },
+        {
+            "name": "tcp",
+            "kind": "bulk_tcp",
+            "parameters": tcp,
+            "start_s": start_s,
+            "forward": [0],
+            "reverse": [1],
+        },
     ]
     links = [_bottleneck(setup), {"name": "back", "delay_s": setup.delay_s}]
     outcome = run_scenario({"seed": seed, "links": links, "agents": agents, "end_s": 1e4})
@@ -80,9 +100,14 @@ def simulated(setup: Setup, *, seed: int) -> Shares:
     )
 
 
-def record_shares(name: str, theirs: Shares, ours: Shares, record_check: RecordCheck, *, accepted: str) -> None:
+def record_shares(
+    name: str, theirs: Shares, ours: Shares, record_check: RecordCheck, *, accepted: str
+) -> None:
     """Note the payload rates of both flows."""
-    for flow, expected, measured in (("TCP", theirs.tcp_bps, ours.tcp_bps), ("UDP", theirs.udp_bps, ours.udp_bps)):
+    for flow, expected, measured in (
+        ("TCP", theirs.tcp_bps, ours.tcp_bps),
+        ("UDP", theirs.udp_bps, ours.udp_bps),
+    ):
         record_check(
             f"{name}: {flow}",
             expected=kbps_from_bps(expected),
@@ -95,8 +120,14 @@ def record_shares(name: str, theirs: Shares, ours: Shares, record_check: RecordC
 def _bottleneck(setup: Setup) -> dict[str, object]:
     capacity: dict[str, object] = {"constant": {"rate_bps": setup.rate_bps}}
     if setup.token_bucket_bytes is not None:
-        capacity = {"token_bucket": {"rate_bps": setup.rate_bps, "burst_bytes": setup.token_bucket_bytes}}
-    queue = {"packets": setup.queue_packets} if setup.queue_bytes is None else {"bytes": setup.queue_bytes}
+        capacity = {
+            "token_bucket": {"rate_bps": setup.rate_bps, "burst_bytes": setup.token_bucket_bytes}
+        }
+    queue = (
+        {"packets": setup.queue_packets}
+        if setup.queue_bytes is None
+        else {"bytes": setup.queue_bytes}
+    )
     return {
         "name": "bottleneck",
         "capacity": capacity,

@@ -1,8 +1,10 @@
-"""A dumbbell in network namespaces: Linux's own TCP and token bucket, with a delay that a user-space wire adds.
+"""A dumbbell in network namespaces: Linux's own TCP and token bucket, with a delay that a
+user-space wire adds.
 
     sender 10.99.1.2 -- router ==TBF==> wire (delay, both ways) -- receiver 10.99.2.2
 
-Not every kernel has netem, so the delay comes from :mod:`tests.verification.delay_wire`, run in a namespace of its own.
+Not every kernel has netem, so the delay comes from :mod:`tests.verification.delay_wire`, run in a
+namespace of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def why_not() -> str | None:
         return f"{', '.join(missing)} not installed"
     if os.geteuid() != 0:
         return "network namespaces need root"
-    probe = subprocess.run(["ip", "netns", "add", "trafficgen-probe"], capture_output=True, check=False)
+    probe = subprocess.run(
+        ["ip", "netns", "add", "trafficgen-probe"], capture_output=True, check=False
+    )
     if probe.returncode:
         return "network namespaces are not allowed here"
     subprocess.run(["ip", "netns", "del", "trafficgen-probe"], capture_output=True, check=False)
@@ -59,7 +63,11 @@ class Namespaces:
 
 @contextlib.contextmanager
 def dumbbell(
-    *, rate_bps: int, delay_s: float, queue_packets: int | None = None, queue_bytes: int | None = None
+    *,
+    rate_bps: int,
+    delay_s: float,
+    queue_packets: int | None = None,
+    queue_bytes: int | None = None,
 ) -> Iterator[Namespaces]:
     """Build the path and take it down again."""
     prefix = f"tg{os.getpid()}"
@@ -69,7 +77,17 @@ def dumbbell(
         _build_links(names)
         _shape(names, rate_bps=rate_bps, queue_packets=queue_packets, queue_bytes=queue_bytes)
         wire = subprocess.Popen(
-            ["ip", "netns", "exec", names.wire, sys.executable, str(HERE / "delay_wire.py"), "w0", "w1", str(delay_s)]
+            [
+                "ip",
+                "netns",
+                "exec",
+                names.wire,
+                sys.executable,
+                str(HERE / "delay_wire.py"),
+                "w0",
+                "w1",
+                str(delay_s),
+            ]
         )
         time.sleep(0.5)
         # The first packets ask for addresses (ARP); they would distort the first round trip.
@@ -93,12 +111,28 @@ def _build_links(names: Namespaces) -> None:
         (names.wire, "w1", names.receiver, "d0"),
     )
     for one, one_if, other, other_if in pairs:
-        _run("ip", "-n", one, "link", "add", one_if, "type", "veth", "peer", "name", other_if, "netns", other)
+        _run(
+            "ip",
+            "-n",
+            one,
+            "link",
+            "add",
+            one_if,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            other_if,
+            "netns",
+            other,
+        )
         for name, interface in ((one, one_if), (other, other_if)):
             # Without segmentation offload the shaper sees the packets that a wire would.
             offloads = ("tso", "off", "gso", "off", "gro", "off", "tx", "off", "rx", "off")
             subprocess.run(
-                ["ip", "netns", "exec", name, "ethtool", "-K", interface, *offloads], capture_output=True, check=False
+                ["ip", "netns", "exec", name, "ethtool", "-K", interface, *offloads],
+                capture_output=True,
+                check=False,
             )
             _run("ip", "-n", name, "link", "set", interface, "up")
     addresses = (
@@ -114,10 +148,24 @@ def _build_links(names: Namespaces) -> None:
     _run("ip", "netns", "exec", names.router, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 
 
-def _shape(names: Namespaces, *, rate_bps: int, queue_packets: int | None, queue_bytes: int | None) -> None:
+def _shape(
+    names: Namespaces, *, rate_bps: int, queue_packets: int | None, queue_bytes: int | None
+) -> None:
     limit_bytes = queue_bytes if queue_bytes is not None else 1_000_000
     inside = ("ip", "netns", "exec", names.router, "tc", "qdisc", "add", "dev", "r1")
-    _run(*inside, "root", "handle", "1:", "tbf", "rate", f"{rate_bps}bit", "burst", 1600, "limit", limit_bytes)
+    _run(
+        *inside,
+        "root",
+        "handle",
+        "1:",
+        "tbf",
+        "rate",
+        f"{rate_bps}bit",
+        "burst",
+        1600,
+        "limit",
+        limit_bytes,
+    )
     if queue_packets is not None:
         _run(*inside, "parent", "1:1", "handle", "10:", "pfifo", "limit", queue_packets)
 
@@ -138,11 +186,22 @@ class Shares:
 
 
 def measure_shares(
-    names: Namespaces, *, congestion_control: str, udp_bps: float, payload_bytes: int, head_start_s: int, seconds: int
+    names: Namespaces,
+    *,
+    congestion_control: str,
+    udp_bps: float,
+    payload_bytes: int,
+    head_start_s: int,
+    seconds: int,
 ) -> Shares:
     """Run iperf3 and, ``head_start_s`` later, constant-rate UDP beside it for ``seconds``."""
-    at_receiver, at_sender = ("ip", "netns", "exec", names.receiver), ("ip", "netns", "exec", names.sender)
-    server = subprocess.Popen([*at_receiver, "iperf3", "-s", "-1", "-J"], stdout=subprocess.PIPE, text=True)
+    at_receiver, at_sender = (
+        ("ip", "netns", "exec", names.receiver),
+        ("ip", "netns", "exec", names.sender),
+    )
+    server = subprocess.Popen(
+        [*at_receiver, "iperf3", "-s", "-1", "-J"], stdout=subprocess.PIPE, text=True
+    )
     sink = subprocess.Popen(
         [*at_receiver, sys.executable, str(HERE / "constant_rate.py"), "receive", RECEIVER],
         stdout=subprocess.PIPE,
@@ -152,18 +211,42 @@ def measure_shares(
     total_s = head_start_s + seconds
     # Intervals of one second at the receiver show what TCP got while UDP ran.
     client = subprocess.Popen(
-        [*at_sender, "iperf3", "-c", RECEIVER, "-t", str(total_s), "-C", congestion_control, "-i", "1"],
+        [
+            *at_sender,
+            "iperf3",
+            "-c",
+            RECEIVER,
+            "-t",
+            str(total_s),
+            "-C",
+            congestion_control,
+            "-i",
+            "1",
+        ],
         stdout=subprocess.DEVNULL,
     )
     time.sleep(head_start_s)
     schedule = (str(udp_bps), str(payload_bytes), str(seconds))
-    sender = [*at_sender, sys.executable, str(HERE / "constant_rate.py"), "send", RECEIVER, *schedule]
+    sender = [
+        *at_sender,
+        sys.executable,
+        str(HERE / "constant_rate.py"),
+        "send",
+        RECEIVER,
+        *schedule,
+    ]
     sent = int(subprocess.run(sender, check=True, capture_output=True, text=True).stdout)
     client.wait(total_s + 30)
     intervals = json.loads(server.communicate(timeout=60)[0])["intervals"]
     time.sleep(2.0)
     sink.send_signal(signal.SIGTERM)
     received = int(sink.communicate(timeout=10)[0])
-    beside = [one["sum"] for one in intervals if head_start_s <= one["sum"]["start"] < total_s - 0.5]
+    beside = [
+        one["sum"] for one in intervals if head_start_s <= one["sum"]["start"] < total_s - 0.5
+    ]
     tcp_bps = sum(one["bytes"] for one in beside) * 8 / sum(one["seconds"] for one in beside)
-    return Shares(tcp_bps=tcp_bps, udp_bps=received * payload_bytes * 8 / seconds, udp_loss=1 - received / sent)
+    return Shares(
+        tcp_bps=tcp_bps,
+        udp_bps=received * payload_bytes * 8 / seconds,
+        udp_loss=1 - received / sent,
+    )

@@ -1,6 +1,8 @@
-"""The dumbbell in ns-3, run by a Python that has its wheel: ``ns3_dumbbell.py SETUP.json`` prints what each flow got.
+"""The dumbbell in ns-3, run by a Python that has its wheel: ``ns3_dumbbell.py SETUP.json`` prints
+what each flow got.
 
-One bulk TCP flow and one constant-rate UDP flow share a point-to-point link with a drop-tail queue in packets.
+One bulk TCP flow and one constant-rate UDP flow share a point-to-point link with a drop-tail queue
+in packets.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ UDP_PORT, TCP_PORT = 5004, 5001
 def configure(setup: dict[str, Any]) -> None:
     """Set TCP as in the simulation that is compared."""
     variant = {"reno": "ns3::TcpNewReno", "cubic": "ns3::TcpCubic"}[setup["congestion_control"]]
-    ns.Config.SetDefault("ns3::TcpL4Protocol::SocketType", ns.TypeIdValue(ns.TypeId.LookupByName(variant)))
-    for name, value in (("SegmentSize", 1448), ("InitialCwnd", 10), ("SndBufSize", 4 << 20), ("RcvBufSize", 6 << 20)):
+    ns.Config.SetDefault(
+        "ns3::TcpL4Protocol::SocketType", ns.TypeIdValue(ns.TypeId.LookupByName(variant))
+    )
+    for name, value in (
+        ("SegmentSize", 1448),
+        ("InitialCwnd", 10),
+        ("SndBufSize", 4 << 20),
+        ("RcvBufSize", 6 << 20),
+    ):
         ns.Config.SetDefault(f"ns3::TcpSocket::{name}", ns.UintegerValue(value))
     ns.Config.SetDefault("ns3::TcpSocketBase::MinRto", ns.TimeValue(ns.MilliSeconds(200)))
     ns.Config.SetDefault("ns3::TcpSocketState::EnablePacing", ns.BooleanValue(False))
@@ -73,11 +82,15 @@ def sink(node: Any, kind: str, port: int) -> Any:
     return ns.PacketSinkHelper(kind, anywhere).Install(node).Get(0)
 
 
-def play(setup: dict[str, Any], sender: Any, receiver: Any, destination: Any, *, offset_s: float) -> dict[str, float]:
+def play(
+    setup: dict[str, Any], sender: Any, receiver: Any, destination: Any, *, offset_s: float
+) -> dict[str, float]:
     head_s, seconds = setup["head_start_s"], setup["seconds"]
     tcp_sink = sink(receiver, "ns3::TcpSocketFactory", TCP_PORT)
     server = ns.UdpServerHelper(UDP_PORT).Install(receiver).Get(0)
-    bulk = ns.BulkSendHelper("ns3::TcpSocketFactory", ns.InetSocketAddress(destination, TCP_PORT).ConvertTo())
+    bulk = ns.BulkSendHelper(
+        "ns3::TcpSocketFactory", ns.InetSocketAddress(destination, TCP_PORT).ConvertTo()
+    )
     bulk.SetAttribute("MaxBytes", ns.UintegerValue(0))
     tcp = bulk.Install(sender)
     tcp.Start(ns.Seconds(offset_s))

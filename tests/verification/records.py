@@ -8,5 +8,7 @@ from typing import Protocol
 class RecordCheck(Protocol):
     """Note one figure of a check; the fixture ``record_check`` is one."""
 
-    def __call__(self, what: str, *, expected: float, measured: float, unit: str, accepted: str) -> None:
+    def __call__(
+        self, what: str, *, expected: float, measured: float, unit: str, accepted: str
+    ) -> None:
         """Note what was measured, what it should be, and in words how far from that it may be."""

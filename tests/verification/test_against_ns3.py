@@ -1,6 +1,8 @@
-"""The same dumbbell here and in ns-3: shares and loss agree. `make ns3` installs ns-3's wheel beside and runs this.
+"""The same dumbbell here and in ns-3: shares and loss agree. `make ns3` installs ns-3's wheel
+beside and runs this.
 
-How the set-ups were chosen, and what is known of those that do not agree, stands in docs/explanation/simulation.md.
+How the set-ups were chosen, and what is known of those that do not agree, stands in
+docs/explanation/simulation.md.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ FEWEST_RUNS = 5
 
 pytestmark = [
     pytest.mark.ns3,
-    pytest.mark.skipif(PYTHON is None, reason="TRAFFICGEN_NS3_PYTHON names no Python that has ns-3; see `make ns3`"),
+    pytest.mark.skipif(
+        PYTHON is None, reason="TRAFFICGEN_NS3_PYTHON names no Python that has ns-3; see `make ns3`"
+    ),
 ]
 
-#: Runs in which ns-3's TCP gets less than a tenth of its median have come to a standstill after a lost retransmission,
-#: which Linux and this simulation survive; they are left out, and most runs must be left.
+#: Runs in which ns-3's TCP gets less than a tenth of its median have come to a standstill after a
+#: lost retransmission, which Linux and this simulation survive; they are left out, and most runs
+#: must be left.
 STANDSTILL = 0.1
 
 #: What ns-3's TCP does and does not let one change, in the settings of the simulated one.
@@ -44,9 +49,16 @@ NS3_RENO = {**NS3_TCP, "appropriate_byte_counting": False}
 
 
 def on_a_point_to_point_link(
-    rate_bps: float, *, queue_packets: int, delay_s: float, udp_bps: float, congestion_control: str = "reno"
+    rate_bps: float,
+    *,
+    queue_packets: int,
+    delay_s: float,
+    udp_bps: float,
+    congestion_control: str = "reno",
 ) -> Setup:
-    """Return a set-up as ns-3 counts it: its queue leaves out the packet on the line; frames have 2 bytes of PPP."""
+    """Return a set-up as ns-3 counts it: its queue leaves out the packet on the line; frames have 2
+    bytes of PPP.
+    """
     return Setup(
         rate_bps=rate_bps,
         delay_s=delay_s,
@@ -60,12 +72,24 @@ def on_a_point_to_point_link(
 
 SHORT_CUBIC = "1 Mbit/s on 2, short queue and path, CUBIC"
 SETUPS = {
-    "340 kbit/s on 725, long queue": on_a_point_to_point_link(725e3, queue_packets=80, delay_s=0.045, udp_bps=340e3),
-    "548 kbit/s on 1500": on_a_point_to_point_link(1.5e6, queue_packets=50, delay_s=0.045, udp_bps=548e3),
-    "1 Mbit/s on 2, short queue": on_a_point_to_point_link(2e6, queue_packets=10, delay_s=0.02, udp_bps=1e6),
-    "800 kbit/s on 725": on_a_point_to_point_link(725e3, queue_packets=20, delay_s=0.045, udp_bps=800e3),
-    "650 kbit/s on 725": on_a_point_to_point_link(725e3, queue_packets=20, delay_s=0.045, udp_bps=650e3),
-    "1 Mbit/s on 2, short queue and path": on_a_point_to_point_link(2e6, queue_packets=10, delay_s=0.005, udp_bps=1e6),
+    "340 kbit/s on 725, long queue": on_a_point_to_point_link(
+        725e3, queue_packets=80, delay_s=0.045, udp_bps=340e3
+    ),
+    "548 kbit/s on 1500": on_a_point_to_point_link(
+        1.5e6, queue_packets=50, delay_s=0.045, udp_bps=548e3
+    ),
+    "1 Mbit/s on 2, short queue": on_a_point_to_point_link(
+        2e6, queue_packets=10, delay_s=0.02, udp_bps=1e6
+    ),
+    "800 kbit/s on 725": on_a_point_to_point_link(
+        725e3, queue_packets=20, delay_s=0.045, udp_bps=800e3
+    ),
+    "650 kbit/s on 725": on_a_point_to_point_link(
+        725e3, queue_packets=20, delay_s=0.045, udp_bps=650e3
+    ),
+    "1 Mbit/s on 2, short queue and path": on_a_point_to_point_link(
+        2e6, queue_packets=10, delay_s=0.005, udp_bps=1e6
+    ),
     "2 Mbit/s on 4, CUBIC": on_a_point_to_point_link(
         4e6, queue_packets=40, delay_s=0.02, udp_bps=2e6, congestion_control="cubic"
     ),
@@ -73,20 +97,26 @@ SETUPS = {
         2e6, queue_packets=10, delay_s=0.005, udp_bps=1e6, congestion_control="cubic"
     ),
 }
-#: Where a run loses a dozen UDP packets, it hangs on microseconds which ones a full queue turns away.
+#: Where a run loses a dozen UDP packets, it hangs on microseconds which ones a full queue turns
+#: away.
 LOSS_WORTH_COMPARING = 0.01
 LOSSES = [
     pytest.param(
         name,
-        marks=[
-            pytest.mark.xfail(
-                strict=True,
-                reason="UDP loses 3.3% in ns-3 and 0.8% here: with windows of ten packets CUBIC in ns-3 crowds UDP out"
-                " more; it opens them by whole segments, from a count of acknowledgements that it does not clear",
-            )
-        ]
-        if name == SHORT_CUBIC
-        else [],
+        marks=(
+            [
+                pytest.mark.xfail(
+                    strict=True,
+                    reason=(
+                        "UDP loses 3.3% in ns-3 and 0.8% here: with windows of ten packets CUBIC in"
+                        " ns-3 crowds UDP out more; it opens them by whole segments, from a count"
+                        " of acknowledgements that it does not clear"
+                    ),
+                )
+            ]
+            if name == SHORT_CUBIC
+            else []
+        ),
     )
     for name in SETUPS
 ]
@@ -94,7 +124,9 @@ LOSSES = [
 
 @cache
 def in_ns3(name: str) -> Shares:
-    """Run ns-3 with different starts of TCP and return the means of the runs in which TCP did not stand still."""
+    """Run ns-3 with different starts of TCP and return the means of the runs in which TCP did not
+    stand still.
+    """
     with tempfile.TemporaryDirectory(prefix="trafficgen-ns3-") as folder:
         file = Path(folder) / "setup.json"
         file.write_text(json.dumps({**asdict(SETUPS[name]), "runs": RUNS}), encoding="utf-8")

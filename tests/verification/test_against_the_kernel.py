@@ -1,7 +1,8 @@
 """Linux's own TCP beside constant-rate UDP over a token bucket, against the same path simulated.
 
-`test_recorded_*` compares with figures of runs that were recorded once (three runs each; `captures/lab` holds the
-captures and how they were made); `make kernel` runs the kernel here and now, where network namespaces are allowed.
+`test_recorded_*` compares with figures of runs that were recorded once (three runs each;
+`captures/lab` holds the captures and how they were made); `make kernel` runs the kernel here and
+now, where network namespaces are allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ ETHERNET_BYTES = 14
 
 
 def token_bucket(
-    rate_bps: float, *, cc: str, udp_bps: float, packets: int | None = None, queue_bytes: int | None = None
+    rate_bps: float,
+    *,
+    cc: str,
+    udp_bps: float,
+    packets: int | None = None,
+    queue_bytes: int | None = None,
 ) -> Setup:
     return Setup(
         rate_bps=rate_bps,
@@ -33,7 +39,8 @@ def token_bucket(
     )
 
 
-#: Payload rates of TCP and UDP in bit/s and the UDP loss that the kernel showed: mean and standard deviation of 3 runs.
+#: Payload rates of TCP and UDP in bit/s and the UDP loss that the kernel showed: mean and standard
+#: deviation of 3 runs.
 RECORDED = {
     "reno on 1500 kbit/s": (
         token_bucket(1.5e6, cc="reno", udp_bps=548e3, queue_bytes=51_200),
@@ -61,7 +68,9 @@ def test_recorded_shares_of_the_kernel_are_met(name: str, record_check: RecordCh
     assert ours.tcp_bps == pytest.approx(kernel.tcp_bps, rel=0.15)
     assert ours.udp_bps == pytest.approx(kernel.udp_bps, rel=0.15)
     # The mean of three runs has an error of its own.
-    assert ours.udp_loss == pytest.approx(kernel.udp_loss, rel=0.15, abs=3 * loss_deviation / math.sqrt(3))
+    assert ours.udp_loss == pytest.approx(
+        kernel.udp_loss, rel=0.15, abs=3 * loss_deviation / math.sqrt(3)
+    )
 
 
 def test_udp_above_the_capacity_starves_cubic_as_in_the_kernel() -> None:
@@ -96,6 +105,12 @@ def test_shares_are_within_15_percent_of_the_kernel_here_and_now(
             )
     kernel = mean_of([Shares(run.tcp_bps, run.udp_bps, run.udp_loss) for run in runs])
     ours = mean_of([simulated(setup, seed=seed) for seed in range(1, RUNS + 1)])
-    record_shares(f"{congestion_control} on 725 kbit/s, here and now", kernel, ours, record_check, accepted="15%")
+    record_shares(
+        f"{congestion_control} on 725 kbit/s, here and now",
+        kernel,
+        ours,
+        record_check,
+        accepted="15%",
+    )
     assert ours.tcp_bps == pytest.approx(kernel.tcp_bps, rel=0.15)
     assert ours.udp_bps == pytest.approx(kernel.udp_bps, rel=0.15)

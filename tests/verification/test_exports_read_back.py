@@ -1,4 +1,6 @@
-"""Round trips: a capture becomes a table, an export for another tool, and the export a table again."""
+"""Round trips: a capture becomes a table, an export for another tool, and the export a table
+again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from trafficgen.export import TARGETS
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, IntArray
 
-CAPTURE = Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+CAPTURE = (
+    Path(__file__).resolve().parents[2] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+)
 MS_PER_S = 1000
 #: Header that the vr-app of ns-3 puts into each packet.
 LEAST_BYTES = 24
@@ -20,14 +24,20 @@ LEAST_BYTES = 24
 
 @pytest.fixture(scope="module")
 def media() -> PacketTable:
-    """Return the packets of the capture's heaviest media flow, to the client, that every target can send."""
+    """Return the packets of the capture's heaviest media flow, to the client, that every target can
+    send.
+    """
     with pytest.warns(trafficgen.CaptureWarning, match="captured in part"):
         table = trafficgen.read_packets(CAPTURE)
     heaviest = int(np.argmax(table.flows.column("frame_bytes_to_client").to_numpy()))
-    return table.select((table.flow == heaviest) & table.to_client & (table.payload_bytes >= LEAST_BYTES))
+    return table.select(
+        (table.flow == heaviest) & table.to_client & (table.payload_bytes >= LEAST_BYTES)
+    )
 
 
-def _exported(table: PacketTable, folder: Path, target: str, **settings: str) -> trafficgen.ProjectionReport:
+def _exported(
+    table: PacketTable, folder: Path, target: str, **settings: str
+) -> trafficgen.ProjectionReport:
     if target not in TARGETS:
         pytest.skip(f"there is no target {target} yet")
     return trafficgen.export(table, to=target, directory=folder, settings=settings)
@@ -62,7 +72,9 @@ def test_a_schedule_reads_back_packet_for_packet(
     assert np.array_equal(_since_first(found), _since_first(media))
 
 
-def test_a_trace_for_udp_trace_client_reads_back_to_the_millisecond(tmp_path: Path, media: PacketTable) -> None:
+def test_a_trace_for_udp_trace_client_reads_back_to_the_millisecond(
+    tmp_path: Path, media: PacketTable
+) -> None:
     _exported(media, tmp_path / "out", "ns3", mode="trace")
     found = _read_one(tmp_path / "out", ".trace")
     assert np.array_equal(found.payload_bytes, media.payload_bytes)
@@ -71,7 +83,9 @@ def test_a_trace_for_udp_trace_client_reads_back_to_the_millisecond(tmp_path: Pa
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".pcap", ".pcapng"])
-def test_a_capture_converted_to_any_file_reads_back(tmp_path: Path, media: PacketTable, ending: str) -> None:
+def test_a_capture_converted_to_any_file_reads_back(
+    tmp_path: Path, media: PacketTable, ending: str
+) -> None:
     with pytest.warns(trafficgen.CaptureWarning, match="captured in part"):
         made = trafficgen.convert(CAPTURE, tmp_path / f"out{ending}")
     found = trafficgen.read_packets(tmp_path / f"out{ending}")

@@ -24,9 +24,15 @@ def test_estimates_and_likelihood_agree_with_scipy(family: Family) -> None:
     sample = law.rvs(**TRUTH[family], size=2000, random_state=1)
     fit = fit_family(family, sample)
     assert fit is not None
-    assert fit.log_likelihood == pytest.approx(law.logpdf(sample, **fit.params).sum(), rel=1e-9, abs=1e-6)
+    assert fit.log_likelihood == pytest.approx(
+        law.logpdf(sample, **fit.params).sum(), rel=1e-9, abs=1e-6
+    )
     theirs = dict(
-        zip([*(law.shapes.split(",") if law.shapes else []), "loc", "scale"], law.fit(sample, floc=0), strict=True)
+        zip(
+            [*(law.shapes.split(",") if law.shapes else []), "loc", "scale"],
+            law.fit(sample, floc=0),
+            strict=True,
+        )
     )
     # scipy's general optimiser stops at a relative tolerance of 1e-4
     for name, value in fit.params.items():
@@ -38,17 +44,23 @@ def test_intervals_cover_the_truth(family: Family) -> None:
     replicates, n = 400, 200
     covered = dict.fromkeys(TRUTH[family], 0)
     for seed in range(replicates):
-        fit = fit_family(family, getattr(stats, family).rvs(**TRUTH[family], size=n, random_state=seed))
+        fit = fit_family(
+            family, getattr(stats, family).rvs(**TRUTH[family], size=n, random_state=seed)
+        )
         assert fit is not None
         for name, value in TRUTH[family].items():
             covered[name] += fit.low[name] <= value <= fit.high[name]
-    # 95% of 400: standard error 1.1 points; three of them, and a point for the asymptotic intervals at n = 200
+    # 95% of 400: standard error 1.1 points; three of them, and a point for the asymptotic intervals
+    # at n = 200
     for name, count in covered.items():
         assert 0.907 <= count / replicates <= 0.993, name
 
 
 def test_every_family_of_the_model_is_tried() -> None:
     tried = {
-        name.split("/")[0] for table in (SINGLE_FAMILIES, RICHER_FAMILIES) for names in table.values() for name in names
+        name.split("/")[0]
+        for table in (SINGLE_FAMILIES, RICHER_FAMILIES)
+        for names in table.values()
+        for name in names
     }
     assert tried | {"quantiles", "atoms"} == set(get_args(Family))

@@ -1,4 +1,6 @@
-"""Every family comes back from its own samples: the family, its parameters, and intervals that cover them."""
+"""Every family comes back from its own samples: the family, its parameters, and intervals that
+cover them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ from scipy import stats
 from tests.verification.records import RecordCheck
 
 from trafficgen.calibration.cells import group
-from trafficgen.calibration.information import Intervals, law_cells, wald_intervals, widen_for_dependence
+from trafficgen.calibration.information import (
+    Intervals,
+    law_cells,
+    wald_intervals,
+    widen_for_dependence,
+)
 from trafficgen.calibration.marginals import fit_law
 from trafficgen.calibration.parameters import free_parameters
 from trafficgen.calibration.selection import SINGLE_FAMILIES, choose, fit_candidates
@@ -94,7 +101,8 @@ def test_estimates_agree_with_scipy(family: str) -> None:
     names = [*(law.shapes.split(",") if law.shapes else []), "loc", "scale"]
     found = fit_candidates(group(sample, tick=1e-9, is_difference=True), [family])[0]
     for name, value in zip(names, theirs, strict=True):
-        # Cells of a fiftieth of the spread and scipy's optimiser: a tenth of a standard error at least.
+        # Cells of a fiftieth of the spread and scipy's optimiser: a tenth of a standard error at
+        # least.
         assert found.maximum.params[name] == pytest.approx(value, rel=3e-3), name
     assert found.log_likelihood == pytest.approx(law.logpdf(sample, *theirs).sum(), abs=0.5)
 
@@ -104,19 +112,26 @@ def test_intervals_of_dependent_gaps_are_wider() -> None:
     slow = np.repeat(rng.lognormal(0, 0.5, 400), 25)
     gaps = 0.01 * slow * rng.lognormal(0, 0.3, 10_000)
     in_order, mixed = fitted(gaps), fitted(rng.permutation(gaps))
-    width = {name: law.high["scale"] / law.low["scale"] - 1 for name, law in (("order", in_order), ("mixed", mixed))}
-    # The variance of the mean logarithm: 0.25 / 400 + 0.09 / 10,000 instead of 0.34 / 10,000, a factor of 4.3 in width.
+    width = {
+        name: law.high["scale"] / law.low["scale"] - 1
+        for name, law in (("order", in_order), ("mixed", mixed))
+    }
+    # The variance of the mean logarithm: 0.25 / 400 + 0.09 / 10,000 instead of 0.34 / 10,000, a
+    # factor of 4.3 in width.
     assert width["order"] / width["mixed"] == pytest.approx(4.3, rel=0.3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(TRUTH))
 @pytest.mark.parametrize("n", [1000, 5000, 50_000])
-def test_the_family_is_chosen_and_no_richer_one(family: str, n: int, record_check: RecordCheck) -> None:
+def test_the_family_is_chosen_and_no_richer_one(
+    family: str, n: int, record_check: RecordCheck
+) -> None:
     chosen = [
         choose(
             fit_candidates(
-                group(clocked_gaps(family, n, seed=seed), tick=1e-6, is_difference=True), SINGLE_FAMILIES["s"]
+                group(clocked_gaps(family, n, seed=seed), tick=1e-6, is_difference=True),
+                SINGLE_FAMILIES["s"],
             )
         ).family
         for seed in range(40)
@@ -128,11 +143,14 @@ def test_the_family_is_chosen_and_no_richer_one(family: str, n: int, record_chec
         unit="share",
         accepted=f"at least {34 if n == 1000 else 38} of 40",
     )
-    # At 1000 gaps neighbouring families can be as likely as the true one; at 5000 one miss in 40 is left.
+    # At 1000 gaps neighbouring families can be as likely as the true one; at 5000 one miss in 40 is
+    # left.
     assert chosen.count(family) >= (34 if n == 1000 else 38)  # type: ignore[arg-type]
 
 
-def assert_covers(family: str, record_check: RecordCheck, *, replicates: int, n: int, tick: float = 1e-6) -> None:
+def assert_covers(
+    family: str, record_check: RecordCheck, *, replicates: int, n: int, tick: float = 1e-6
+) -> None:
     covered = dict.fromkeys(free_parameters(family, TRUTH[family]), 0)
     for seed in range(replicates):
         found = intervals_of(family, clocked_gaps(family, n, seed=seed, tick=tick), tick=tick)

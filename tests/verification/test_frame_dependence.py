@@ -24,7 +24,8 @@ def test_played_scores_have_the_autocorrelation_that_was_measured(coefficient: f
     ranks = spectral_ranks(spectrum_of(score_spectrum(scores)), 3000, np.random.default_rng(2))
     played = autocorrelation(normal_scores(3000)[ranks], lags=20)
     # by Bartlett's formula a sample autocorrelation of 3000 values has a standard error of at most
-    # sqrt((1 + c^2) / (1 - c^2) / 3000), 0.1 for c = 0.97 and 0.024 for -0.5; what bands average out lies within it
+    # sqrt((1 + c^2) / (1 - c^2) / 3000), 0.1 for c = 0.97 and 0.024 for -0.5; what bands average
+    # out lies within it
     error = np.sqrt((1 + coefficient**2) / (1 - coefficient**2) / 3000)
     np.testing.assert_allclose(played, autocorrelation(scores, lags=20), atol=4 * error)
     np.testing.assert_allclose(played[:3], autocorrelation(scores, lags=3), atol=0.05)
@@ -32,13 +33,16 @@ def test_played_scores_have_the_autocorrelation_that_was_measured(coefficient: f
 
 def test_a_strict_period_stays_strict() -> None:
     time = np.arange(2000)
-    scores = normal_scores_of(np.sin(2 * np.pi * time / 50) + 0.3 * np.random.default_rng(0).normal(size=2000))
+    scores = normal_scores_of(
+        np.sin(2 * np.pi * time / 50) + 0.3 * np.random.default_rng(0).normal(size=2000)
+    )
     spectrum = score_spectrum(scores)
     assert spectrum is not None
     assert spectrum.lines[0].frequency == pytest.approx(0.02)
     ranks = spectral_ranks(spectrum_of(spectrum), 2000, np.random.default_rng(1))
     played = autocorrelation(normal_scores(2000)[ranks], lags=500)
-    # ten periods on, the series agrees with itself as far as its noise (a sixth of the variance) and its end let it
+    # ten periods on, the series agrees with itself as far as its noise (a sixth of the variance)
+    # and its end let it
     assert played[499] > 0.9 * autocorrelation(scores, lags=500)[499]
 
 
@@ -52,6 +56,8 @@ def test_two_seeds_give_two_orders_of_the_same_values() -> None:
 def test_shares_of_a_spectrum_add_up_to_the_variance() -> None:
     spectrum = score_spectrum(normal_scores_of(autoregressive(0.5, 777, seed=3)))
     assert spectrum is not None
-    assert sum(spectrum.share) + sum(line.share for line in spectrum.lines) == pytest.approx(1.0, abs=0.002)
+    assert sum(spectrum.share) + sum(line.share for line in spectrum.lines) == pytest.approx(
+        1.0, abs=0.002
+    )
     assert score_spectrum(np.zeros(100)) is None
     assert score_spectrum(np.arange(8.0)) is None

@@ -30,16 +30,32 @@ from trafficgen.tables import PacketTable
 from trafficgen.validation import compare_tables
 
 SIZES = Law(
-    unit="bytes", family="expon", params={"scale": 500.0}, minimum=90, maximum=1500, integer=True, observations=1
+    unit="bytes",
+    family="expon",
+    params={"scale": 500.0},
+    minimum=90,
+    maximum=1500,
+    integer=True,
+    observations=1,
 )
 BURSTS = BurstProcess(
     threshold_s=0.01,
     spacing_s=Law(unit="s", family="gamma", params={"a": 100.0, "scale": 0.001}, observations=1),
     burst_packets=Law(
-        unit="packets", family="expon", params={"scale": 6.0}, minimum=1, maximum=60, integer=True, observations=1
+        unit="packets",
+        family="expon",
+        params={"scale": 6.0},
+        minimum=1,
+        maximum=60,
+        integer=True,
+        observations=1,
     ),
-    gap_within_s=Law(unit="s", family="expon", params={"scale": 0.0005}, maximum=0.005, observations=1),
-    packet_bytes=Law(unit="bytes", family="atoms", atoms=(Atom(value=1500, p=1.0),), observations=1),
+    gap_within_s=Law(
+        unit="s", family="expon", params={"scale": 0.0005}, maximum=0.005, observations=1
+    ),
+    packet_bytes=Law(
+        unit="bytes", family="atoms", atoms=(Atom(value=1500, p=1.0),), observations=1
+    ),
     last_packet_bytes=SIZES,
 )
 RTP = {"payload_type": 96, "clock_hz": 90_000, "frame_per_burst": True}
@@ -62,12 +78,17 @@ def generated(request: pytest.FixtureRequest) -> PacketTable:
         "transport": {"server_port": 5004, "client_port": 40_000, **TRANSPORTS[request.param]},
         "phases": (Phase(name="playout", start_s=0, duration_s=20, rate_bps=0, process=BURSTS),),
     }
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
     model = Model(
         name="by_hand",
         provenance=PublishedProvenance(citations=(source,)),
         startup=Startup(silence_s=Estimate(value=1.0, method="by hand")),
-        playout=Playout(duration_s=Estimate(value=20, method="by hand"), rate_bps=Estimate(value=1, method="by hand")),
+        playout=Playout(
+            duration_s=Estimate(value=20, method="by hand"),
+            rate_bps=Estimate(value=1, method="by hand"),
+        ),
         streams=(Stream.model_validate(stream),),
     )
     return generate_sessions(model, sessions=3, arrival_rate_per_s=0.5, seed=1)
@@ -79,12 +100,17 @@ def test_tshark_finds_nothing_wrong_with_generated_captures(
 ) -> None:
     path = tmp_path / "generated.pcap"
     write_pcap(generated, path)
-    wrong = "_ws.malformed || _ws.expert.severity >= 0x800000 || frame.time_delta < 0 || tcp.analysis.flags"
+    wrong = (
+        "_ws.malformed || _ws.expert.severity >= 0x800000 || frame.time_delta < 0 ||"
+        " tcp.analysis.flags"
+    )
     assert tshark_fields(path, "frame.number", display=wrong) == []
     assert len(tshark_fields(path, "frame.number")) == len(generated)
 
 
-def test_generated_capture_reads_back_as_the_same_sessions(generated: PacketTable, tmp_path: Path) -> None:
+def test_generated_capture_reads_back_as_the_same_sessions(
+    generated: PacketTable, tmp_path: Path
+) -> None:
     path = tmp_path / "generated.pcap"
     write_pcap(generated, path)
     read = read_capture([path]).table

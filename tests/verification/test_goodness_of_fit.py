@@ -1,4 +1,6 @@
-"""Distances and p-values against scipy, and p-values of true families against the uniform law they must follow."""
+"""Distances and p-values against scipy, and p-values of true families against the uniform law they
+must follow.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,17 @@ TRUTH = {
 
 
 def fit_and_check(
-    sample: FloatArray, family: str, *, seed: int, tick: float = 1e-9, bounds: Bounds = (None, None), gaps: bool = True
+    sample: FloatArray,
+    family: str,
+    *,
+    seed: int,
+    tick: float = 1e-9,
+    bounds: Bounds = (None, None),
+    gaps: bool = True,
 ) -> FitCheck:
-    maximum: Maximum = fit_candidates(group(sample, tick=tick, is_difference=gaps), [family], bounds=bounds)[0].maximum
+    maximum: Maximum = fit_candidates(
+        group(sample, tick=tick, is_difference=gaps), [family], bounds=bounds
+    )[0].maximum
     cells = law_cells(maximum, tick=tick, is_difference=gaps)
     assert cells is not None
     return check_fit(sample, cells, generator=np.random.default_rng(seed))
@@ -44,25 +54,41 @@ def test_distance_agrees_with_scipy() -> None:
     sample = np.random.default_rng(0).exponential(2.0, 500)
     law = distribution_of("expon", {"loc": 0.0, "scale": 2.0})
     theirs = stats.kstest(sample, "expon", args=(0, 2.0)).statistic
-    assert ks_distance(sample, law, tick=1e-9, is_difference=True) == pytest.approx(theirs, abs=1e-7)
+    assert ks_distance(sample, law, tick=1e-9, is_difference=True) == pytest.approx(
+        theirs, abs=1e-7
+    )
 
 
 def test_anderson_darling_statistic_agrees_with_scipy() -> None:
     sample = np.random.default_rng(0).exponential(2.0, 1500)
-    # scipy's statistic needs every value; ours is summed over cells of 1/128 of the law and finer ones at its ends.
+    # scipy's statistic needs every value; ours is summed over cells of 1/128 of the law and finer
+    # ones at its ends.
     theirs = stats.goodness_of_fit(
-        stats.expon, sample, known_params={"loc": 0}, statistic="ad", n_mc_samples=9, rng=np.random.default_rng(1)
+        stats.expon,
+        sample,
+        known_params={"loc": 0},
+        statistic="ad",
+        n_mc_samples=9,
+        rng=np.random.default_rng(1),
     ).statistic
-    assert fit_and_check(sample, "expon", seed=1).anderson_darling == pytest.approx(theirs, rel=0.05)
+    assert fit_and_check(sample, "expon", seed=1).anderson_darling == pytest.approx(
+        theirs, rel=0.05
+    )
 
 
 def test_p_value_agrees_with_the_monte_carlo_test_of_scipy() -> None:
     sample = np.random.default_rng(5).gamma(1.15, 1.0, 300)
     theirs = stats.goodness_of_fit(
-        stats.expon, sample, known_params={"loc": 0}, statistic="ks", n_mc_samples=999, rng=np.random.default_rng(1)
+        stats.expon,
+        sample,
+        known_params={"loc": 0},
+        statistic="ks",
+        n_mc_samples=999,
+        rng=np.random.default_rng(1),
     )
     ours = fit_and_check(sample, "expon", seed=1).ks_p_value
-    # Both are shares of replicates, 999 and 499 of them: three standard errors, and the coarser grid of our distances.
+    # Both are shares of replicates, 999 and 499 of them: three standard errors, and the coarser
+    # grid of our distances.
     assert ours == pytest.approx(theirs.pvalue, abs=3 * np.sqrt(0.25 / 499 + 0.25 / 999) + 0.02)
 
 
@@ -80,7 +106,9 @@ def assert_uniform(p_values: list[float]) -> None:
 @pytest.mark.parametrize("family", ["expon", "lognorm"])
 def test_p_values_of_a_true_family_are_uniform(family: str) -> None:
     law, n = getattr(stats, family)(**TRUTH[family]), 300
-    checks = [fit_and_check(law.rvs(n, random_state=seed), family, seed=seed) for seed in range(120)]
+    checks = [
+        fit_and_check(law.rvs(n, random_state=seed), family, seed=seed) for seed in range(120)
+    ]
     assert_uniform([check.ks_p_value for check in checks])
     assert_uniform([check.anderson_darling_p_value for check in checks])
 
@@ -88,12 +116,18 @@ def test_p_values_of_a_true_family_are_uniform(family: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list(TRUTH))
 @pytest.mark.parametrize(("n", "tick"), [(150, 1e-9), (3000, 1e-6), (3000, 1e-3)])
-def test_p_values_of_true_families_are_uniform_whatever_the_clock(family: str, n: int, tick: float) -> None:
+def test_p_values_of_true_families_are_uniform_whatever_the_clock(
+    family: str, n: int, tick: float
+) -> None:
     law = getattr(stats, family)(**TRUTH[family])
     if family == "pareto" and (tick > 1e-6 or n < 1000):
-        pytest.skip("a tick as long as the shortest gap, or few gaps, leave open where the law starts")
+        pytest.skip(
+            "a tick as long as the shortest gap, or few gaps, leave open where the law starts"
+        )
     checks = [
-        fit_and_check(clocked(law.rvs(n, random_state=seed), tick=tick), family, seed=seed, tick=tick)
+        fit_and_check(
+            clocked(law.rvs(n, random_state=seed), tick=tick), family, seed=seed, tick=tick
+        )
         for seed in range(300)
     ]
     assert_uniform([check.ks_p_value for check in checks])
@@ -105,6 +139,8 @@ def test_p_values_of_sizes_cut_off_at_the_mtu_are_uniform() -> None:
     p_values = []
     for seed in range(400):
         sizes = np.rint(stats.lognorm(0.5, scale=900).rvs(1500, random_state=seed))
-        check = fit_and_check(sizes[sizes < 1500], "lognorm", seed=seed, tick=1.0, bounds=(None, 1499.5), gaps=False)
+        check = fit_and_check(
+            sizes[sizes < 1500], "lognorm", seed=seed, tick=1.0, bounds=(None, 1499.5), gaps=False
+        )
         p_values.append(check.ks_p_value)
     assert_uniform(p_values)

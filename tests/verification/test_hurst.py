@@ -21,11 +21,17 @@ def fractional_gaussian_noise(n: int, hurst: float, seed: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("hurst", [0.5, 0.7, 0.9])
-def test_hurst_of_fractional_gaussian_noise_is_recovered_and_covered(hurst: float, record_check: RecordCheck) -> None:
+def test_hurst_of_fractional_gaussian_noise_is_recovered_and_covered(
+    hurst: float, record_check: RecordCheck
+) -> None:
     replicates = 100
-    found = [estimate_hurst(fractional_gaussian_noise(2048, hurst, seed)) for seed in range(replicates)]
+    found = [
+        estimate_hurst(fractional_gaussian_noise(2048, hurst, seed)) for seed in range(replicates)
+    ]
     values = np.array([estimate.value for estimate in found if estimate is not None])
-    covered = sum(estimate.low <= hurst <= estimate.high for estimate in found if estimate is not None)
+    covered = sum(
+        estimate.low <= hurst <= estimate.high for estimate in found if estimate is not None
+    )
     record_check(
         f"Hurst parameter {hurst}: {replicates} series of 2048 bins",
         expected=0.95,
@@ -36,7 +42,9 @@ def test_hurst_of_fractional_gaussian_noise_is_recovered_and_covered(hurst: floa
     # one white series in a hundred looks like a strict rate to the wavelets, which then say nothing
     assert values.size >= replicates - 3
     # standard error of one estimate about 0.05; the wavelet start leaves a bias of at most 0.02
-    assert np.median(values) == pytest.approx(hurst, abs=0.02 + 3 * 1.25 * 0.05 / np.sqrt(replicates))
+    assert np.median(values) == pytest.approx(
+        hurst, abs=0.02 + 3 * 1.25 * 0.05 / np.sqrt(replicates)
+    )
     assert covered >= 88  # 95% less three standard errors of 2.2
 
 
@@ -65,4 +73,6 @@ def test_a_poisson_process_has_no_memory_beside_the_noise_of_its_placement() -> 
     values = np.array([one.value for one in found if one is not None])
     # one estimate of 3000 bins has a standard error of 0.03
     assert abs(float(np.median(values)) - 0.5) < 0.02
-    assert sum(one is not None and one.low <= 0.5 <= one.high for one in found) >= 34  # of 38; three errors of 1.4
+    assert (
+        sum(one is not None and one.low <= 0.5 <= one.high for one in found) >= 34
+    )  # of 38; three errors of 1.4

@@ -10,7 +10,9 @@ from trafficgen.calibration.loss_measures import loss_of_runs, runs_of
 from trafficgen.units import BoolArray
 
 
-def gilbert(packets: int, *, to_bad: float, to_good: float, generator: np.random.Generator) -> BoolArray:
+def gilbert(
+    packets: int, *, to_bad: float, to_good: float, generator: np.random.Generator
+) -> BoolArray:
     """Return which packets a two-state chain loses, from its stationary start."""
     runs = packets  # more than enough
     good, bad = generator.geometric(to_bad, runs), generator.geometric(to_good, runs)
@@ -65,7 +67,7 @@ def test_intervals_cover(to_bad: float, to_good: float, record_check: RecordChec
             unit="share",
             accepted="92.5% to 99%",
         )
-    # binomial standard error of 95% in 1000 replicates: 0.7%; a Wilson interval of an estimated correlation is no exact
-    # one, and intervals of few runs are conservative
+    # binomial standard error of 95% in 1000 replicates: 0.7%; a Wilson interval of an estimated
+    # correlation is no exact one, and intervals of few runs are conservative
     assert 0.925 <= hits / replicates <= 0.99
     assert 0.925 <= runs_hit / replicates <= 0.99

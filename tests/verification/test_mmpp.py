@@ -1,4 +1,6 @@
-"""Markov-modulated Poisson processes: the fast recursions against the plain ones, and recovery of what generated."""
+"""Markov-modulated Poisson processes: the fast recursions against the plain ones, and recovery of
+what generated.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import integrate, linalg
 
-from trafficgen.calibration.mmpp import at_packets, fit_mmpp, log_likelihood, occupancy, recursion, residuals
+from trafficgen.calibration.mmpp import (
+    at_packets,
+    fit_mmpp,
+    log_likelihood,
+    occupancy,
+    recursion,
+    residuals,
+)
 from trafficgen.units import FloatArray
 
 RATES = np.array([400.0, 90.0, 5.0])
@@ -44,7 +53,9 @@ def test_density_of_one_gap_integrates_to_one() -> None:
     def density(gap: float) -> float:
         return float(np.exp(log_likelihood(np.array([gap]), RATES, GENERATOR)))
 
-    mass = sum(integrate.quad(density, low, high)[0] for low, high in ((0, 0.05), (0.05, 1), (1, 30)))
+    mass = sum(
+        integrate.quad(density, low, high)[0] for low, high in ((0, 0.05), (0.05, 1), (1, 30))
+    )
     assert mass == pytest.approx(1.0, abs=1e-6)
 
 
@@ -61,7 +72,9 @@ def test_blocked_recursion_is_the_plain_one(length: int) -> None:
         np.testing.assert_allclose(found.forward[step + 1], state, rtol=1e-10)
     behind = np.ones(3)
     for step in range(length, -1, -1):
-        np.testing.assert_allclose(found.backward[step] / found.backward[step].sum(), behind / behind.sum(), rtol=1e-9)
+        np.testing.assert_allclose(
+            found.backward[step] / found.backward[step].sum(), behind / behind.sum(), rtol=1e-9
+        )
         behind = matrices[step - 1] @ behind if step else behind
 
 
@@ -75,7 +88,9 @@ def test_residuals_of_the_true_process_are_uniform_and_independent() -> None:
     assert fit is not None
     values = residuals(gaps, fit)
     place = (np.arange(values.size) + 0.5) / values.size
-    assert np.abs(np.sort(values) - place).max() < 1.63 / np.sqrt(values.size)  # 1% point of Kolmogorov's law
+    assert np.abs(np.sort(values) - place).max() < 1.63 / np.sqrt(
+        values.size
+    )  # 1% point of Kolmogorov's law
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 3.3 / np.sqrt(values.size)
 
 
@@ -83,7 +98,9 @@ def test_residuals_of_the_true_process_are_uniform_and_independent() -> None:
     ("rates", "sojourns_s"),
     [((400.0, 50.0), (0.5, 1.0)), ((200.0, 20.0), (0.5, 0.5)), ((400.0, 50.0), (2.0, 5.0))],
 )
-def test_two_states_are_recovered(rates: tuple[float, float], sojourns_s: tuple[float, float]) -> None:
+def test_two_states_are_recovered(
+    rates: tuple[float, float], sojourns_s: tuple[float, float]
+) -> None:
     sojourn = np.array(sojourns_s)
     generator = np.array([[-1 / sojourn[0], 1 / sojourn[0]], [1 / sojourn[1], -1 / sojourn[1]]])
     gaps = sampled(5, np.array(rates), generator, 20_000)

@@ -1,4 +1,6 @@
-"""Phases of streams from known generators: change points, their intervals, and no buffering where there is none."""
+"""Phases of streams from known generators: change points, their intervals, and no buffering where
+there is none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ RATE_PER_S = 60.0
 
 def phases_of(make_table: TableMaker, time_s: FloatArray, *, seed: int) -> Phases:
     generator = random_stream(seed, session=0, purpose="phases")
-    return find_phases(choose_session(make_table(time_s - time_s[0])), tick_s=1e-9, generator=generator)
+    return find_phases(
+        choose_session(make_table(time_s - time_s[0])), tick_s=1e-9, generator=generator
+    )
 
 
 def renewal(draw: Draw) -> Source:
@@ -32,20 +36,26 @@ def renewal(draw: Draw) -> Source:
         time_s = np.zeros(0)
         while time_s.size == 0 or time_s[-1] < end_s:
             gap_s = draw(rng, int(1.5 * RATE_PER_S * end_s)) / RATE_PER_S
-            time_s = np.concatenate((time_s, (time_s[-1] if time_s.size else 0.0) + np.cumsum(gap_s)))
+            time_s = np.concatenate(
+                (time_s, (time_s[-1] if time_s.size else 0.0) + np.cumsum(gap_s))
+            )
         return time_s[time_s < end_s]
 
     return source
 
 
 def switching(rates_per_s: tuple[float, ...], dwell_s: tuple[float, ...]) -> Source:
-    """Poisson packets at levels that last an exponential time; any level may be the first or the next."""
+    """Poisson packets at levels that last an exponential time; any level may be the first or the
+    next.
+    """
 
     def source(rng: np.random.Generator, end_s: float) -> FloatArray:
         parts, start_s, level = [], 0.0, int(rng.integers(len(rates_per_s)))
         while start_s < end_s:
             stay_s = rng.exponential(dwell_s[level])
-            parts.append(start_s + np.sort(rng.uniform(0, stay_s, rng.poisson(rates_per_s[level] * stay_s))))
+            parts.append(
+                start_s + np.sort(rng.uniform(0, stay_s, rng.poisson(rates_per_s[level] * stay_s)))
+            )
             start_s += stay_s
             level = int(rng.choice([other for other in range(len(rates_per_s)) if other != level]))
         time_s = np.concatenate(parts)
@@ -55,7 +65,9 @@ def switching(rates_per_s: tuple[float, ...], dwell_s: tuple[float, ...]) -> Sou
 
 
 def fractional_noise(hurst: float) -> Source:
-    """Poisson packets whose rate in 0.1 s is fractional Gaussian noise (circulant embedding, Davies and Harte 1987)."""
+    """Poisson packets whose rate in 0.1 s is fractional Gaussian noise (circulant embedding, Davies
+    and Harte 1987).
+    """
 
     def source(rng: np.random.Generator, end_s: float) -> FloatArray:
         n = round(end_s / 0.1)
@@ -89,7 +101,9 @@ STATIONARY: dict[str, Source] = {
     "Pareto 1.2": renewal(lambda rng, n: (rng.pareto(1.2, n) + 1) / 6),
     "Pareto 1.5": renewal(lambda rng, n: (rng.pareto(1.5, n) + 1) / 3),
     "Weibull 0.5": renewal(lambda rng, n: rng.weibull(0.5, n) / 2),
-    "hyperexponential": renewal(lambda rng, n: rng.exponential(1, n) * np.where(rng.random(n) < 0.9, 1, 20) / 2.9),
+    "hyperexponential": renewal(
+        lambda rng, n: rng.exponential(1, n) * np.where(rng.random(n) < 0.9, 1, 20) / 2.9
+    ),
     "constant": renewal(lambda rng, n: np.ones(n)),
     "two-state MMPP": switching((20, 120), (2, 1)),
     "four levels": switching((24, 45, 78, 135), (12, 18, 25, 40)),
@@ -145,16 +159,20 @@ def test_the_change_of_a_poisson_stream_is_found_and_its_interval_covers_it(
         covered += phases.low_s <= change_after_first_s <= phases.high_s
         ratios.append(phases.ratio)
     record_check(
-        f"end of buffering at {change_s:g} s of {end_s:g} s, ratio {ratio:g}: {replicates} sessions",
+        f"end of buffering at {change_s:g} s of {end_s:g} s, ratio {ratio:g}: {replicates}"
+        " sessions",
         expected=0.95,
         measured=covered / len(errors_s),
         unit="share",
         accepted="at least 88.4%",
     )
     assert len(errors_s) >= 0.95 * replicates
-    # found changes within 10%: the likelihood's error is of the order 1 / (rate (ratio - 1)^2), 0.1 s here
+    # found changes within 10%: the likelihood's error is of the order 1 / (rate (ratio - 1)^2), 0.1
+    # s here
     assert np.mean(np.array(errors_s) <= 0.1 * change_s) >= 0.95
     # 95% less three standard errors of 2.2%
     assert covered / len(errors_s) >= 0.95 - 3 * 0.022
     spread = np.sqrt(1 / (ratio * RATE_PER_S * change_s) + 1 / (RATE_PER_S * (end_s - change_s)))
-    assert np.mean(ratios) / ratio == pytest.approx(1, abs=max(0.02, 3 * spread / np.sqrt(len(ratios))))
+    assert np.mean(ratios) / ratio == pytest.approx(
+        1, abs=max(0.02, 3 * spread / np.sqrt(len(ratios)))
+    )

@@ -1,4 +1,6 @@
-"""Captures with the log of their player: what the log says is found, and the packets alone agree with it."""
+"""Captures with the log of their player: what the log says is found, and the packets alone agree
+with it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def fitted(shared_capture: CaptureFinder, capture: str, log: str | None = None) 
 @pytest.mark.slow
 def test_hls_levels_and_the_full_buffer_come_from_the_log(shared_capture: CaptureFinder) -> None:
     found = fitted(shared_capture, "lab/hls_cubic-src.pcap", "lab/hls_cubic.json")
-    # three switches shown: 400>730, 730>1390, 1390>730; 20 s of buffer are reached 41 s after the first media packet
+    # three switches shown: 400>730, 730>1390, 1390>730; 20 s of buffer are reached 41 s after the
+    # first media packet
     assert (found["levels"]["kbps"], found["levels"]["switches"]) == ([400, 730, 1390], 3)
     assert found["phases"]["buffering"]["anchor"] == "buffer_full"
     assert found["phases"]["buffering"]["end_s"] == pytest.approx(41, abs=1)
@@ -29,7 +32,9 @@ def test_hls_levels_and_the_full_buffer_come_from_the_log(shared_capture: Captur
 
 
 @pytest.mark.slow
-def test_rtsp_stalls_come_from_the_log_and_an_even_source_has_no_buffering(shared_capture: CaptureFinder) -> None:
+def test_rtsp_stalls_come_from_the_log_and_an_even_source_has_no_buffering(
+    shared_capture: CaptureFinder,
+) -> None:
     found = fitted(shared_capture, "lab/rtsp_vlc_reno-dst.pcap", "lab/rtsp_vlc_reno.json")
     assert found["phases"]["buffering"] is None
     assert [stall["duration_s"] for stall in found["phases"]["stalls"]] == [0.84, 0.524]
@@ -39,15 +44,20 @@ def test_rtsp_stalls_come_from_the_log_and_an_even_source_has_no_buffering(share
 
 
 @pytest.mark.slow
-def test_the_end_of_a_throttled_servers_burst_is_found_at_both_ends(shared_capture: CaptureFinder) -> None:
+def test_the_end_of_a_throttled_servers_burst_is_found_at_both_ends(
+    shared_capture: CaptureFinder,
+) -> None:
     for side in ("src", "dst"):
         buffering = fitted(shared_capture, f"lab/http_throttled-{side}.pcap")["phases"]["buffering"]
-        # 500 kB at 2500 kbit/s, the rest at 110 kB/s: the allowance 500 + 110 t meets 312 t at 2.5 s
+        # 500 kB at 2500 kbit/s, the rest at 110 kB/s: the allowance 500 + 110 t meets 312 t at 2.5
+        # s
         assert buffering["low"] <= 2.5 <= buffering["high"]
 
 
 @pytest.mark.slow
-def test_packets_alone_end_buffering_where_the_player_says_its_buffer_is_full(shared_capture: CaptureFinder) -> None:
+def test_packets_alone_end_buffering_where_the_player_says_its_buffer_is_full(
+    shared_capture: CaptureFinder,
+) -> None:
     capture = "streaming/requet_A_baseline_Mar22_exp_41.pcap"
     alone = fitted(shared_capture, capture)["phases"]["buffering"]
     anchored = fitted(shared_capture, capture, "traces/requet_A_baseline_Mar22_exp_41_playback.csv")

@@ -10,7 +10,8 @@ from tests.verification.records import RecordCheck
 from trafficgen.calibration.pooling import pool_random_effects
 from trafficgen.units import FloatArray
 
-#: Trials of the BCG vaccine: cases and non-cases among the vaccinated, then among the controls (Colditz et al. 1994).
+#: Trials of the BCG vaccine: cases and non-cases among the vaccinated, then among the controls
+#: (Colditz et al. 1994).
 BCG = np.array(
     [
         [4, 119, 11, 128],
@@ -40,7 +41,9 @@ def log_relative_risks() -> tuple[FloatArray, FloatArray]:
 
 
 def test_the_trials_of_the_bcg_vaccine_give_the_published_pooling() -> None:
-    """Viechtbauer, "Conducting meta-analyses in R with the metafor package" (2010): REML, Knapp-Hartung, Q profile."""
+    """Viechtbauer, "Conducting meta-analyses in R with the metafor package" (2010): REML,
+    Knapp-Hartung, Q profile.
+    """
     pooled = pool_random_effects(log_relative_risks()[0], standard_errors=log_relative_risks()[1])
     assert pooled.deviation**2 == pytest.approx(0.3132, abs=5e-5)
     assert (pooled.deviation_low or 0) ** 2 == pytest.approx(0.1197, abs=5e-5)
@@ -51,7 +54,9 @@ def test_the_trials_of_the_bcg_vaccine_give_the_published_pooling() -> None:
 
 
 def test_likelihood_and_moments_agree_where_the_errors_are_alike() -> None:
-    """With equal errors the estimators of Paule and Mandel, and by restricted likelihood, are the same."""
+    """With equal errors the estimators of Paule and Mandel, and by restricted likelihood, are the
+    same.
+    """
     estimates = np.random.default_rng(2).normal(0, 1, 15)
     errors = np.full(15, 0.4)
     pooled = pool_random_effects(estimates, standard_errors=errors)
@@ -81,9 +86,12 @@ def test_a_session_is_drawn_in_the_more_the_less_it_is_known() -> None:
     errors = np.repeat([0.05, 0.5], 200)
     estimates = rng.normal(0, 0.5, 400) + rng.normal(0, errors)
     pooled = pool_random_effects(estimates, standard_errors=errors)
-    # Together they spread as the truth does, though the estimates spread more: 3.3 standard errors of 400.
+    # Together they spread as the truth does, though the estimates spread more: 3.3 standard errors
+    # of 400.
     assert pooled.effects.std() == pytest.approx(0.5, rel=3.3 / np.sqrt(800) * 1.3)
-    known, unknown = np.split(np.abs(pooled.effects - pooled.mean) / np.abs(estimates - pooled.mean), 2)
+    known, unknown = np.split(
+        np.abs(pooled.effects - pooled.mean) / np.abs(estimates - pooled.mean), 2
+    )
     assert known.mean() > 0.98
     # The root of 0.5^2 / (0.5^2 + 0.5^2).
     assert unknown.mean() == pytest.approx(np.sqrt(0.5), abs=0.06)
@@ -101,7 +109,10 @@ def test_intervals_cover(record_check: RecordCheck) -> None:
         assert pooled.mean_high is not None
         assert pooled.deviation_low is not None
         assert pooled.deviation_high is not None
-        held += pooled.mean_low < 1 < pooled.mean_high, pooled.deviation_low < 0.5 < pooled.deviation_high
+        held += (
+            pooled.mean_low < 1 < pooled.mean_high,
+            pooled.deviation_low < 0.5 < pooled.deviation_high,
+        )
     for name, share in zip(("mean", "deviation"), held / replicates, strict=True):
         record_check(
             f"{name} of sessions, pooled: {replicates} corpora of 15",

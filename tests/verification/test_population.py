@@ -55,18 +55,26 @@ def drawn_sessions(count: int, seed: int) -> dict[str, FloatArray]:
     rng = np.random.default_rng(seed)
     scores = {name: rng.standard_normal(count) for name in TRUTH}
     scores["media_duration_s"] = (
-        DEPENDENCE * scores["playout_rate_bps"] + np.sqrt(1 - DEPENDENCE**2) * scores["media_duration_s"]
+        DEPENDENCE * scores["playout_rate_bps"]
+        + np.sqrt(1 - DEPENDENCE**2) * scores["media_duration_s"]
     )
     return {name: median * np.exp(sd * scores[name]) for name, (median, sd) in TRUTH.items()}
 
 
 def atom(value: float, unit: str) -> Law:
-    fields = {"unit": unit, "family": "atoms", "atoms": (Atom(value=value, p=1.0),), "observations": 1}
+    fields = {
+        "unit": unit,
+        "family": "atoms",
+        "atoms": (Atom(value=value, p=1.0),),
+        "observations": 1,
+    }
     return Law.model_validate({**fields, "integer": unit != "s"})
 
 
 def bursts(rate_bps: float) -> BurstProcess:
-    """Return bursts with a regular spacing and a Poisson-like number of packets that makes the rate."""
+    """Return bursts with a regular spacing and a Poisson-like number of packets that makes the
+    rate.
+    """
     mean = rate_bps * SPACING_S / 8 / PACKET_BYTES
     packets = Law(
         unit="packets",
@@ -80,10 +88,15 @@ def bursts(rate_bps: float) -> BurstProcess:
     return BurstProcess(
         threshold_s=0.02,
         spacing_s=Law(
-            unit="s", family="gamma", params={"a": 400.0, "loc": 0.0, "scale": SPACING_S / 400}, observations=1
+            unit="s",
+            family="gamma",
+            params={"a": 400.0, "loc": 0.0, "scale": SPACING_S / 400},
+            observations=1,
         ),
         burst_packets=packets,
-        gap_within_s=Law(unit="s", family="expon", params={"loc": 0.0, "scale": 0.0004}, observations=1),
+        gap_within_s=Law(
+            unit="s", family="expon", params={"loc": 0.0, "scale": 0.0004}, observations=1
+        ),
         packet_bytes=atom(PACKET_BYTES, "bytes"),
         last_packet_bytes=atom(PACKET_BYTES, "bytes"),
     )
@@ -103,16 +116,24 @@ def session_model(one: dict[str, float]) -> Model:
             process=bursts(rate_bps * one["buffering_ratio"]),
         ),
         Phase(
-            name="playout", start_s=change_s, duration_s=end_s - change_s, rate_bps=rate_bps, process=bursts(rate_bps)
+            name="playout",
+            start_s=change_s,
+            duration_s=end_s - change_s,
+            rate_bps=rate_bps,
+            process=bursts(rate_bps),
         ),
     )
     transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28)
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
     return Model(
         name="known",
         provenance=PublishedProvenance(citations=(source,)),
         startup=Startup(silence_s=estimate["silence_s"]),
-        playout=Playout(duration_s=estimate["media_duration_s"], rate_bps=estimate["playout_rate_bps"]),
+        playout=Playout(
+            duration_s=estimate["media_duration_s"], rate_bps=estimate["playout_rate_bps"]
+        ),
         streams=(Stream(name="video", media="video", transport=transport, phases=phases),),
     )
 
@@ -163,7 +184,9 @@ def generated(fitted: trafficgen.PopulationFit) -> dict[str, FloatArray]:
 
 
 @pytest.mark.parametrize("quantity", TRUTH)
-def test_laws_across_sessions_cover_the_truth(fitted: trafficgen.PopulationFit, quantity: str) -> None:
+def test_laws_across_sessions_cover_the_truth(
+    fitted: trafficgen.PopulationFit, quantity: str
+) -> None:
     median, deviation = TRUTH[quantity]
     law = fitted.population.laws[quantity]  # type: ignore[index]  # a name of the table above
     # 99.9% of what 24 sessions show: the 95% interval about 1.7 times as wide.
@@ -175,7 +198,9 @@ def test_laws_across_sessions_cover_the_truth(fitted: trafficgen.PopulationFit, 
 
 
 @pytest.mark.parametrize("quantity", TRUTH)
-def test_generated_sessions_follow_the_true_laws(generated: dict[str, FloatArray], quantity: str) -> None:
+def test_generated_sessions_follow_the_true_laws(
+    generated: dict[str, FloatArray], quantity: str
+) -> None:
     found = np.log(generated[quantity])
     median, deviation = TRUTH[quantity]
     # Both the corpus and the run are samples: their errors add up; 3.3 standard errors.
@@ -184,12 +209,16 @@ def test_generated_sessions_follow_the_true_laws(generated: dict[str, FloatArray
     assert np.log(found.std() / deviation) == pytest.approx(0, abs=3.3 * error / np.sqrt(2))
 
 
-def test_generated_sessions_are_those_of_the_corpus(corpus: Corpus, generated: dict[str, FloatArray]) -> None:
+def test_generated_sessions_are_those_of_the_corpus(
+    corpus: Corpus, generated: dict[str, FloatArray]
+) -> None:
     for quantity, values in corpus.drawn.items():
         assert stats.ks_2samp(generated[quantity], values).pvalue > 0.001, quantity
 
 
-def test_dependence_across_sessions_is_kept(fitted: trafficgen.PopulationFit, generated: dict[str, FloatArray]) -> None:
+def test_dependence_across_sessions_is_kept(
+    fitted: trafficgen.PopulationFit, generated: dict[str, FloatArray]
+) -> None:
     (pair,) = (
         pair
         for pair in fitted.population.dependence
@@ -206,7 +235,9 @@ def test_dependence_across_sessions_is_kept(fitted: trafficgen.PopulationFit, ge
 
 
 def test_measured_sessions_come_back_in_the_middle(shared_capture: Callable[[str], Path]) -> None:
-    """YouTube over QUIC: sessions drawn from five captures are about as long and as fast as these."""
+    """YouTube over QUIC: sessions drawn from five captures are about as long and as fast as
+    these.
+    """
     names = (
         "A_baseline_Mar19_exp_229",
         "B1_baseline_apartment_exp_306",
@@ -227,6 +258,9 @@ def test_measured_sessions_come_back_in_the_middle(shared_capture: Callable[[str
         rates.append(rate_bps(table, rows, float(np.ptp(table.time_s[rows]))))
     for values, quantity in ((lengths, "media_duration_s"), (rates, "playout_rate_bps")):
         law = fitted.population.laws[quantity]  # type: ignore[index]  # a name of the table above
-        # 3.3 standard errors of a median of 40, and a tenth for what a session's own bursts do to its rate.
+        # 3.3 standard errors of a median of 40, and a tenth for what a session's own bursts do to
+        # its rate.
         allowed = 3.3 * 1.25 * law.log_deviation.value / count**0.5 + 0.1
-        assert np.log(np.median(values)) == pytest.approx(np.log(law.median.value), abs=allowed), quantity
+        assert np.log(np.median(values)) == pytest.approx(np.log(law.median.value), abs=allowed), (
+            quantity
+        )

@@ -1,4 +1,6 @@
-"""The queue against theory: waits and losses have closed forms (Kleinrock, Queueing Systems, 1975)."""
+"""The queue against theory: waits and losses have closed forms (Kleinrock, Queueing Systems,
+1975).
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ from trafficgen.units import FloatArray, ms_from_s
 RATE_BPS = 8e6
 PACKET_BYTES = 1_000
 SERVICE_S = PACKET_BYTES * 8 / RATE_BPS
-#: Batches are long beside the correlation of a queue at these loads, so their means are independent.
+#: Batches are long beside the correlation of a queue at these loads, so their means are
+#: independent.
 BATCHES = 40
 
 
-def queue(source: dict[str, Any], *, limit_packets: int | None = None, seed: int = 1) -> SimulationOutcome:
+def queue(
+    source: dict[str, Any], *, limit_packets: int | None = None, seed: int = 1
+) -> SimulationOutcome:
     """Run one source into one queue."""
     link = {
         "name": "queue",
@@ -53,7 +58,9 @@ def waits_s(outcome: SimulationOutcome) -> FloatArray:
 
 
 @pytest.mark.parametrize("load", [0.3, 0.7, 0.9])
-def test_packets_of_md1_wait_as_pollaczek_and_khinchine_say(load: float, record_check: RecordCheck) -> None:
+def test_packets_of_md1_wait_as_pollaczek_and_khinchine_say(
+    load: float, record_check: RecordCheck
+) -> None:
     mean, error = batch_means(waits_s(queue(poisson(load, sizes="constant", packets=400_000))))
     expected = load * SERVICE_S / (2 * (1 - load))
     record_check(
@@ -87,18 +94,24 @@ def test_packets_of_mm1_wait_for_exponential_times(load: float, record_check: Re
 
 
 def loss_of_md1k(load: float, places: int) -> float:
-    """Return the loss of M/D/1/K from the chain that a departure leaves behind (Gross and Harris, 5.1.7)."""
+    """Return the loss of M/D/1/K from the chain that a departure leaves behind (Gross and Harris,
+    5.1.7).
+    """
     arrivals = [math.exp(-load) * load**k / math.factorial(k) for k in range(places)]
     left = [1.0]
     for state in range(places - 1):
-        inflow = left[0] * arrivals[state] + sum(left[i] * arrivals[state - i + 1] for i in range(1, state + 1))
+        inflow = left[0] * arrivals[state] + sum(
+            left[i] * arrivals[state - i + 1] for i in range(1, state + 1)
+        )
         left.append((left[state] - inflow) / arrivals[0])
     empty = left[0] / sum(left)
     return 1 - 1 / (empty + load)
 
 
 @pytest.mark.parametrize(("load", "places"), [(0.8, 3), (0.9, 10), (1.2, 5)])
-def test_full_queue_of_md1k_drops_its_share(load: float, places: int, record_check: RecordCheck) -> None:
+def test_full_queue_of_md1k_drops_its_share(
+    load: float, places: int, record_check: RecordCheck
+) -> None:
     outcome = queue(poisson(load, sizes="constant", packets=400_000), limit_packets=places)
     dropped = (np.asarray(outcome.columns()["drop"]) > 0).astype(np.float64)
     mean, error = batch_means(dropped)
@@ -113,7 +126,11 @@ def test_full_queue_of_md1k_drops_its_share(load: float, places: int, record_che
 
 
 def cbr(load: float, *, duration_s: float) -> dict[str, Any]:
-    parameters = {"rate_bps": load * RATE_BPS, "packet_bytes": PACKET_BYTES, "duration_s": duration_s}
+    parameters = {
+        "rate_bps": load * RATE_BPS,
+        "packet_bytes": PACKET_BYTES,
+        "duration_s": duration_s,
+    }
     return {"kind": "cbr", "parameters": parameters}
 
 

@@ -1,4 +1,6 @@
-"""Levels and Markov-modulated Poisson processes over many sessions: what is found, what is not, and what covers."""
+"""Levels and Markov-modulated Poisson processes over many sessions: what is found, what is not, and
+what covers.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,15 @@ from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
 KBPS = np.array([80.0, 150.0, 260.0, 450.0])
 MEAN_DWELL_S = np.array([12.0, 18.0, 25.0, 40.0])
-TRANSITION = np.array([[0, 0.8, 0.15, 0.05], [0.4, 0, 0.5, 0.1], [0.1, 0.4, 0, 0.5], [0.05, 0.25, 0.7, 0]])
+TRANSITION = np.array(
+    [[0, 0.8, 0.15, 0.05], [0.4, 0, 0.5, 0.1], [0.1, 0.4, 0, 0.5], [0.05, 0.25, 0.7, 0]]
+)
 
 
 def switching(seed: int, *, switches: int) -> tuple[IntArray, int]:
-    """Return the packets of a source with four levels and gamma dwells, and how often it switches."""
+    """Return the packets of a source with four levels and gamma dwells, and how often it
+    switches.
+    """
     rng = np.random.default_rng(seed)
     level, now_s, times = 1, 0.0, []
     for _ in range(switches + 1):
@@ -34,7 +40,9 @@ def switching(seed: int, *, switches: int) -> tuple[IntArray, int]:
 
 
 @pytest.mark.slow
-def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cover(record_check: RecordCheck) -> None:
+def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cover(
+    record_check: RecordCheck,
+) -> None:
     covered, of, missed = 0, 0, []
     for seed in range(20):
         time_ns, switches = switching(seed, switches=60)
@@ -54,7 +62,8 @@ def test_four_levels_are_found_in_every_session_and_intervals_of_the_dwells_cove
         accepted="at least 87%",
     )
     assert np.abs(missed).max() <= 2
-    # 95% less three standard errors (2.4 points each); the shape of the dwells' law is estimated from some ten of them.
+    # 95% less three standard errors (2.4 points each); the shape of the dwells' law is estimated
+    # from some ten of them.
     assert covered / of > 0.87
 
 
@@ -74,9 +83,12 @@ def test_long_memory_is_not_taken_for_levels(hurst: float) -> None:
     found = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        counts = np.maximum(1, np.round(10 * (1 + 0.3 * noise_of_long_memory(3000, hurst, rng)))).astype(np.int64)
+        counts = np.maximum(
+            1, np.round(10 * (1 + 0.3 * noise_of_long_memory(3000, hurst, rng)))
+        ).astype(np.int64)
         time_s = (
-            np.repeat(np.arange(3000, dtype=np.float64) * 0.1, counts) + np.sort(rng.random(int(counts.sum()))) * 1e-3
+            np.repeat(np.arange(3000, dtype=np.float64) * 0.1, counts)
+            + np.sort(rng.random(int(counts.sum()))) * 1e-3
         )
         time_ns = np.unique(ns_array_from_s(np.asarray(np.sort(time_s), dtype=np.float64)))
         found += find_levels(time_ns, np.full(time_ns.size, 1000), tick_s=1e-6) is not None
@@ -93,10 +105,16 @@ def test_intervals_of_an_mmpp_cover(record_check: RecordCheck) -> None:
         now_s, state, times = 0.0, 0, []
         while now_s < 60:
             length_s = rng.exponential(sojourns_s[state])
-            times.append(now_s + np.sort(rng.random(rng.poisson(rates[state] * length_s))) * length_s)
+            times.append(
+                now_s + np.sort(rng.random(rng.poisson(rates[state] * length_s))) * length_s
+            )
             now_s, state = now_s + length_s, 1 - state
-        time_ns = np.unique(ns_array_from_s(np.asarray(np.round(np.concatenate(times), 6), dtype=np.float64)))
-        packets = PhasePackets(time_ns, np.full(time_ns.size, 700), (int(time_ns[0]), int(time_ns[-1])), 1e-6)
+        time_ns = np.unique(
+            ns_array_from_s(np.asarray(np.round(np.concatenate(times), 6), dtype=np.float64))
+        )
+        packets = PhasePackets(
+            time_ns, np.full(time_ns.size, 700), (int(time_ns[0]), int(time_ns[-1])), 1e-6
+        )
         fit = LawFitter(lambda quantity: np.random.default_rng(zlib.crc32(quantity.encode())), 1e-6)
         found = propose_mmpp(packets, fit)
         if found is None:

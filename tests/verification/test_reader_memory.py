@@ -25,14 +25,23 @@ print(found.packets, found.flows.num_rows, resource.getrusage(resource.RUSAGE_SE
 
 def _record(index: int, *, flow: int, payload_bytes: int) -> bytes:
     source = 0x0A00_0000 + flow // 50_000
-    udp = struct.pack(">HHHH", 10_000 + flow % 50_000, 5004, 8 + payload_bytes, 0) + bytes(payload_bytes)
+    udp = struct.pack(">HHHH", 10_000 + flow % 50_000, 5004, 8 + payload_bytes, 0) + bytes(
+        payload_bytes
+    )
     ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, source, 0xC000_0201)
     frame = bytes(12) + b"\x08\x00" + ip + udp
-    return struct.pack("<IIII", 1_700_000_000 + index // 10_000, index % 10_000 * 100, len(frame), len(frame)) + frame
+    return (
+        struct.pack(
+            "<IIII", 1_700_000_000 + index // 10_000, index % 10_000 * 100, len(frame), len(frame)
+        )
+        + frame
+    )
 
 
 def _inspect(blocks: list[bytes], *, times: int) -> tuple[int, int, int]:
-    with subprocess.Popen([sys.executable, "-c", _INSPECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", _INSPECT], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(_HEADER)
@@ -43,8 +52,12 @@ def _inspect(blocks: list[bytes], *, times: int) -> tuple[int, int, int]:
     return int(packets), int(flows), int(peak_kb) * 1024
 
 
-def test_four_gigabytes_take_less_than_half_a_gigabyte(record_property: Callable[[str, object], None]) -> None:
-    block = [_record(index, flow=index % 50, payload_bytes=_PAYLOAD_BYTES) for index in range(10_000)]
+def test_four_gigabytes_take_less_than_half_a_gigabyte(
+    record_property: Callable[[str, object], None],
+) -> None:
+    block = [
+        _record(index, flow=index % 50, payload_bytes=_PAYLOAD_BYTES) for index in range(10_000)
+    ]
     times = 4_000 * _MB // sum(map(len, block)) + 1
     packets, flows, peak_bytes = _inspect(block, times=times)
     record_property("peak_bytes", peak_bytes)
@@ -56,7 +69,9 @@ def test_a_million_flows_take_less_than_one_and_a_half_gigabytes(
     record_property: Callable[[str, object], None],
 ) -> None:
     blocks = [
-        b"".join(_record(index, flow=index, payload_bytes=30) for index in range(start, start + 10_000))
+        b"".join(
+            _record(index, flow=index, payload_bytes=30) for index in range(start, start + 10_000)
+        )
         for start in range(0, 1_000_000, 10_000)
     ]
     packets, flows, peak_bytes = _inspect(blocks, times=1)

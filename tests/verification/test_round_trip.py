@@ -39,37 +39,71 @@ SIZES = Law(
     integer=True,
     observations=1,
 )
-FULL = Law(unit="bytes", family="atoms", atoms=(Atom(value=1400, p=1.0),), integer=True, observations=1)
+FULL = Law(
+    unit="bytes", family="atoms", atoms=(Atom(value=1400, p=1.0),), integer=True, observations=1
+)
 GAPS = {"a": 0.7, "loc": 0.0, "scale": 0.01}
 RTP = RtpFormat(
-    payload_type=96, clock_hz=90_000, timestamp_step=Estimate(value=3600, method="by hand"), frame_per_burst=True
+    payload_type=96,
+    clock_hz=90_000,
+    timestamp_step=Estimate(value=3600, method="by hand"),
+    frame_per_burst=True,
 )
 FRAMES = BurstProcess(
     threshold_s=0.005,
-    spacing_s=Law(unit="s", family="gamma", params={"a": 400.0, "loc": 0.0, "scale": 1e-4}, observations=1),
-    burst_packets=Law(
-        unit="packets", family="gamma", params={"a": 4.0, "scale": 2.0}, minimum=1, integer=True, observations=1
+    spacing_s=Law(
+        unit="s", family="gamma", params={"a": 400.0, "loc": 0.0, "scale": 1e-4}, observations=1
     ),
-    gap_within_s=Law(unit="s", family="expon", params={"scale": 1e-4}, maximum=0.002, observations=1),
+    burst_packets=Law(
+        unit="packets",
+        family="gamma",
+        params={"a": 4.0, "scale": 2.0},
+        minimum=1,
+        integer=True,
+        observations=1,
+    ),
+    gap_within_s=Law(
+        unit="s", family="expon", params={"scale": 1e-4}, maximum=0.002, observations=1
+    ),
     packet_bytes=FULL,
     last_packet_bytes=SIZES,
 )
 
 
 def renewal(scale: float) -> RenewalProcess:
-    gap = Law(unit="s", family="gamma", params=GAPS | {"scale": GAPS["scale"] * scale}, observations=1)
+    gap = Law(
+        unit="s", family="gamma", params=GAPS | {"scale": GAPS["scale"] * scale}, observations=1
+    )
     return RenewalProcess(gap_s=gap, packet_bytes=SIZES)
 
 
 def model_of(*phases: Phase, **transport: object) -> Model:
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
-    fields = {"protocol": "udp", "server_port": 5004, "client_port": 40_000, "header_bytes": 28, **transport}
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
+    fields = {
+        "protocol": "udp",
+        "server_port": 5004,
+        "client_port": 40_000,
+        "header_bytes": 28,
+        **transport,
+    }
     return Model(
         name="by_hand",
         provenance=PublishedProvenance(citations=(source,)),
         startup=Startup(silence_s=Estimate(value=1.5, method="by hand")),
-        playout=Playout(duration_s=Estimate(value=60, method="by hand"), rate_bps=Estimate(value=1, method="by hand")),
-        streams=(Stream(name="video", media="video", transport=Transport.model_validate(fields), phases=phases),),
+        playout=Playout(
+            duration_s=Estimate(value=60, method="by hand"),
+            rate_bps=Estimate(value=1, method="by hand"),
+        ),
+        streams=(
+            Stream(
+                name="video",
+                media="video",
+                transport=Transport.model_validate(fields),
+                phases=phases,
+            ),
+        ),
     )
 
 
@@ -85,7 +119,9 @@ def buffered() -> Model:
 @pytest.fixture
 def frames() -> Model:
     """Video frames, each a burst, 25 a second for 60 s."""
-    return model_of(Phase(name="playout", start_s=0, duration_s=60, rate_bps=0, process=FRAMES), rtp=RTP)
+    return model_of(
+        Phase(name="playout", start_s=0, duration_s=60, rate_bps=0, process=FRAMES), rtp=RTP
+    )
 
 
 def fitted_to(model: Model, *, seed: int) -> Model:
@@ -119,7 +155,11 @@ def test_burst_model_is_recovered(frames: Model) -> None:
     transport = fitted.streams[0].transport
     assert (transport.header_bytes, transport.server_port, transport.protocol) == (28, 5004, "udp")
     assert transport.rtp is not None
-    assert (transport.rtp.payload_type, transport.rtp.clock_hz, transport.rtp.frame_per_burst) == (96, 90_000, True)
+    assert (transport.rtp.payload_type, transport.rtp.clock_hz, transport.rtp.frame_per_burst) == (
+        96,
+        90_000,
+        True,
+    )
     process = fitted.streams[0].phases[0].process
     assert isinstance(process, BurstProcess)
     assert 0.002 < process.threshold_s < 0.035
@@ -127,7 +167,9 @@ def test_burst_model_is_recovered(frames: Model) -> None:
     for name in ("spacing_s", "burst_packets"):
         truth, found = (getattr(one, name).distribution() for one in (FRAMES, process))
         assert abs(found.mean - truth.mean) < 5 * np.sqrt(truth.variance / count)
-        assert found.variance == pytest.approx(truth.variance, rel=0.3)  # error sqrt(2 / 1500) = 4% for a normal law
+        assert found.variance == pytest.approx(
+            truth.variance, rel=0.3
+        )  # error sqrt(2 / 1500) = 4% for a normal law
 
 
 @pytest.mark.parametrize("name", ["buffered", "frames"])
@@ -141,8 +183,15 @@ def test_fitted_model_generates_what_only_chance_tells_from_the_original(
     )
     comparison = compare_tables(reference, candidate)
     flat = comparison.flat()
-    # The level is exceeded once in 20 times when the laws are equal; twice the level practically never.
-    for metric in ("packet_bytes.ks", "gap_s.ks", "rate.0.1.ks", "burst_packets.ks", "burst_spacing_s.ks"):
+    # The level is exceeded once in 20 times when the laws are equal; twice the level practically
+    # never.
+    for metric in (
+        "packet_bytes.ks",
+        "gap_s.ks",
+        "rate.0.1.ks",
+        "burst_packets.ks",
+        "burst_spacing_s.ks",
+    ):
         assert np.isnan(flat[metric]) or flat[metric] < 2 * comparison.noise[metric]
     assert "cbr" in comparison.wins["gap_s.ks"]
     assert "poisson" in comparison.wins["gap_s.ks"]

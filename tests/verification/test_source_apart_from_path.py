@@ -14,11 +14,19 @@ import trafficgen
 from trafficgen.api.opening import open_session
 from trafficgen.api.reading import read_packets
 from trafficgen.calibration import pair_sessions, restore_source
-from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s, gaps_within_flows_s, segment_bursts
+from trafficgen.flows import (
+    SessionView,
+    find_burst_threshold_s,
+    gaps_s,
+    gaps_within_flows_s,
+    segment_bursts,
+)
 
 CaptureFinder = Callable[[str], Path]
 #: The laboratory kept the first bytes of each packet only, and says so.
-pytestmark = pytest.mark.filterwarnings("ignore:.*captured in part:trafficgen.errors.CaptureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*captured in part:trafficgen.errors.CaptureWarning"
+)
 
 #: Sessions over RTP that met congestion, and those over TCP.
 RTP = (
@@ -26,7 +34,10 @@ RTP = (
     *("ref_250_10000B_cubic_udp340", "ref_725_80p_cubic_udp548", "ref_725_80p_reno_udp340"),
 )
 #: One of each kind in every run; all of them with the longer checks.
-SOME = [pytest.param(name, marks=() if name.endswith(("gst_cubic", "udp340")) else pytest.mark.slow) for name in RTP]
+SOME = [
+    pytest.param(name, marks=() if name.endswith(("gst_cubic", "udp340")) else pytest.mark.slow)
+    for name in RTP
+]
 TCP = ("dash_steps", "hls_cubic", "http_throttled", "http_unthrottled")
 
 
@@ -47,8 +58,12 @@ def look(view: SessionView, threshold_s: float | None) -> Look:
     time_ns, ip_bytes = view.media_time_ns, view.media_ip_bytes
     spacing_s = None
     if threshold_s is not None:
-        spacing_s = float(segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s).spacing_s.mean())
-    return Look(ip_bytes.sum() * 8e6 / float(time_ns[-1] - time_ns[0]), float(ip_bytes.mean()), spacing_s)
+        spacing_s = float(
+            segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s).spacing_s.mean()
+        )
+    return Look(
+        ip_bytes.sum() * 8e6 / float(time_ns[-1] - time_ns[0]), float(ip_bytes.mean()), spacing_s
+    )
 
 
 def spacing_within_flows_s(view: SessionView, threshold_s: float) -> float:
@@ -57,7 +72,9 @@ def spacing_within_flows_s(view: SessionView, threshold_s: float) -> float:
     parts = []
     for number in view.media_flows:
         rows = flow == number
-        bursts = segment_bursts(view.media_time_ns[rows], view.media_ip_bytes[rows], threshold_s=threshold_s)
+        bursts = segment_bursts(
+            view.media_time_ns[rows], view.media_ip_bytes[rows], threshold_s=threshold_s
+        )
         parts.append(bursts.spacing_s)
     return float(np.concatenate(parts).mean())
 
@@ -75,15 +92,21 @@ def assert_within_a_tenth(found: Look, sent: Look) -> None:
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_the_receivers_side_gives_what_was_sent(shared_capture: CaptureFinder, tmp_path: Path, name: str) -> None:
+def test_the_receivers_side_gives_what_was_sent(
+    shared_capture: CaptureFinder, tmp_path: Path, name: str
+) -> None:
     sender = open_session(shared_capture(f"lab/{name}-src.pcap")).view
     threshold_s = threshold_of(sender)
     model = trafficgen.fit(shared_capture(f"lab/{name}-dst.pcap")).model
-    assert_within_a_tenth(look(generated(model, tmp_path / "a.parquet"), threshold_s), look(sender, threshold_s))
+    assert_within_a_tenth(
+        look(generated(model, tmp_path / "a.parquet"), threshold_s), look(sender, threshold_s)
+    )
 
 
 @pytest.mark.parametrize("name", RTP)
-def test_what_is_restored_has_the_bursts_of_each_flow(shared_capture: CaptureFinder, name: str) -> None:
+def test_what_is_restored_has_the_bursts_of_each_flow(
+    shared_capture: CaptureFinder, name: str
+) -> None:
     sender = open_session(shared_capture(f"lab/{name}-src.pcap")).view
     restored = restore_source(open_session(shared_capture(f"lab/{name}-dst.pcap")).view).view
     assert_within_a_tenth(look(restored, None), look(sender, None))
@@ -94,21 +117,30 @@ def test_what_is_restored_has_the_bursts_of_each_flow(shared_capture: CaptureFin
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_both_sides_together_give_what_was_sent(shared_capture: CaptureFinder, tmp_path: Path, name: str) -> None:
+def test_both_sides_together_give_what_was_sent(
+    shared_capture: CaptureFinder, tmp_path: Path, name: str
+) -> None:
     source, receiver = (shared_capture(f"lab/{name}-{side}.pcap") for side in ("src", "dst"))
     sender = open_session(source).view
     threshold_s = threshold_of(sender)
     model = trafficgen.fit(source, receiver=receiver).model
-    assert_within_a_tenth(look(generated(model, tmp_path / "a.parquet"), threshold_s), look(sender, threshold_s))
+    assert_within_a_tenth(
+        look(generated(model, tmp_path / "a.parquet"), threshold_s), look(sender, threshold_s)
+    )
 
 
 @pytest.mark.parametrize("name", [*RTP, *TCP])
-def test_pairs_give_every_loss_and_the_path_of_the_laboratory(shared_capture: CaptureFinder, name: str) -> None:
+def test_pairs_give_every_loss_and_the_path_of_the_laboratory(
+    shared_capture: CaptureFinder, name: str
+) -> None:
     truth = json.loads(shared_capture(f"lab/{name}.json").read_text())
     found = pair_sessions(
-        open_session(shared_capture(f"lab/{name}-src.pcap")).view, read_packets(shared_capture(f"lab/{name}-dst.pcap"))
+        open_session(shared_capture(f"lab/{name}-src.pcap")).view,
+        read_packets(shared_capture(f"lab/{name}-dst.pcap")),
     )
-    if name != "rtp_below_near_above":  # there the laboratory counts three flows, of which one is the session
+    if (
+        name != "rtp_below_near_above"
+    ):  # there the laboratory counts three flows, of which one is the session
         assert found.lost == truth["measured"]["media_data_packets_lost"]
     # one clock; a queue that never empties hides the line
     assert abs(found.skew) < 1e-5
@@ -144,7 +176,10 @@ def test_sources_are_classed_as_the_laboratory_knows_them(
     "name",
     [
         "ref_725_80p_reno_udp340",
-        *[pytest.param(name, marks=pytest.mark.slow) for name in ("rtsp_gst_cubic", "rtsp_vlc_reno", "hls_cubic")],
+        *[
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("rtsp_gst_cubic", "rtsp_vlc_reno", "hls_cubic")
+        ],
     ],
 )
 def test_the_narrow_link_is_found_at_the_receiver(shared_capture: CaptureFinder, name: str) -> None:

@@ -1,4 +1,6 @@
-"""Power-law tails against the `powerlaw` package of Alstott, Bullmore and Plenz, and against known tails."""
+"""Power-law tails against the `powerlaw` package of Alstott, Bullmore and Plenz, and against known
+tails.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from trafficgen.units import FloatArray
 def body_and_tail(seed: int, n: int, *, alpha: float = 2.5) -> FloatArray:
     """Return values of which those above 5 follow a power law, and the others do not."""
     rng = np.random.default_rng(seed)
-    return rng.permutation(np.concatenate((rng.uniform(0.1, 5, n // 2), 5 * (1 + rng.pareto(alpha - 1, n - n // 2)))))
+    return rng.permutation(
+        np.concatenate((rng.uniform(0.1, 5, n // 2), 5 * (1 + rng.pareto(alpha - 1, n - n // 2))))
+    )
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:powerlaw.*")
@@ -27,11 +31,14 @@ def test_start_and_exponent_agree_with_powerlaw(seed: int) -> None:
     theirs = powerlaw.Fit(sample, verbose=0)
     same_start = fit_tail(sample, xmin=theirs.xmin)
     assert same_start.alpha == pytest.approx(theirs.alpha, rel=1e-6)
-    # Theirs looks at one side of each step, so that another start may be a little nearer by our distance.
+    # Theirs looks at one side of each step, so that another start may be a little nearer by our
+    # distance.
     assert same_start.ks == pytest.approx(theirs.D, abs=2 / same_start.observations)
     ours = fit_tail(sample)
     assert ours.ks <= same_start.ks
-    assert ours.alpha == pytest.approx(theirs.alpha, abs=2 * theirs.alpha / np.sqrt(ours.observations))
+    assert ours.alpha == pytest.approx(
+        theirs.alpha, abs=2 * theirs.alpha / np.sqrt(ours.observations)
+    )
 
 
 def test_likelihood_ratios_agree_with_powerlaw() -> None:

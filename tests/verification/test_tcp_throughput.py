@@ -1,7 +1,8 @@
 """Bulk TCP over the engine's links against the laws of its throughput.
 
-Mathis, Semke, Mahdavi and Ott (1997): rate = sqrt(3 / 2b) MSS / (RTT sqrt(p)), b segments an acknowledgement. Padhye,
-Firoiu, Towsley and Kurose (1998), equation 30, holds where timeouts matter. RFC 9438, 5.1, is CUBIC's.
+Mathis, Semke, Mahdavi and Ott (1997): rate = sqrt(3 / 2b) MSS / (RTT sqrt(p)), b segments an
+acknowledgement. Padhye, Firoiu, Towsley and Kurose (1998), equation 30, holds where timeouts
+matter. RFC 9438, 5.1, is CUBIC's.
 """
 
 from __future__ import annotations
@@ -21,19 +22,28 @@ ONE_WAY_S = 0.05
 RTT_S = 2 * ONE_WAY_S
 ACK_EVERY = 2
 HEADERS_BYTES = 52
-#: Random losses a run must see: the rate of a sawtooth has a relative deviation near 1 / sqrt(2 x losses).
+#: Random losses a run must see: the rate of a sawtooth has a relative deviation near 1 / sqrt(2 x
+#: losses).
 LOSSES = 250
 
 
 def over_random_loss(loss: float, tcp: dict[str, Any], *, seed: int) -> float:
-    """Return the payload rate of one bulk flow on a link that is fast and loses at random, bit/s."""
+    """Return the payload rate of one bulk flow on a link that is fast and loses at random,
+    bit/s.
+    """
     expected_bps = math.sqrt(3 / (2 * ACK_EVERY)) * MSS_BYTES * 8 / (RTT_S * math.sqrt(loss))
     duration_s = max(60.0, LOSSES / loss * MSS_BYTES * 8 / expected_bps)
     links = [
         {"name": "there", "delay_s": ONE_WAY_S, "loss": {"rate": loss}},
         {"name": "back", "delay_s": ONE_WAY_S},
     ]
-    agent = {"name": "tcp", "kind": "bulk_tcp", "parameters": {"tcp": tcp}, "forward": [0], "reverse": [1]}
+    agent = {
+        "name": "tcp",
+        "kind": "bulk_tcp",
+        "parameters": {"tcp": tcp},
+        "forward": [0],
+        "reverse": [1],
+    }
     outcome = run_scenario({"seed": seed, "links": links, "agents": [agent], "end_s": duration_s})
     # The first loss ends slow start, which is not part of the law.
     start_s = duration_s * 0.1
@@ -58,7 +68,9 @@ RENO = {"congestion_control": "reno", "appropriate_byte_counting": False}
 
 @pytest.mark.parametrize("loss", [1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("sack", "within"), [(False, 0.15), (True, 0.20)])
-def test_reno_follows_mathis_at_random_loss(loss: float, sack: bool, within: float, record_check: RecordCheck) -> None:
+def test_reno_follows_mathis_at_random_loss(
+    loss: float, sack: bool, within: float, record_check: RecordCheck
+) -> None:
     rates = [over_random_loss(loss, {**RENO, "sack": sack}, seed=seed) for seed in (1, 2)]
     record_check(
         f"Reno {'with' if sack else 'without'} SACK at loss {loss:g}: Mathis",
@@ -75,7 +87,8 @@ def test_reno_follows_mathis_at_random_loss(loss: float, sack: bool, within: flo
 def test_reno_follows_padhye_where_timeouts_matter(
     loss: float, sack: bool, within: float, record_check: RecordCheck
 ) -> None:
-    # The timeout is the smoothed round-trip time and the least variation that is added to it, 0.2 s here as in Linux.
+    # The timeout is the smoothed round-trip time and the least variation that is added to it, 0.2 s
+    # here as in Linux.
     rates = [over_random_loss(loss, {**RENO, "sack": sack}, seed=seed) for seed in (1, 2)]
     expected_bps = padhye_bps(loss, timeout_s=RTT_S + 0.2)
     record_check(

@@ -1,7 +1,8 @@
-//! One inner loop by itself, so that its instructions can be counted: `hot_loops LOOP PACKETS FILE`.
+//! One inner loop by itself, so that its instructions can be counted: `hot_loops LOOP PACKETS
+//! FILE`.
 //!
-//! `benchmarks/instructions.py` runs each loop under callgrind with two numbers of packets; what they differ by is the
-//! loop's own.
+//! `benchmarks/instructions.py` runs each loop under callgrind with two numbers of packets; what
+//! they differ by is the loop's own.
 #![allow(clippy::unwrap_used, clippy::panic)] // nobody but the benchmark runs it
 
 use std::fs::File;
@@ -11,14 +12,18 @@ use trafficgen_core::capture::MergedReader;
 use trafficgen_core::des::{simulate, Scenario};
 use trafficgen_core::flow::{Ingest, IngestOptions};
 use trafficgen_core::generate::{spectral_ranks, time_order};
-use trafficgen_core::write::{CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteOptions};
+use trafficgen_core::write::{
+    CaptureWriter, Container, FlowEnds, Nullable, PacketColumns, Protocol, WriteOptions,
+};
 
 const FLOWS: usize = 64;
 const SPACING_NS: i64 = 2_000;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, name, packets, file] = arguments.as_slice() else { panic!("hot_loops LOOP PACKETS FILE") };
+    let [_, name, packets, file] = arguments.as_slice() else {
+        panic!("hot_loops LOOP PACKETS FILE")
+    };
     let packets: usize = packets.parse().unwrap();
     match name.as_str() {
         "write" => write(packets, Path::new(file)),
@@ -60,7 +65,8 @@ fn write(packets: usize, path: &Path) {
     };
     let time_ns: Vec<i64> = (0..packets as i64).map(|place| place * SPACING_NS).collect();
     let flow = scattered(packets, FLOWS as u32);
-    let ip_bytes: Vec<u32> = scattered(packets, 1300).into_iter().map(|bytes| bytes + 100).collect();
+    let ip_bytes: Vec<u32> =
+        scattered(packets, 1300).into_iter().map(|bytes| bytes + 100).collect();
     let payload_bytes: Vec<u32> = ip_bytes.iter().map(|bytes| bytes - 40).collect();
     let is_rtp: Vec<bool> = flow.iter().map(|flow| flow % 10 < 6).collect();
     let is_tcp: Vec<bool> = is_rtp.iter().map(|is_rtp| !is_rtp).collect();
@@ -111,10 +117,12 @@ fn order(packets: usize) {
 /// Series of a thousand frames with a spectrum.
 fn ranks(packets: usize) {
     const FRAMES: usize = 960;
-    let ascending: Vec<f64> = (0..FRAMES).map(|place| place as f64 - (FRAMES - 1) as f64 / 2.0).collect();
+    let ascending: Vec<f64> =
+        (0..FRAMES).map(|place| place as f64 - (FRAMES - 1) as f64 / 2.0).collect();
     let amplitude: Vec<f64> = (0..=FRAMES / 2).map(|place| 1.0 / (1.0 + place as f64)).collect();
     for series in 0..packets / FRAMES {
-        let phase: Vec<f64> = (0..=FRAMES / 2).map(|place| ((place * (series + 7)) % 63) as f64 / 10.0).collect();
+        let phase: Vec<f64> =
+            (0..=FRAMES / 2).map(|place| ((place * (series + 7)) % 63) as f64 / 10.0).collect();
         assert_eq!(spectral_ranks(&ascending, &amplitude, &phase, 4, -1.0).len(), FRAMES);
     }
 }
@@ -123,8 +131,10 @@ fn ranks(packets: usize) {
 fn run(packets: usize) {
     let rate_bps = 400e3;
     let duration_s = packets as f64 * 8_000.0 / rate_bps;
-    let link = r#""capacity": {"constant": {"rate_bps": 4e6}}, "delay_s": 0.02, "queue": {"packets": 50}"#;
-    let media = format!(r#"{{"rate_bps": {rate_bps}, "packet_bytes": 1000, "duration_s": {duration_s}}}"#);
+    let link =
+        r#""capacity": {"constant": {"rate_bps": 4e6}}, "delay_s": 0.02, "queue": {"packets": 50}"#;
+    let media =
+        format!(r#"{{"rate_bps": {rate_bps}, "packet_bytes": 1000, "duration_s": {duration_s}}}"#);
     let text = format!(
         r#"{{"seed": 1, "end_s": 1e6,
             "links": [{{"name": "there", {link}}}, {{"name": "back", {link}}}],

@@ -1,8 +1,8 @@
 //! Captures, packet tables and frames of trafficgen, without Python.
 //!
-//! `capture` turns files into records, `packet` turns a record into header facts, `flow` assigns flows and measures them;
-//! `write` turns packet columns back into capture files; `transport` is TCP as a state machine.
-//! `generate` has the inner loops of open-loop generation;
+//! `capture` turns files into records, `packet` turns a record into header facts, `flow` assigns
+//! flows and measures them; `write` turns packet columns back into capture files; `transport` is
+//! TCP as a state machine. `generate` has the inner loops of open-loop generation;
 //! `des` simulates sources over a path in closed loop, `source` holds the sources.
 #![forbid(unsafe_code)]
 

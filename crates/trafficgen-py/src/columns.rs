@@ -32,23 +32,32 @@ pub fn columns_to_python<'py>(py: Python<'py>, columns: Columns) -> PyResult<Bou
     Ok(result)
 }
 
-/// Counts of all flows: a dictionary of arrays, one entry a flow; pairs (n, 2) are (from the initiator, to it). RTP
-/// streams stand by themselves with the index of their flow: most flows have none.
-pub fn counts_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyDict>> {
+/// Counts of all flows: a dictionary of arrays, one entry a flow; pairs (n, 2) are (from the
+/// initiator, to it). RTP streams stand by themselves with the index of their flow: most flows have
+/// none.
+pub fn counts_to_python<'py>(
+    py: Python<'py>,
+    flows: &[FlowCounts],
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    let times = |of: fn(&FlowCounts) -> i64| flows.iter().map(of).collect::<Vec<i64>>().into_pyarray(py);
+    let times =
+        |of: fn(&FlowCounts) -> i64| flows.iter().map(of).collect::<Vec<i64>>().into_pyarray(py);
     result.set_item("first_ns", times(|flow| flow.first_ns))?;
     result.set_item("last_ns", times(|flow| flow.last_ns))?;
     result.set_item("packets", pairs(py, flows, |flow| flow.packets)?)?;
     result.set_item("frame_bytes", pairs(py, flows, |flow| flow.frame_bytes)?)?;
     result.set_item("payload_bytes", pairs(py, flows, |flow| flow.payload_bytes)?)?;
-    result.set_item("is_rtcp", flows.iter().map(FlowCounts::is_rtcp).collect::<Vec<bool>>().into_pyarray(py))?;
+    result.set_item(
+        "is_rtcp",
+        flows.iter().map(FlowCounts::is_rtcp).collect::<Vec<bool>>().into_pyarray(py),
+    )?;
     result.set_item("rtp_streams", streams_to_python(py, flows)?)?;
     result.set_item("rates", rates_to_python(py, flows)?)?;
     Ok(result)
 }
 
-/// RTP streams of flows: a dictionary of arrays, one entry a stream; an unknown clock is 0, jitter has shape (n, clocks).
+/// RTP streams of flows: a dictionary of arrays, one entry a stream; an unknown clock is 0, jitter
+/// has shape (n, clocks).
 fn streams_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyDict>> {
     let of_flow = |(index, flow): (usize, &FlowCounts)| {
         flow.rtp_streams().into_iter().map(|stream| (index, stream.summary())).collect::<Vec<_>>()
@@ -73,17 +82,22 @@ fn streams_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bou
         "measured_clock_hz" => |(_, stream)| stream.measured_clock_hz.unwrap_or(0),
     }
     let jitter: Vec<f64> = streams.iter().flat_map(|(_, stream)| stream.jitter_s).collect();
-    result.set_item("jitter_s", jitter.into_pyarray(py).reshape([streams.len(), CLOCK_CANDIDATES_HZ.len()])?)?;
+    result.set_item(
+        "jitter_s",
+        jitter.into_pyarray(py).reshape([streams.len(), CLOCK_CANDIDATES_HZ.len()])?,
+    )?;
     Ok(result)
 }
 
-/// Frame bytes over time of the flows that have them: (index of the flow, start in ns, bin in ns, bytes of shape (2, n)).
+/// Frame bytes over time of the flows that have them: (index of the flow, start in ns, bin in ns,
+/// bytes of shape (2, n)).
 fn rates_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for (index, flow) in flows.iter().enumerate() {
         if let Some(rates) = &flow.rates {
             let [forward, backward] = rates.up_to(flow.last_ns);
-            let bytes = [forward, backward].concat().into_pyarray(py).reshape([2, forward.len()])?;
+            let bytes =
+                [forward, backward].concat().into_pyarray(py).reshape([2, forward.len()])?;
             list.append((index, rates.start_ns, rates.bin_ns(), bytes))?;
         }
     }
@@ -100,7 +114,10 @@ fn pairs<'py>(
 }
 
 /// Texts as Arrow has them: the bytes of all, and where each begins (and the last one ends).
-pub fn texts_to_python<'py>(py: Python<'py>, texts: impl Iterator<Item = String>) -> PyResult<Bound<'py, PyTuple>> {
+pub fn texts_to_python<'py>(
+    py: Python<'py>,
+    texts: impl Iterator<Item = String>,
+) -> PyResult<Bound<'py, PyTuple>> {
     let (mut offsets, mut bytes) = (vec![0_i64], Vec::new());
     for text in texts {
         bytes.extend_from_slice(text.as_bytes());
@@ -110,7 +127,10 @@ pub fn texts_to_python<'py>(py: Python<'py>, texts: impl Iterator<Item = String>
 }
 
 /// One RTP stream as a dictionary.
-pub fn summary_to_python<'py>(py: Python<'py>, stream: &RtpSummary) -> PyResult<Bound<'py, PyDict>> {
+pub fn summary_to_python<'py>(
+    py: Python<'py>,
+    stream: &RtpSummary,
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("ssrc", stream.ssrc)?;
     result.set_item("payload_type", stream.payload_type)?;
@@ -130,8 +150,12 @@ pub fn summary_to_python<'py>(py: Python<'py>, stream: &RtpSummary) -> PyResult<
     Ok(result)
 }
 
-/// RTCP reports with the numbers of their flows: a dictionary of arrays, one entry a report; what a report does not hold is 0.
-pub fn reports_to_python<'py>(py: Python<'py>, reports: &[(u32, RtcpReport)]) -> PyResult<Bound<'py, PyDict>> {
+/// RTCP reports with the numbers of their flows: a dictionary of arrays, one entry a report; what a
+/// report does not hold is 0.
+pub fn reports_to_python<'py>(
+    py: Python<'py>,
+    reports: &[(u32, RtcpReport)],
+) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
     macro_rules! set {
         ($($key:literal => $of:expr),+ $(,)?) => {

@@ -13,7 +13,11 @@ pub fn time_order<'py>(
 ) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
     let (time_ns, flow) = (time_ns.as_slice()?, flow.as_slice()?);
     if time_ns.len() != flow.len() {
-        return Err(PyValueError::new_err(format!("{} flows for {} times", flow.len(), time_ns.len())));
+        return Err(PyValueError::new_err(format!(
+            "{} flows for {} times",
+            flow.len(),
+            time_ns.len()
+        )));
     }
     Ok(py.detach(|| generate::time_order(time_ns, flow)).map(|order| order.into_pyarray(py)))
 }
@@ -28,16 +32,25 @@ pub fn spectral_ranks<'py>(
     most_turns: usize,
     near: f64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (ascending, amplitude, phase) = (ascending.as_slice()?, amplitude.as_slice()?, phase.as_slice()?);
+    let (ascending, amplitude, phase) =
+        (ascending.as_slice()?, amplitude.as_slice()?, phase.as_slice()?);
     if ascending.is_empty() || ascending.len() % 2 == 1 {
-        return Err(PyValueError::new_err(format!("{} values, an even number is needed", ascending.len())));
+        return Err(PyValueError::new_err(format!(
+            "{} values, an even number is needed",
+            ascending.len()
+        )));
     }
     let needed = ascending.len() / 2 + 1;
     if amplitude.len() != needed || phase.len() != needed {
-        let problem = format!("{} amplitudes and {} phases, {needed} are needed", amplitude.len(), phase.len());
+        let problem = format!(
+            "{} amplitudes and {} phases, {needed} are needed",
+            amplitude.len(),
+            phase.len()
+        );
         return Err(PyValueError::new_err(problem));
     }
-    let ranks = py.detach(|| generate::spectral_ranks(ascending, amplitude, phase, most_turns, near));
+    let ranks =
+        py.detach(|| generate::spectral_ranks(ascending, amplitude, phase, most_turns, near));
     Ok(ranks.into_pyarray(py))
 }
 
@@ -75,7 +88,8 @@ pub fn alias_draws<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (own, values, others) = (own.as_slice()?, values.as_slice()?, others.as_slice()?);
     if own.is_empty() || values.len() != own.len() || others.len() != own.len() {
-        let problem = format!("{} shares, {} values and {} others", own.len(), values.len(), others.len());
+        let problem =
+            format!("{} shares, {} values and {} others", own.len(), values.len(), others.len());
         return Err(PyValueError::new_err(problem));
     }
     let uniform = uniform.as_slice()?;

@@ -1,4 +1,5 @@
-//! Python binding of trafficgen-core: contents page. Each module converts, releases the GIL and maps errors, nothing else.
+//! Python binding of trafficgen-core: contents page. Each module converts, releases the GIL and
+//! maps errors, nothing else.
 use numpy::PyArrayMethods;
 use pyo3::prelude::*;
 
@@ -11,8 +12,8 @@ mod write;
 
 #[pymodule]
 fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // What numpy's crate looks up when it is first used is looked up here, where Python holds signals back: an interrupt
-    // in the middle of it would be a panic.
+    // What numpy's crate looks up when it is first used is looked up here, where Python holds
+    // signals back: an interrupt in the middle of it would be a panic.
     let nothing = numpy::PyArray1::<u8>::zeros(module.py(), 0, false);
     drop(nothing.readonly());
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

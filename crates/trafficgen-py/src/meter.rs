@@ -21,7 +21,8 @@ impl FlowMeter {
         Self { meter: CoreMeter::new(idle_timeout_ns) }
     }
 
-    /// Counts packets in order of time; returns the number of the flow that each belongs to. The client is the initiator.
+    /// Counts packets in order of time; returns the number of the flow that each belongs to. The
+    /// client is the initiator.
     #[allow(clippy::too_many_arguments)]
     fn update(
         &mut self,
@@ -50,7 +51,8 @@ impl FlowMeter {
         if lengths.iter().any(|&length| length != count) {
             return Err(PyValueError::new_err("all columns must be of the same length"));
         }
-        let (time_ns, flow, to_client) = (time_ns.as_slice()?, flow.as_slice()?, to_client.as_slice()?);
+        let (time_ns, flow, to_client) =
+            (time_ns.as_slice()?, flow.as_slice()?, to_client.as_slice()?);
         let (frame_bytes, payload_bytes) = (frame_bytes.as_slice()?, payload_bytes.as_slice()?);
         let (rtp_known, rtp_ssrc) = (rtp_known.as_slice()?, rtp_ssrc.as_slice()?);
         let (rtp_sequence, rtp_timestamp) = (rtp_sequence.as_slice()?, rtp_timestamp.as_slice()?);
@@ -73,7 +75,8 @@ impl FlowMeter {
         })
     }
 
-    /// Counts of all flows: a dictionary of lists, one entry a flow, in the order in which the flows began.
+    /// Counts of all flows: a dictionary of lists, one entry a flow, in the order in which the
+    /// flows began.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts_to_python(py, self.meter.flows())
     }

@@ -9,7 +9,9 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trafficgen_core::capture::{CaptureError, MergedReader};
 use trafficgen_core::flow::{initiators_are_clients, FlowCounts, FlowPlan, Ingest, IngestOptions};
 
-use crate::columns::{columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python};
+use crate::columns::{
+    columns_to_python, counts_to_python, reports_to_python, summary_to_python, texts_to_python,
+};
 
 /// What was decided about the flows of a capture: their numbers, who is the client, what is RTP.
 #[pyclass(module = "trafficgen._core._rust", name = "FlowPlan", frozen)]
@@ -61,9 +63,12 @@ impl CaptureReader {
             return Err(PyValueError::new_err("at least one capture file is needed"));
         }
         let opened = py.detach(|| MergedReader::open(&paths));
-        let reader = opened.map_err(|(index, error)| capture_error(py, &paths[index].display().to_string(), &error))?;
+        let reader = opened.map_err(|(index, error)| {
+            capture_error(py, &paths[index].display().to_string(), &error)
+        })?;
         let most_flows = most_flows.unwrap_or(u32::MAX);
-        let options = IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows, most_flows };
+        let options =
+            IngestOptions { decapsulate, idle_timeout_ns, keep_packets, keep_flows, most_flows };
         Ok(Self { ingest: Ingest::new(reader, options) })
     }
 
@@ -117,31 +122,57 @@ impl CaptureReader {
         self.ingest.damages()
     }
 
-    /// Counts of the flows with their ends: a dictionary of arrays, one entry a flow; addresses as Arrow has texts.
+    /// Counts of the flows with their ends: a dictionary of arrays, one entry a flow; addresses as
+    /// Arrow has texts.
     fn flows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (all_keys, meter) = self.ingest.flows();
         let flows = meter.flows();
         let result = counts_to_python(py, flows)?;
         let keys = || flows.iter().map(|flow| &all_keys[flow.key as usize]);
-        result.set_item("initiator", texts_to_python(py, keys().map(|key| key.initiator.address.to_string()))?)?;
-        result.set_item("responder", texts_to_python(py, keys().map(|key| key.responder.address.to_string()))?)?;
-        result
-            .set_item("initiator_port", keys().map(|key| key.initiator.port).collect::<Vec<u16>>().into_pyarray(py))?;
-        result
-            .set_item("responder_port", keys().map(|key| key.responder.port).collect::<Vec<u16>>().into_pyarray(py))?;
-        result.set_item("protocol", keys().map(|key| key.protocol).collect::<Vec<u8>>().into_pyarray(py))?;
-        result.set_item("initiator_is_client", initiators_are_clients(all_keys, flows).into_pyarray(py))?;
+        result.set_item(
+            "initiator",
+            texts_to_python(py, keys().map(|key| key.initiator.address.to_string()))?,
+        )?;
+        result.set_item(
+            "responder",
+            texts_to_python(py, keys().map(|key| key.responder.address.to_string()))?,
+        )?;
+        result.set_item(
+            "initiator_port",
+            keys().map(|key| key.initiator.port).collect::<Vec<u16>>().into_pyarray(py),
+        )?;
+        result.set_item(
+            "responder_port",
+            keys().map(|key| key.responder.port).collect::<Vec<u16>>().into_pyarray(py),
+        )?;
+        result.set_item(
+            "protocol",
+            keys().map(|key| key.protocol).collect::<Vec<u8>>().into_pyarray(py),
+        )?;
+        result.set_item(
+            "initiator_is_client",
+            initiators_are_clients(all_keys, flows).into_pyarray(py),
+        )?;
         Ok(result)
     }
 
-    /// RTSP messages as (time_ns, flow, from_initiator, text), and interleaved RTP as (flow, channel, stream).
-    fn signalling<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+    /// RTSP messages as (time_ns, flow, from_initiator, text), and interleaved RTP as (flow,
+    /// channel, stream).
+    fn signalling<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         let (messages, channels) = self.ingest.signalling();
         let starts = self.ingest.flows().1.starts();
         let texts = PyList::empty(py);
         for message in messages {
             if let Some(flow) = starts.flow_at(message.key, message.time_ns) {
-                texts.append((message.time_ns, flow, message.forward, PyBytes::new(py, &message.text)))?;
+                texts.append((
+                    message.time_ns,
+                    flow,
+                    message.forward,
+                    PyBytes::new(py, &message.text),
+                ))?;
             }
         }
         let streams = PyList::empty(py);
@@ -159,25 +190,32 @@ impl CaptureReader {
     fn rtcp_reports<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reports = self.ingest.rtcp_reports();
         let starts = self.ingest.flows().1.starts();
-        let of_flows =
-            reports.into_iter().filter_map(|report| Some((starts.flow_at(report.key, report.time_ns)?, report)));
+        let of_flows = reports
+            .into_iter()
+            .filter_map(|report| Some((starts.flow_at(report.key, report.time_ns)?, report)));
         reports_to_python(py, &of_flows.collect::<Vec<_>>())
     }
 
-    /// What the packets of the flows are to be called, once all are read. `numbers`: each flow's number in the flow table.
+    /// What the packets of the flows are to be called, once all are read. `numbers`: each flow's
+    /// number in the flow table.
     fn plan(&mut self, numbers: PyReadonlyArray1<'_, u32>) -> PyResult<PyFlowPlan> {
         let (keys, meter) = self.ingest.flows();
         let (count, number) = (meter.flows().len(), numbers.as_slice()?.to_vec());
         if number.len() != count {
-            return Err(PyValueError::new_err(format!("{} numbers for {count} flows", number.len())));
+            return Err(PyValueError::new_err(format!(
+                "{} numbers for {count} flows",
+                number.len()
+            )));
         }
-        let sources = |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
+        let sources =
+            |flow: &FlowCounts| flow.rtp_streams().into_iter().map(|stream| stream.ssrc).collect();
         let rtp_sources = meter.flows().iter().map(sources).collect();
         let initiator_is_client = initiators_are_clients(keys, meter.flows());
         Ok(PyFlowPlan { plan: FlowPlan { number, initiator_is_client, rtp_sources } })
     }
 
-    /// The next chunk of kept packets, or None where none is there; an earlier reading's plan serves while this one goes on.
+    /// The next chunk of kept packets, or None where none is there; an earlier reading's plan
+    /// serves while this one goes on.
     fn take_columns<'py>(
         &mut self,
         py: Python<'py>,

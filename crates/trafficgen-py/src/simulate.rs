@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use trafficgen_core::des::record::{Row, LOST};
 use trafficgen_core::des::series::{arrived_sizes, binned, totals, By, Selection};
-use trafficgen_core::des::{seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time};
+use trafficgen_core::des::{
+    seconds, simulate_while as run, Outcome, Phase, Scenario, SessionEvent, Time,
+};
 use trafficgen_core::source::{Schedule, ScheduledPacket};
 
 mod trafficgen_errors {
@@ -16,7 +18,8 @@ mod trafficgen_errors {
 }
 use trafficgen_errors::SimulationError;
 
-/// A schedule as Python has it: times in ns, payload in bytes, phases, RTP timestamps, ends of frames; equal shapes (n,).
+/// A schedule as Python has it: times in ns, payload in bytes, phases, RTP timestamps, ends of
+/// frames; equal shapes (n,).
 type ScheduleArrays<'py> = (
     PyReadonlyArray1<'py, i64>,
     PyReadonlyArray1<'py, u32>,
@@ -27,7 +30,8 @@ type ScheduleArrays<'py> = (
 
 fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
     let (times, payload) = (arrays.0.as_slice()?, arrays.1.as_slice()?);
-    let (phases, timestamps, ends) = (arrays.2.as_slice()?, arrays.3.as_slice()?, arrays.4.as_slice()?);
+    let (phases, timestamps, ends) =
+        (arrays.2.as_slice()?, arrays.3.as_slice()?, arrays.4.as_slice()?);
     let lengths = [payload.len(), phases.len(), timestamps.len(), ends.len()];
     if lengths.iter().any(|length| *length != times.len()) {
         return Err(PyValueError::new_err("arrays of a schedule differ in length"));
@@ -37,7 +41,9 @@ fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
         Ok(ScheduledPacket {
             time: *time,
             payload_bytes: payload[place],
-            phase: phase.ok_or_else(|| PyValueError::new_err(format!("there is no phase {}", phases[place])))?,
+            phase: phase.ok_or_else(|| {
+                PyValueError::new_err(format!("there is no phase {}", phases[place]))
+            })?,
             rtp_timestamp: timestamps[place],
             ends_frame: ends[place],
         })
@@ -45,8 +51,8 @@ fn schedule_of(arrays: &ScheduleArrays<'_>) -> PyResult<Arc<Schedule>> {
     Ok(Arc::new(Schedule { packets: packets.collect::<PyResult<_>>()? }))
 }
 
-/// Run a scenario, with what streams of fitted models want to send; errors name the link or agent. `progress` is called
-/// now and then with the simulated time, s.
+/// Run a scenario, with what streams of fitted models want to send; errors name the link or agent.
+/// `progress` is called now and then with the simulated time, s.
 #[pyfunction]
 #[pyo3(signature = (scenario, schedules=Vec::new(), progress=None))]
 pub fn simulate(
@@ -60,14 +66,16 @@ pub fn simulate(
     let outcome = py
         .detach(|| {
             let scenario = Scenario::from_json(scenario)?;
-            run(&Scenario { schedules, ..scenario }, &mut |at| goes_on(at, progress.as_ref(), &mut signal))
+            run(&Scenario { schedules, ..scenario }, &mut |at| {
+                goes_on(at, progress.as_ref(), &mut signal)
+            })
         })
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
     signal.map_or(Ok(SimulationOutcome { outcome }), Err)
 }
 
-/// Tells how far it is, and whether no signal has come that ends the program, such as an interrupt; keeps the exception
-/// of one that has.
+/// Tells how far it is, and whether no signal has come that ends the program, such as an interrupt;
+/// keeps the exception of one that has.
 fn goes_on(at: Time, progress: Option<&Py<PyAny>>, signal: &mut Option<PyErr>) -> bool {
     let told = Python::attach(|py| {
         py.check_signals()?;
@@ -83,7 +91,11 @@ pub struct SimulationOutcome {
     outcome: Outcome,
 }
 
-fn column<'py, V: numpy::Element>(py: Python<'py>, rows: &[Row], of: impl Fn(&Row) -> V) -> Bound<'py, PyArray1<V>> {
+fn column<'py, V: numpy::Element>(
+    py: Python<'py>,
+    rows: &[Row],
+    of: impl Fn(&Row) -> V,
+) -> Bound<'py, PyArray1<V>> {
     rows.iter().map(of).collect::<Vec<V>>().into_pyarray(py)
 }
 
@@ -95,12 +107,15 @@ fn by(name: &str) -> PyResult<By> {
         "sent" => Ok(By::Sent),
         "arrived" => Ok(By::Arrived),
         "dropped" => Ok(By::Dropped),
-        _ => Err(PyValueError::new_err(format!("by must be sent, arrived or dropped, not {name:?}"))),
+        _ => {
+            Err(PyValueError::new_err(format!("by must be sent, arrived or dropped, not {name:?}")))
+        }
     }
 }
 
 fn event_to_python<'py>(py: Python<'py>, event: &SessionEvent) -> PyResult<Bound<'py, PyAny>> {
-    let plain = |kind: &str| (kind, None::<f64>, None::<i16>).into_pyobject(py).map(Bound::into_any);
+    let plain =
+        |kind: &str| (kind, None::<f64>, None::<i16>).into_pyobject(py).map(Bound::into_any);
     match event {
         SessionEvent::Request => plain("request"),
         SessionEvent::Play => plain("play"),
@@ -111,9 +126,15 @@ fn event_to_python<'py>(py: Python<'py>, event: &SessionEvent) -> PyResult<Bound
         SessionEvent::Thinned => plain("thinned"),
         SessionEvent::AudioOnly => plain("audio_only"),
         SessionEvent::End => plain("end"),
-        SessionEvent::Phase(phase) => Ok(("phase", None::<f64>, *phase as i16).into_pyobject(py)?.into_any()),
-        SessionEvent::Encoding { bps, level } => Ok(("encoding", *bps, *level).into_pyobject(py)?.into_any()),
-        SessionEvent::Fact { name, value } => Ok((*name, *value, None::<i16>).into_pyobject(py)?.into_any()),
+        SessionEvent::Phase(phase) => {
+            Ok(("phase", None::<f64>, *phase as i16).into_pyobject(py)?.into_any())
+        }
+        SessionEvent::Encoding { bps, level } => {
+            Ok(("encoding", *bps, *level).into_pyobject(py)?.into_any())
+        }
+        SessionEvent::Fact { name, value } => {
+            Ok((*name, *value, None::<i16>).into_pyobject(py)?.into_any())
+        }
     }
 }
 
@@ -168,7 +189,8 @@ impl SimulationOutcome {
         Ok(list)
     }
 
-    /// Agents: name, whether it finished, log as (time_ns, kind, value, level), samples of shape (n, 3), frames.
+    /// Agents: name, whether it finished, log as (time_ns, kind, value, level), samples of shape
+    /// (n, 3), frames.
     fn agents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for agent in &self.outcome.agents {
@@ -225,11 +247,13 @@ impl SimulationOutcome {
             return Err(PyValueError::new_err("interval_ns must be above 0"));
         }
         let selection = Selection::new(&flows, to_client, media_only);
-        let (bytes, packets) = binned(&self.outcome.rows, &selection, self::by(by)?, origin_ns, interval_ns, bins);
+        let (bytes, packets) =
+            binned(&self.outcome.rows, &selection, self::by(by)?, origin_ns, interval_ns, bins);
         Ok((bytes.into_pyarray(py), packets.into_pyarray(py)))
     }
 
-    /// Packets that arrived by IP total length, of shape (largest + 1,): entry n counts those of n bytes.
+    /// Packets that arrived by IP total length, of shape (largest + 1,): entry n counts those of n
+    /// bytes.
     #[pyo3(signature = (flows, *, to_client=true, media_only=false))]
     fn arrived_sizes<'py>(
         &self,
@@ -238,7 +262,8 @@ impl SimulationOutcome {
         to_client: bool,
         media_only: bool,
     ) -> Bound<'py, PyArray1<u64>> {
-        arrived_sizes(&self.outcome.rows, &Selection::new(&flows, to_client, media_only)).into_pyarray(py)
+        arrived_sizes(&self.outcome.rows, &Selection::new(&flows, to_client, media_only))
+            .into_pyarray(py)
     }
 
     /// Sums over some flows from `start_ns` to `end_ns`.
@@ -310,6 +335,7 @@ fn samples<'py>(
     py: Python<'py>,
     agent: &trafficgen_core::des::simulation::AgentOutcome,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let values = agent.samples.iter().flat_map(|one| [one.encoding_bps, one.frames_per_s, one.buffer_s]);
+    let values =
+        agent.samples.iter().flat_map(|one| [one.encoding_bps, one.frames_per_s, one.buffer_s]);
     values.collect::<Vec<f64>>().into_pyarray(py).reshape([agent.samples.len(), 3])
 }

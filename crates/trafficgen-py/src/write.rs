@@ -7,7 +7,8 @@ use numpy::{Element, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trafficgen_core::write::{
-    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions,
+    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError,
+    WriteOptions,
 };
 
 mod trafficgen_errors {
@@ -21,12 +22,16 @@ type NullableArray<'py, T> = (PyReadonlyArray1<'py, T>, Option<PyReadonlyArray1<
 fn python_error(error: WriteError) -> PyErr {
     match error {
         WriteError::Io(error) => error.into(),
-        WriteError::ColumnLength { .. } | WriteError::Closed => PyValueError::new_err(error.to_string()),
+        WriteError::ColumnLength { .. } | WriteError::Closed => {
+            PyValueError::new_err(error.to_string())
+        }
         other => ExportError::new_err(other.to_string()),
     }
 }
 
-fn nullable<'a, T: Element>(array: Option<&'a NullableArray<'_, T>>) -> PyResult<Option<Nullable<'a, T>>> {
+fn nullable<'a, T: Element>(
+    array: Option<&'a NullableArray<'_, T>>,
+) -> PyResult<Option<Nullable<'a, T>>> {
     let Some((values, known)) = array else {
         return Ok(None);
     };
@@ -34,11 +39,13 @@ fn nullable<'a, T: Element>(array: Option<&'a NullableArray<'_, T>>) -> PyResult
     Ok(Some(Nullable { values: values.as_slice()?, known }))
 }
 
-/// Row of the flow table: protocol number (`None`: not IP), server, its port, client, its port, payload type, SSRC.
+/// Row of the flow table: protocol number (`None`: not IP), server, its port, client, its port,
+/// payload type, SSRC.
 type FlowRow = (Option<u8>, String, u16, String, u16, u8, u32);
 
 fn address(flow: usize, text: &str) -> PyResult<IpAddr> {
-    text.parse().map_err(|_| ExportError::new_err(format!("flow {flow}: {text:?} is not an IP address")))
+    text.parse()
+        .map_err(|_| ExportError::new_err(format!("flow {flow}: {text:?} is not an IP address")))
 }
 
 fn flow_ends(flow: usize, row: &FlowRow) -> PyResult<FlowEnds> {
@@ -87,7 +94,11 @@ impl PyCaptureWriter {
         raise_small: bool,
         macs: Option<([u8; 6], [u8; 6])>,
     ) -> PyResult<Self> {
-        let ends = flows.iter().enumerate().map(|(flow, row)| flow_ends(flow, row)).collect::<PyResult<Vec<_>>>()?;
+        let ends = flows
+            .iter()
+            .enumerate()
+            .map(|(flow, row)| flow_ends(flow, row))
+            .collect::<PyResult<Vec<_>>>()?;
         let options = WriteOptions {
             container: container_of(container)?,
             origin_ns,
@@ -95,7 +106,8 @@ impl PyCaptureWriter {
             raise_small,
             macs: macs.map(|(server, client)| EndMacs { server, client }),
         };
-        let writer = CaptureWriter::new(File::create(path)?, &ends, options).map_err(python_error)?;
+        let writer =
+            CaptureWriter::new(File::create(path)?, &ends, options).map_err(python_error)?;
         Ok(Self { writer: Some(writer) })
     }
 

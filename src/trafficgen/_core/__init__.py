@@ -1,8 +1,12 @@
-"""Python face of the Rust core: everything in the compiled module, with its types in ``_rust.pyi``."""
+"""Python face of the Rust core: everything in the compiled module, with its types in
+``_rust.pyi``.
+"""
 
 from trafficgen.interruptions import held_back
 
-with held_back():  # an interrupt while numpy's own interface is looked up would be a panic of the core
+with (
+    held_back()
+):  # an interrupt while numpy's own interface is looked up would be a panic of the core
     from trafficgen._core._rust import (
         CLOCK_CANDIDATES_HZ,
         CaptureReader,

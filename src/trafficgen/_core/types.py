@@ -24,7 +24,9 @@ class RtpStreamDict(TypedDict):
 
 
 class RtpStreamColumns(TypedDict):
-    """RTP streams of flows: one entry a stream; an unknown clock is 0, jitter has a column for each candidate clock."""
+    """RTP streams of flows: one entry a stream; an unknown clock is 0, jitter has a column for each
+    candidate clock.
+    """
 
     flow: npt.NDArray[np.uint32]
     ssrc: npt.NDArray[np.uint32]
@@ -39,8 +41,8 @@ class RtpStreamColumns(TypedDict):
     jitter_s: npt.NDArray[np.float64]
 
 
-#: Frame bytes of a flow over time: its index, start (ns), width of a bin (ns), bytes from the initiator and to it,
-#: shape (2, bins).
+#: Frame bytes of a flow over time: its index, start (ns), width of a bin (ns), bytes from the
+#: initiator and to it, shape (2, bins).
 FlowRates = tuple[int, int, int, npt.NDArray[np.uint64]]
 
 
@@ -97,7 +99,9 @@ class CountsDict(TypedDict):
 
 
 class SimulatedFlowDict(TypedDict):
-    """A flow of a simulation; ``media`` is an index into ``tables.flow.MEDIA``, TCP counts are None over UDP."""
+    """A flow of a simulation; ``media`` is an index into ``tables.flow.MEDIA``, TCP counts are None
+    over UDP.
+    """
 
     agent: int
     name: str
@@ -113,7 +117,9 @@ class SimulatedFlowDict(TypedDict):
 
 
 class SimulatedAgentDict(TypedDict):
-    """An agent of a simulation: its log as (time_ns, (kind, value, level)), and its state every 0.5 s, shape (n, 3)."""
+    """An agent of a simulation: its log as (time_ns, (kind, value, level)), and its state every 0.5
+    s, shape (n, 3).
+    """
 
     name: str
     finished: bool

@@ -1,1 +1,3 @@
-"""The functions that the package exports under the names of the commands, one module for each step of the road."""
+"""The functions that the package exports under the names of the commands, one module for each step
+of the road.
+"""

@@ -25,16 +25,18 @@ def anonymise(
 ) -> PacketTable:
     """Write packets without what tells who sent them, and to whom; return what was written.
 
-    Addresses are mapped by Crypto-PAn, so that common prefixes stay common; SSRCs, sequence numbers and timestamps are
-    mapped or shifted, URIs and notes left out, and payload is zero bytes. Times between packets, sizes, directions and
-    losses stay, so that a model that is fitted to the result is that of the capture. Traffic can still be recognised by
+    Addresses are mapped by Crypto-PAn, so that common prefixes stay common; SSRCs, sequence numbers
+    and timestamps are mapped or shifted, URIs and notes left out, and payload is zero bytes. Times
+    between packets, sizes, directions and losses stay, so that a model that is fitted to the result
+    is that of the capture. Traffic can still be recognised by
     them: nothing that is measured can be shared without that.
 
     Args:
         paths: As for :func:`~trafficgen.inspect`.
         out: File or folder to write, as for :func:`~trafficgen.generate`.
-        key: The secret of the mapping: 32 bytes, or the name of a file with them, as they are or as 64 hexadecimal
-            digits. The same key maps the same address alike in every run; None draws one that nobody keeps.
+        key: The secret of the mapping: 32 bytes, or the name of a file with them, as they are or as
+            64 hexadecimal digits. The same key maps the same address alike in every run; None draws
+            one that nobody keeps.
         ports: ``"keep"``, or ``"map"``: ports from 1024 on are exchanged among themselves.
         times: ``"shift"`` moves the first packet to 2020-01-01 UTC, ``"keep"`` leaves times alone.
         snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
@@ -54,7 +56,10 @@ def anonymise(
         >>> table
         <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
     """
-    for value, allowed, option in ((ports, ("keep", "map"), "--ports"), (times, ("shift", "keep"), "--times")):
+    for value, allowed, option in (
+        (ports, ("keep", "map"), "--ports"),
+        (times, ("shift", "keep"), "--times"),
+    ):
         if value not in allowed:
             raise SettingError(f"{option} {value}: choose {' or '.join(allowed)}")
     file_format = format_of(out)
@@ -98,5 +103,7 @@ _LONGEST_KEY_FILE = 128
 
 
 def _no_key(key: str | Path, problem: str) -> InputFileError:
-    remedy = f"make one that only you can read: (umask 077; head -c {KEY_BYTES} /dev/urandom > {key})"
+    remedy = (
+        f"make one that only you can read: (umask 077; head -c {KEY_BYTES} /dev/urandom > {key})"
+    )
     return InputFileError(file=str(key), problem=problem, remedy=remedy)

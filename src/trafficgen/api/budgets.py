@@ -1,4 +1,6 @@
-"""How many packets fit into the memory that a command may take, and what is done with sessions that have more."""
+"""How many packets fit into the memory that a command may take, and what is done with sessions that
+have more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
-from trafficgen.flows import CondensedSession, Inspection, SessionView, choose_session, condense, plan_stretches
+from trafficgen.flows import (
+    CondensedSession,
+    Inspection,
+    SessionView,
+    choose_session,
+    condense,
+    plan_stretches,
+)
 from trafficgen.flows.reversal import inverted_directions, turned_round
 from trafficgen.tables.stream import PacketStream
 from trafficgen.words import size_text
@@ -34,8 +43,14 @@ _FEWEST_PACKETS = 20_000
 
 
 def most_flows_in(memory_bytes: int | None) -> int | None:
-    """Return how many flows of a capture fit into the memory that a command may take, None for any number."""
-    return None if memory_bytes is None else max(_FEWEST_FLOWS, (memory_bytes - _PROGRAM_BYTES) // _FLOW_BYTES)
+    """Return how many flows of a capture fit into the memory that a command may take, None for any
+    number.
+    """
+    return (
+        None
+        if memory_bytes is None
+        else max(_FEWEST_FLOWS, (memory_bytes - _PROGRAM_BYTES) // _FLOW_BYTES)
+    )
 
 
 @dataclass(frozen=True)
@@ -69,15 +84,26 @@ class Budget:
         return _PROGRAM_BYTES + packets * self.packet_bytes
 
     def refusal(
-        self, name: str, packets: int, *, remedy: str, of_table: bool = False, at_least: bool = False
+        self,
+        name: str,
+        packets: int,
+        *,
+        remedy: str,
+        of_table: bool = False,
+        at_least: bool = False,
     ) -> InputFileError:
-        """Return the error that says that an input has too many packets, or ``at_least`` so many, and what to do."""
+        """Return the error that says that an input has too many packets, or ``at_least`` so many,
+        and what to do.
+        """
         need, allowed = size_text(self.needed_bytes(packets)), size_text(self.memory_bytes)
         error = PacketTableError if of_table else CaptureError
         more = "more --memory" if at_least else f"--memory {need.replace(' ', '')}"
         return error(
             file=name,
-            problem=f"{'more than ' * at_least}{packets:,} packets need some {need} of memory, {allowed} is allowed",
+            problem=(
+                f"{'more than ' * at_least}{packets:,} packets need some {need} of memory,"
+                f" {allowed} is allowed"
+            ),
             remedy=f"give {more} where the machine has it, {remedy}",
         )
 
@@ -85,20 +111,30 @@ class Budget:
 def packets_of(flows: pa.Table, wanted: Collection[int]) -> int:
     """Return how many packets some flows have."""
     rows = _of_flows(flows, wanted)
-    return sum(pc.sum(rows.column(f"packets_to_{end}")).as_py() or 0 for end in ("client", "server"))
+    return sum(
+        pc.sum(rows.column(f"packets_to_{end}")).as_py() or 0 for end in ("client", "server")
+    )
 
 
 def weight_of(flows: pa.Table, wanted: Collection[int]) -> int:
-    """Return as how many packets some flows count: packets of segmentation offload are cut into many before a fit."""
+    """Return as how many packets some flows count: packets of segmentation offload are cut into
+    many before a fit.
+    """
     rows = _of_flows(flows, wanted)
-    frame_bytes = sum(pc.sum(rows.column(f"frame_bytes_to_{end}")).as_py() or 0 for end in ("client", "server"))
+    frame_bytes = sum(
+        pc.sum(rows.column(f"frame_bytes_to_{end}")).as_py() or 0 for end in ("client", "server")
+    )
     return int(max(packets_of(flows, wanted), frame_bytes // _USUAL_PACKET_BYTES))
 
 
-def sessions_that_fit(flows: pa.Table, sessions: Sequence[int], budget: Budget, seed: int) -> list[int]:
-    """Return sessions that fit into the memory together: all, or a uniform sample of them, at least one.
+def sessions_that_fit(
+    flows: pa.Table, sessions: Sequence[int], budget: Budget, seed: int
+) -> list[int]:
+    """Return sessions that fit into the memory together: all, or a uniform sample of them, at least
+    one.
 
-    They are drawn one after another until the next has no room: to pass it over and go on would prefer short ones.
+    They are drawn one after another until the next has no room: to pass it over and go on would
+    prefer short ones.
 
     Args:
         flows: The flow table.
@@ -116,7 +152,9 @@ def sessions_that_fit(flows: pa.Table, sessions: Sequence[int], budget: Budget, 
         + flows.column(f"{what}_to_server").to_numpy().astype(np.int64)
         for what in ("packets", "frame_bytes")
     )
-    weights = np.bincount(flows.column("session").to_numpy(), np.maximum(packets, frame_bytes // _USUAL_PACKET_BYTES))
+    weights = np.bincount(
+        flows.column("session").to_numpy(), np.maximum(packets, frame_bytes // _USUAL_PACKET_BYTES)
+    )
     left = budget.most_packets
     drawn: set[int] = set()
     order = random_stream(seed, session=0, purpose="fit/sessions").permutation(len(sessions))
@@ -164,12 +202,23 @@ def condensed_session(
     head = turned_round(stream.head) if upload else stream.head
     pieces = (inverted_directions(piece) for piece in stream.pieces) if upload else stream.pieces
     condensed = condense(
-        replace(stream, head=replace(head, flows=_of_flows(inspection.flows, wanted)), pieces=pieces),
+        replace(
+            stream, head=replace(head, flows=_of_flows(inspection.flows, wanted)), pieces=pieces
+        ),
         plan_stretches(packets, most, generator=generator),
-        rtp_flows={count.flow for count in inspection.rtp_streams if count.to_client and count.channel is None},
+        rtp_flows={
+            count.flow
+            for count in inspection.rtp_streams
+            if count.to_client and count.channel is None
+        },
     )
-    return choose_session(condensed.table, flow=flow, session=None if flow is not None else session), condensed
+    return (
+        choose_session(condensed.table, flow=flow, session=None if flow is not None else session),
+        condensed,
+    )
 
 
 def _of_flows(flows: pa.Table, wanted: Collection[int]) -> pa.Table:
-    return flows.filter(pc.is_in(flows.column("flow"), pa.array(list(wanted), flows.schema.field("flow").type)))
+    return flows.filter(
+        pc.is_in(flows.column("flow"), pa.array(list(wanted), flows.schema.field("flow").type))
+    )

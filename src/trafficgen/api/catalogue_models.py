@@ -30,7 +30,8 @@ class CatalogueModel:
         >>> entry.options
         {'encoding_rate_kbps': 340, 'ladder_kbps': None}
         >>> entry.citation
-        'Nichols (2004): Measurement of Windows Streaming Media. M.Sc. thesis, Worcester Polytechnic Institute...'
+        'Nichols (2004): Measurement of Windows Streaming Media. M.Sc. thesis, Worcester Polytechnic
+        Institute...'
     """
 
     model: PublishedModel
@@ -45,7 +46,9 @@ class CatalogueModel:
         """Transport of the media when nothing is set; None where the entry does not say."""
         values = {name: part.value for name, part in self.model.mechanism.parameters.items()}
         values |= {name: option.default for name, option in self.model.options.items()}
-        found = next((values[name] for name in _TRANSPORT_NAMES if values.get(name) is not None), None)
+        found = next(
+            (values[name] for name in _TRANSPORT_NAMES if values.get(name) is not None), None
+        )
         return self.model.transport if found is None else str(found)
 
     @property
@@ -90,10 +93,12 @@ def models_list() -> tuple[CatalogueModel, ...]:
 
 
 def models_show(name: str | Path) -> Model | PublishedModel:
-    """Return a model of the catalogue by its name, or the model in a JSON or YAML file; checked against the schema.
+    """Return a model of the catalogue by its name, or the model in a JSON or YAML file; checked
+    against the schema.
 
     Raises:
-        ModelFileError: If there is neither, or the file breaks the schema; the message names the key.
+        ModelFileError: If there is neither, or the file breaks the schema; the message names the
+            key.
 
     Example:
         >>> import trafficgen
@@ -101,7 +106,8 @@ def models_show(name: str | Path) -> Model | PublishedModel:
         >>> model
         <PublishedModel realvideo10_boyden2005: realvideo10, 1 option, reviewed>
         >>> print(model.provenance.citations[0].text)
-        Boyden, Mahanti, Williamson (2005): Characterizing the Behaviour of RealVideo Streams. University of Calgary
+        Boyden, Mahanti, Williamson (2005): Characterizing the Behaviour of RealVideo Streams.
+        University of Calgary
     """
     return load_model(name)
 

@@ -27,30 +27,35 @@ def compare(
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare two captures or packet tables on the direction to the client, both measured by the same code.
+    """Compare two captures or packet tables on the direction to the client, both measured by the
+    same code.
 
     Args:
         reference: What was measured: one or several capture files, or one packet table.
         candidate: What is judged.
         flow: Number of the flow that is compared, on both sides.
-        session: Number of the session that is compared, on both sides; without a choice, the one that `fit` would take.
+        session: Number of the session that is compared, on both sides; without a choice, the one
+            that `fit` would take.
         every: Compare all sessions as one.
         upload: Take the reference's packets to its servers, as `fit` with ``upload`` does.
-        candidate_flow: Number of the candidate's flow, where it differs: a log or a capture of what was sent numbers
-            its flows anew.
+        candidate_flow: Number of the candidate's flow, where it differs: a log or a capture of what
+            was sent numbers its flows anew.
         candidate_session: Number of the candidate's session, where it differs.
-        candidate_upload: Whether the candidate's packets to its servers are taken. None takes them with ``upload``,
-            where more payload goes to its servers than to its clients: a capture of an upload is turned as the
-            reference is, traffic from a model of one is not, since there the sender is the server.
+        candidate_upload: Whether the candidate's packets to its servers are taken. None takes them
+            with ``upload``, where more payload goes to its servers than to its clients: a capture
+            of an upload is turned as the reference is, traffic from a model of one is not, since
+            there the sender is the server.
         seed: Seed of the baselines, >= 0.
-        undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit` does.
+        undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit`
+            does.
         memory_bytes: Memory that it may take, bytes; None takes what it needs.
         progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If an input cannot be read at all, or does not fit into the memory.
         SelectionError: If there is no such flow or session.
-        ValueError: If the candidate is given both a flow and a session, or one of them beside ``every``.
+        ValueError: If the candidate is given both a flow and a session, or one of them beside
+            ``every``.
 
     Example:
         >>> import trafficgen
@@ -69,7 +74,13 @@ def compare(
     # Both sides are in memory together.
     budget = None if memory_bytes is None else Budget(memory_bytes, COMPARE_PACKET_BYTES)
     measured = open_session(
-        reference, flow=flow, session=session, every=every, upload=upload, budget=budget, progress=progress
+        reference,
+        flow=flow,
+        session=session,
+        every=every,
+        upload=upload,
+        budget=budget,
+        progress=progress,
     )
     budget = None if budget is None else budget.less(len(measured.view.table))
     judged = open_session(

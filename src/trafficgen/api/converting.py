@@ -40,14 +40,15 @@ class Conversion:
     Attributes:
         file: Name of the trace as given.
         format: Name of its format; ``capture`` or ``packet-table`` where it is one of these.
-        table: Its packets; none of them, but all that is known beside them, where they did not fit into the memory and
-            went from file to file.
+        table: Its packets; none of them, but all that is known beside them, where they did not fit
+            into the memory and went from file to file.
         records: Lines or rows that were understood.
         unread: Lines or rows that were not.
         first_unread: Number of the first of these, from 1; None where there is none.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
-        written: Packets of the table that the output has: all of them, or those that arrived in a receiver's view.
+        written: Packets of the table that the output has: all of them, or those that arrived in a
+            receiver's view.
         report: What the output holds of the table; None where nothing was written.
         counts: Packets and bytes that went from file to file; None where ``table`` has them.
 
@@ -58,7 +59,8 @@ class Conversion:
         >>> done.format, done.records, f"{done.duration_s:.2f} s"
         ('packet-list', 3, '0.05 s')
         >>> done.assumptions
-        ('the list has no protocol: UDP', 'the list has no addresses or directions: all packets go to the client')
+        ('the list has no protocol: UDP', 'the list has no addresses or directions: all packets go
+        to the client')
     """
 
     file: str
@@ -139,26 +141,31 @@ def convert(
     Captures and packet tables that do not fit into the memory go from file to file piece by piece.
 
     Args:
-        trace: Packet list, frame-size trace, input of a simulator or log of a load tester; a capture or packet table
-            too. ``-`` is standard input.
-        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None writes nothing.
+        trace: Packet list, frame-size trace, input of a simulator or log of a load tester; a
+            capture or packet table too. ``-`` is standard input.
+        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None
+            writes nothing.
         from_format: Name of the trace's format; None recognises it by its content.
         frame_rate_fps: Frames in a second, for traces without times.
-        payload_bytes: Largest part of a frame that a packet carries, bytes; None fills IP packets of 1500 bytes.
-        sizes: What the sizes of a packet list are of, where its columns do not say; None takes IP packets.
+        payload_bytes: Largest part of a frame that a packet carries, bytes; None fills IP packets
+            of 1500 bytes.
+        sizes: What the sizes of a packet list are of, where its columns do not say; None takes IP
+            packets.
         size_unit: What the sizes of a frame trace count; None: what is usual for the format.
-        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None: all at its time.
+        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None:
+            all at its time.
         rtp: Whether frames travel in RTP packets; None: those of video traces do.
         protocol: Transport protocol of a list or log that names none; None takes UDP.
         at: Whose view a pcap or CSV shows.
         memory_bytes: Memory that it may take, bytes; None takes what it needs.
 
     Raises:
-        PacketTableError: If the trace cannot be read, is in no format that is known, or nothing in it is readable.
+        PacketTableError: If the trace cannot be read, is in no format that is known, or nothing in
+            it is readable.
         CaptureError: If it is a capture that cannot be read.
         SettingError: If an option does not suit the format, or is out of range.
-        ExportError: If the ending of ``out`` is none that is written, or a receiver's view is wanted of more packets
-            than the memory holds.
+        ExportError: If the ending of ``out`` is none that is written, or a receiver's view is
+            wanted of more packets than the memory holds.
         OutputFileError: If ``out`` cannot be written.
 
     Warns:
@@ -174,12 +181,16 @@ def convert(
         <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out)
-    options = TraceOptions(frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol)
+    options = TraceOptions(
+        frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol
+    )
     _check(options)
     name = str(trace)
     read = _read(name, from_format, options)
     if read is None:
-        return _converted(name, packets_or_stream(name, memory_bytes=memory_bytes), out, file_format, at=at)
+        return _converted(
+            name, packets_or_stream(name, memory_bytes=memory_bytes), out, file_format, at=at
+        )
     report, written = None, 0
     if file_format is not None and out is not None:
         written = len(
@@ -208,12 +219,17 @@ def _converted(
     path = None if out is None else Path(out)
     if source.stream is not None:
         if at != "sender" and "arrival_ns" in source.stream.columns:
-            problem = "the receiver's view is in another order, for which all packets have to be in memory"
+            problem = (
+                "the receiver's view is in another order, for which all packets have to be in"
+                " memory"
+            )
             raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
         format_name = "" if file_format is None else file_format.name
         counts, report = write_stream(source.stream, path, format_name=format_name)
         packets = counts.packets
-        return Conversion(name, kind, source.stream.head, packets, written=packets, report=report, counts=counts)
+        return Conversion(
+            name, kind, source.stream.head, packets, written=packets, report=report, counts=counts
+        )
     table = source.table
     report, written = None, 0
     if file_format is not None and path is not None:
@@ -225,7 +241,9 @@ def _converted(
 
 
 def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrace | None:
-    """Return what a trace of another tool holds; None where the input is a capture or a packet table."""
+    """Return what a trace of another tool holds; None where the input is a capture or a packet
+    table.
+    """
     given = [option for field, option in OPTIONS.items() if getattr(options, field) is not None]
     if from_format is not None or given:
         return read_trace(name, format_name=from_format, options=options)
@@ -241,8 +259,14 @@ def _check(options: TraceOptions) -> None:
     if options.sizes is not None and options.sizes not in SIZE_KINDS:
         raise SettingError(f"--sizes {options.sizes}: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:
-        raise SettingError(f"--size-unit {options.size_unit}: sizes count {' or '.join(SIZE_UNITS)}")
+        raise SettingError(
+            f"--size-unit {options.size_unit}: sizes count {' or '.join(SIZE_UNITS)}"
+        )
     if options.protocol is not None and options.protocol not in TRANSPORTS:
-        raise SettingError(f"--protocol {options.protocol}: packets travel over {' or '.join(TRANSPORTS)}")
+        raise SettingError(
+            f"--protocol {options.protocol}: packets travel over {' or '.join(TRANSPORTS)}"
+        )
     if options.line_rate_bps is not None and not 1 <= options.line_rate_bps < math.inf:
-        raise SettingError(f"--line-rate {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps")
+        raise SettingError(
+            f"--line-rate {options.line_rate_bps:g} bit/s: give a rate such as 10Mbps"
+        )

@@ -18,8 +18,21 @@ if TYPE_CHECKING:
     from trafficgen.calibration import Calibration
 
 _LAW_HEADER = ("law of", "family", "parameters", "KS distance", "p-value")
-_POPULATION_HEADER = ("quantity", "median", "95% interval", "sd of the logarithm", "sessions", "law")
-_RESPONSE_HEADER = ("condition", "value", "rate sent / rate without congestion", "intervals", "captures")
+_POPULATION_HEADER = (
+    "quantity",
+    "median",
+    "95% interval",
+    "sd of the logarithm",
+    "sessions",
+    "law",
+)
+_RESPONSE_HEADER = (
+    "condition",
+    "value",
+    "rate sent / rate without congestion",
+    "intervals",
+    "captures",
+)
 
 
 def line_of_fit(fitted: Fit) -> str:
@@ -37,14 +50,22 @@ def view_of_fit(fitted: Fit) -> str:
         html.facts(
             [
                 ("media packets", f"{session.packets:,d} in {number(session.duration_s)} s"),
-                ("heaviest flow", f"{flow.get('flow')}, {flow.get('protocol')}, {flow.get('media')}, from {server}"),
+                (
+                    "heaviest flow",
+                    (
+                        f"{flow.get('flow')}, {flow.get('protocol')}, {flow.get('media')}, from"
+                        f" {server}"
+                    ),
+                ),
             ]
         ),
         phases_of_model(fitted.model, fitted.rate),
         html.table(_LAW_HEADER, _law_rows(fitted.calibration), right=(3, 4)),
         html.facts(_measured(fitted.calibration)),
         html.texts("Warnings", fitted.warnings),
-        html.texts("Not estimated", [f"{name}: {reason}" for name, reason in fitted.model.absent.items()]),
+        html.texts(
+            "Not estimated", [f"{name}: {reason}" for name, reason in fitted.model.absent.items()]
+        ),
     )
 
 
@@ -60,7 +81,13 @@ def _law_row(name: str, law: Law) -> tuple[object, ...]:
     params = ", ".join(f"{key} {number(value)}" for key, value in law.params.items())
     atoms = f"{counted(len(law.atoms), 'atom')}" if law.atoms else ""
     ks = law.fit.ks if law.fit else None
-    return name, law.family, "; ".join(filter(None, (params, atoms))), number(ks), number(law.fit and law.fit.p_value)
+    return (
+        name,
+        law.family,
+        "; ".join(filter(None, (params, atoms))),
+        number(ks),
+        number(law.fit and law.fit.p_value),
+    )
 
 
 def _measured(calibration: Calibration) -> list[tuple[str, object]]:
@@ -69,9 +96,15 @@ def _measured(calibration: Calibration) -> list[tuple[str, object]]:
     hurst, conditions = session.hurst, session.path.conditions
     levels = session.levels if session.played_levels is None else session.played_levels
     return [
-        ("Hurst parameter of the rate", f"{number(hurst.value)} {interval(hurst.low, hurst.high)}" if hurst else None),
+        (
+            "Hurst parameter of the rate",
+            f"{number(hurst.value)} {interval(hurst.low, hurst.high)}" if hurst else None,
+        ),
         ("process of the heaviest stream", session.process.kind.replace("_", " ")),
-        ("levels of the rate, kbps", ", ".join(number(level) for level in levels.kbps) if levels else None),
+        (
+            "levels of the rate, kbps",
+            ", ".join(number(level) for level in levels.kbps) if levels else None,
+        ),
         ("loss on the path", _loss(conditions.loss_rate, conditions.loss_model)),
         ("round-trip time, s", estimate_text(conditions.rtt_s)),
     ]
@@ -86,8 +119,13 @@ def _loss(rate: Estimate | None, model: LossModel | None) -> str | None:
 def line_of_population(fitted: PopulationFit) -> str:
     """Return the size of a population and its typical session on one line."""
     population = fitted.population
-    sizes = f"{counted(population.sessions, 'session')} of {counted(population.captures, 'capture')}"
-    return f"<PopulationFit of {sizes}, typical: {_model_words(fitted.model)}{_warned(fitted.warnings)}>"
+    sizes = (
+        f"{counted(population.sessions, 'session')} of {counted(population.captures, 'capture')}"
+    )
+    return (
+        f"<PopulationFit of {sizes}, typical:"
+        f" {_model_words(fitted.model)}{_warned(fitted.warnings)}>"
+    )
 
 
 def view_of_population(fitted: PopulationFit) -> str:
@@ -99,13 +137,17 @@ def view_of_population(fitted: PopulationFit) -> str:
         median = estimate_text(law.median, rate=rate) or ""
         value, _, ends = median.partition(" ")
         shown = f"{name.removesuffix('_bps')}, kbps" if rate else _quantity(name)
-        rows.append((shown, value, ends, number(law.log_deviation.value), law.sessions, law.law.family))
+        rows.append(
+            (shown, value, ends, number(law.log_deviation.value), law.sessions, law.law.family)
+        )
     prototypes = [
-        f"{one.name}, for {one.weight:.0%} of the sessions: about {number(kbps_from_bps(one.group_rate_bps))} kbps"
+        f"{one.name}, for {one.weight:.0%} of the sessions: about"
+        f" {number(kbps_from_bps(one.group_rate_bps))} kbps"
         for one in population.prototypes
     ]
     return html.view(
-        f"Population of {counted(population.sessions, 'session')} of {counted(population.captures, 'capture')}",
+        f"Population of {counted(population.sessions, 'session')} of"
+        f" {counted(population.captures, 'capture')}",
         html.table(_POPULATION_HEADER, rows, right=(1, 3, 4), what="quantities"),
         html.texts("Prototypes", prototypes),
         _left_out(fitted.left_out),
@@ -122,29 +164,43 @@ def line_of_same_source(fitted: SameSourceFit) -> str:
     """Return the answer to congestion and the captures it comes from on one line."""
     response = fitted.response
     paths = counted(len(response.captures), "path")
-    return f"<SameSourceFit over {paths}: {response.kind.replace('_', ' ')}{_warned(fitted.warnings)}>"
+    return (
+        f"<SameSourceFit over {paths}: {response.kind.replace('_', ' ')}{_warned(fitted.warnings)}>"
+    )
 
 
 def view_of_same_source(fitted: SameSourceFit) -> str:
     """Return a source's answer to congestion, and what it rests on."""
     response = fitted.response
     rows = [
-        (curve.condition, number(point.condition), estimate_text(point.relative_rate), point.intervals, point.captures)
+        (
+            curve.condition,
+            number(point.condition),
+            estimate_text(point.relative_rate),
+            point.intervals,
+            point.captures,
+        )
         for curve in response.curves
         for point in curve.points
     ]
     return html.view(
-        f"One source over {counted(len(response.captures), 'path')}: {response.kind.replace('_', ' ')}",
+        f"One source over {counted(len(response.captures), 'path')}:"
+        f" {response.kind.replace('_', ' ')}",
         html.facts(
             [
-                ("rate without congestion, kbps", number(kbps_from_bps(response.uncongested_rate_bps))),
+                (
+                    "rate without congestion, kbps",
+                    number(kbps_from_bps(response.uncongested_rate_bps)),
+                ),
                 ("processes from", response.source),
                 ("intervals looked at, s", number(response.interval_s)),
             ]
         ),
         html.texts("What the class rests on", response.evidence),
         html.table(_RESPONSE_HEADER, rows, right=(1, 3, 4), what="points"),
-        html.texts("Without a curve", [f"{name}: {reason}" for name, reason in response.absent.items()]),
+        html.texts(
+            "Without a curve", [f"{name}: {reason}" for name, reason in response.absent.items()]
+        ),
         _left_out(fitted.left_out),
         html.texts("Warnings", fitted.warnings),
     )

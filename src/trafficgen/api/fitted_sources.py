@@ -1,4 +1,6 @@
-"""Fitted models as sources of a simulation: what they want to send, and how they answer the path."""
+"""Fitted models as sources of a simulation: what they want to send, and how they answer the
+path.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.generation import StreamSchedule, session_schedules
 from trafficgen.models import Model, dump_model
 from trafficgen.simulation import Schedule, Source, response_parameters, tcp_parameters
 
-#: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the model.
+#: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the
+#: model.
 _DATAGRAM_HEADER_BYTES = 28
 _DEFAULT_SERVER_PORT = 5004
 _DEFAULT_CLIENT_PORT = 40_000

@@ -79,37 +79,44 @@ def fit(
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
 
-    A session with more packets than the memory holds is fitted by its beginning, its end and stretches between, chosen
-    by the seed; all of it is counted, and the model says what was taken and how far that is from the whole.
+    A session with more packets than the memory holds is fitted by its beginning, its end and
+    stretches between, chosen by the seed; all of it is counted, and the model says what was taken
+    and how far that is from the whole.
 
     Args:
         paths: One or several capture files, or one packet table; ``-`` is standard input.
         flow: Number of a flow that is to be fitted alone.
         session: Number of a session; without a choice, the one that carries most bytes to a client.
-        upload: Fit what goes to the servers: the end that sends the media is then called the server.
+        upload: Fit what goes to the servers: the end that sends the media is then called the
+            server.
         seed: Seed of the resampling behind intervals and p-values, >= 0.
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
-        receiver: Captures of the same session at the other end of the path: packets are matched, the model is fitted to
-            what the sender sent and says what the path did to it. Which of the two is the sender's is found out.
-        player_log: Log of the player of this session (JSON or CSV): it anchors the end of buffering, stalls and levels.
-        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the log's Unix time, or
-            without one the capture's first packet.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
+        receiver: Captures of the same session at the other end of the path: packets are matched,
+            the model is fitted to what the sender sent and says what the path did to it. Which of
+            the two is the sender's is found out.
+        player_log: Log of the player of this session (JSON or CSV): it anchors the end of
+            buffering, stalls and levels.
+        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the
+            log's Unix time, or without one the capture's first packet.
         memory_bytes: Memory that the fit may take, bytes; None takes what all packets need.
         progress: Called with bytes read so far and in all.
 
     Raises:
-        InputFileError: If an input cannot be read at all, or the player log is not one of this capture.
+        InputFileError: If an input cannot be read at all, or the player log is not one of this
+            capture.
         SelectionError: If there is no such flow or session.
-        CalibrationError: If the session does not have what a fit needs, or is too long for the memory and is to be
-            matched with a second capture or a player log.
+        CalibrationError: If the session does not have what a fit needs, or is too long for the
+            memory and is to be matched with a second capture or a player log.
 
     Example:
         >>> import trafficgen
         >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
         >>> fitted
-        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbps, 3 warnings>
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbps, 3
+        warnings>
         >>> buffering = fitted.model.buffering.duration_s
         >>> print(f"buffering {buffering.value:.1f} s, 95% interval {buffering.low:.0f} to {buffering.high:.0f} s")
         buffering 3.2 s, 95% interval 2 to 4 s
@@ -129,7 +136,11 @@ def fit(
         progress=progress,
     )
     _refuse_matching_of_a_part(opened, names, receiver=receiver, log=log)
-    digests = [] if any(is_stream(name) for name in names) else [file_digest(Path(name)) for name in names]
+    digests = (
+        []
+        if any(is_stream(name) for name in names)
+        else [file_digest(Path(name)) for name in names]
+    )
     files = [name_in_model(name) for name in names]
     try:
         calibration = calibrate(
@@ -139,7 +150,11 @@ def fit(
             seed=seed,
             resegment=resegment,
             receiver=_other_end(
-                receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload, progress=progress
+                receiver,
+                decapsulate=decapsulate,
+                idle_timeout_s=idle_timeout_s,
+                upload=upload,
+                progress=progress,
             ),
             receiver_files=[name_in_model(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
@@ -166,13 +181,16 @@ def _rate(opened: OpenedSession) -> RateCurve:
 def _refuse_matching_of_a_part(
     opened: OpenedSession, names: list[str], *, receiver: Paths | None, log: PlayerLog | None
 ) -> None:
-    """Raise where a session that is too long for the memory is to be matched with something else, moment by moment."""
+    """Raise where a session that is too long for the memory is to be matched with something else,
+    moment by moment.
+    """
     if opened.condensed is None or (receiver is None and log is None):
         return
     what = "a second capture" if receiver is not None else "a player log"
     raise CalibrationError(
-        f"{', '.join(names)}: {opened.condensed.stretches.packets:,} packets do not fit into the memory, and a part of "
-        f"a session cannot be matched with {what}; give more --memory, or cut out the part that is wanted"
+        f"{', '.join(names)}: {opened.condensed.stretches.packets:,} packets do not fit into the"
+        f" memory, and a part of a session cannot be matched with {what}; give more --memory, or"
+        " cut out the part that is wanted"
     )
 
 
@@ -184,7 +202,9 @@ def _other_end(
     upload: bool,
     progress: Progress | None,
 ) -> PacketTable | None:
-    """Return the packets of the second capture, in order of time; its oddities are not those of the fit."""
+    """Return the packets of the second capture, in order of time; its oddities are not those of the
+    fit.
+    """
     if receiver is None:
         return None
     with warnings.catch_warnings():
@@ -220,7 +240,9 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
     )
 
 
-def _aligned(log: PlayerLog | None, opened: OpenedSession, *, offset_s: float | None) -> PlayerLog | None:
+def _aligned(
+    log: PlayerLog | None, opened: OpenedSession, *, offset_s: float | None
+) -> PlayerLog | None:
     """Return the player log on the session's clock."""
     if log is None:
         return None
@@ -238,6 +260,6 @@ def _upload_warning(opened: OpenedSession) -> list[str]:
     if sent_bytes <= fitted_bytes:
         return []
     return [
-        f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the {fitted_bytes} that are fitted "
-        "here: --upload fits that direction"
+        f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the"
+        f" {fitted_bytes} that are fitted here: --upload fits that direction"
     ]

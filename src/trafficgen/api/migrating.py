@@ -20,7 +20,8 @@ class Migration:
         model: The model.
         from_version: Schema version of the file that was read.
         to_version: Schema version of the file that was written.
-        steps: What was changed on the way, a sentence for each version between; empty where none was needed.
+        steps: What was changed on the way, a sentence for each version between; empty where none
+            was needed.
 
     Example:
         >>> import json, pathlib, trafficgen
@@ -39,31 +40,47 @@ class Migration:
 
     def __repr__(self) -> str:
         changes = counted(len(self.steps), "change")
-        return f"<Migration {one_line(self.model.name)}: {self.from_version} -> {self.to_version}, {changes}>"
+        return (
+            f"<Migration {one_line(self.model.name)}: {self.from_version} -> {self.to_version},"
+            f" {changes}>"
+        )
 
     def _repr_html_(self) -> str:
         return html.view(
             f"Migration of {self.model.name}",
-            html.facts([("from", self.from_version), ("to", self.to_version), ("changes", "; ".join(self.steps))]),
+            html.facts(
+                [
+                    ("from", self.from_version),
+                    ("to", self.to_version),
+                    ("changes", "; ".join(self.steps)),
+                ]
+            ),
         )
 
     def to_json(self) -> dict[str, object]:
         """Return the versions and the steps as JSON-compatible values."""
-        return {"from_version": self.from_version, "to_version": self.to_version, "steps": list(self.steps)}
+        return {
+            "from_version": self.from_version,
+            "to_version": self.to_version,
+            "steps": list(self.steps),
+        }
 
 
 def models_migrate(file: str | Path, out: str | Path) -> Migration:
-    """Write a model file in the present schema version, as JSON; what it was made from stays as it is.
+    """Write a model file in the present schema version, as JSON; what it was made from stays as it
+    is.
 
-    Files of earlier versions need no migration to be read: they take the same steps whenever they are loaded. A
-    published model that extends a catalogue entry is written with what it takes from there.
+    Files of earlier versions need no migration to be read: they take the same steps whenever they
+    are loaded. A published model that extends a catalogue entry is written with what it takes from
+    there.
 
     Args:
         file: Model file, JSON or YAML.
         out: File to write: another one.
 
     Raises:
-        ModelFileError: If the file cannot be read, breaks the schema, or has a version that is not known.
+        ModelFileError: If the file cannot be read, breaks the schema, or has a version that is not
+            known.
         OutputFileError: If ``out`` is that file, or cannot be written.
 
     Example:
@@ -77,7 +94,9 @@ def models_migrate(file: str | Path, out: str | Path) -> Migration:
     target = Path(out)
     if target.exists() and target.samefile(file):
         problem = "is the file to be migrated, which is kept"
-        raise OutputFileError(file=str(out), problem=problem, remedy="write to another name: -o NEW")
+        raise OutputFileError(
+            file=str(out), problem=problem, remedy="write to another name: -o NEW"
+        )
     save_model(found.model, target)
     return Migration(
         model=found.model,

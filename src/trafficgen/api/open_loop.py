@@ -1,4 +1,6 @@
-"""Sessions that do not meet on a path, from what a user asks for: they can be made in any order, in any process."""
+"""Sessions that do not meet on a path, from what a user asks for: they can be made in any order, in
+any process.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from trafficgen.api.workload_files import is_workload_file, load_workload, sessions_of_workload, workload_of_model
+from trafficgen.api.workload_files import (
+    is_workload_file,
+    load_workload,
+    sessions_of_workload,
+    workload_of_model,
+)
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError
 from trafficgen.generation.open_loop import OpenLoopSessions
@@ -45,16 +52,20 @@ def sessions_apart(
     arrivals: str | None = None,
     popularity: str | None = None,
 ) -> Sessions | None:
-    """Return the sessions, or None for one session of a published model, which is simulated as it always is.
+    """Return the sessions, or None for one session of a published model, which is simulated as it
+    always is.
 
     Args:
         playable: The model or workload.
-        sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``, or one.
+        sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``,
+            or one.
         duration_s: Length of each session, s; None: that of the model or workload.
         seed: Seed, >= 0.
         arrival_rate_per_s: Mean number of sessions starting in a second (Poisson).
-        window_s: Time in which sessions start, s; None: as the workload says, or until all have started.
-        arrivals: How sessions start, such as ``poisson:0.5/s``; see :mod:`trafficgen.workloads.description`.
+        window_s: Time in which sessions start, s; None: as the workload says, or until all have
+            started.
+        arrivals: How sessions start, such as ``poisson:0.5/s``; see
+            :mod:`trafficgen.workloads.description`.
         popularity: How often each clip is played, such as ``zipf:0.8``.
         settings: Options of a published model.
 
@@ -64,19 +75,34 @@ def sessions_apart(
         SettingError: If a setting does not fit the model.
     """
     if arrival_rate_per_s is not None and arrivals is not None:
-        raise GenerationError("--arrival-rate and --arrivals both say when sessions start; leave one out")
+        raise GenerationError(
+            "--arrival-rate and --arrivals both say when sessions start; leave one out"
+        )
     if isinstance(playable, PlannedWorkload):
-        given = {"--arrival-rate": arrival_rate_per_s, "--arrivals": arrivals, "--popularity": popularity}
-        told = [name for name, value in {**given, "--set": settings or None}.items() if value is not None]
+        given = {
+            "--arrival-rate": arrival_rate_per_s,
+            "--arrivals": arrivals,
+            "--popularity": popularity,
+        }
+        told = [
+            name
+            for name, value in {**given, "--set": settings or None}.items()
+            if value is not None
+        ]
         if told:
             raise GenerationError(
-                f"{playable.name} is a workload, whose file says that; leave {' and '.join(told)} out"
+                f"{playable.name} is a workload, whose file says that; leave"
+                f" {' and '.join(told)} out"
             )
-        return sessions_of_workload(playable, seed=seed, sessions=sessions, window_s=window_s, duration_s=duration_s)
+        return sessions_of_workload(
+            playable, seed=seed, sessions=sessions, window_s=window_s, duration_s=duration_s
+        )
     if window_s is None and arrivals is None and popularity is None:
         if isinstance(playable, Model):
             if settings:
-                raise GenerationError(f"{playable.name} is a fitted model, which has no options; leave --set out")
+                raise GenerationError(
+                    f"{playable.name} is a fitted model, which has no options; leave --set out"
+                )
             return OpenLoopSessions(
                 model=playable,
                 count=1 if sessions is None else sessions,

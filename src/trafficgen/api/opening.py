@@ -1,4 +1,6 @@
-"""The session of an input that is measured: all of its packets, or, where they do not fit into the memory, a part."""
+"""The session of an input that is measured: all of its packets, or, where they do not fit into the
+memory, a part.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ class OpenedSession:
     Attributes:
         inspection: What is in the whole input.
         view: The session's packets.
-        condensed: What part of the session the packets are, where it has more than the memory holds; else None.
+        condensed: What part of the session the packets are, where it has more than the memory
+            holds; else None.
     """
 
     inspection: Inspection
@@ -83,8 +86,9 @@ def open_session(
         session: Number of a session; without a choice, the one that carries most bytes to a client.
         every: Take all sessions as one.
         together: Sessions that are taken as one, of a capture; of a packet table all are.
-        upload: Turn all flows round: what goes to a server is taken for what goes to a client. None turns them where
-            more payload goes to the servers than to the clients, of what is chosen.
+        upload: Turn all flows round: what goes to a server is taken for what goes to a client. None
+            turns them where more payload goes to the servers than to the clients, of what is
+            chosen.
         decapsulate: As for :func:`inspect`.
         idle_timeout_s: As for :func:`inspect`.
         budget: Memory for the packets; None takes what they need.
@@ -92,8 +96,10 @@ def open_session(
         progress: As for :func:`inspect`.
 
     Raises:
-        InputFileError: If an input cannot be read at all, or has more packets than the memory holds.
-        SelectionError: If there is no such flow or session, or nothing that carries payload to a client.
+        InputFileError: If an input cannot be read at all, or has more packets than the memory
+            holds.
+        SelectionError: If there is no such flow or session, or nothing that carries payload to a
+            client.
     """
     names = as_paths(paths)
     named_once(names)
@@ -103,7 +109,11 @@ def open_session(
         if budget is not None and (long := long_table(names, budget)) is not None:
             return _openedlong_table(long, choice, how)
         table = read_table_file(names)
-        return _opened_captures(names, choice, how) if table is None else _opened_table(table, names, choice, how)
+        return (
+            _opened_captures(names, choice, how)
+            if table is None
+            else _opened_table(table, names, choice, how)
+        )
     except SelectionError as error:
         raise error.at(", ".join(names)) from None
 
@@ -119,10 +129,18 @@ class _Choice:
     together: Collection[int] | None
 
     def is_upload(self, flows: pa.Table) -> bool:
-        return _is_upload(flows, flow=self.flow, session=self.session) if self.upload is None else self.upload
+        return (
+            _is_upload(flows, flow=self.flow, session=self.session)
+            if self.upload is None
+            else self.upload
+        )
 
     def view(self, table: PacketTable) -> SessionView:
-        return all_sessions(table) if self.every else choose_session(table, flow=self.flow, session=self.session)
+        return (
+            all_sessions(table)
+            if self.every
+            else choose_session(table, flow=self.flow, session=self.session)
+        )
 
     def settled(self, flows: pa.Table) -> _Choice:
         """Return the choice with the session that is taken without one."""
@@ -142,10 +160,16 @@ class _How:
     progress: Progress | None
 
 
-def _opened_table(table: PacketTable, names: list[str], choice: _Choice, how: _How) -> OpenedSession:
-    inspection, measured = inspect_table(table, files=tuple(names), idle_timeout_s=how.idle_timeout_s)
+def _opened_table(
+    table: PacketTable, names: list[str], choice: _Choice, how: _How
+) -> OpenedSession:
+    inspection, measured = inspect_table(
+        table, files=tuple(names), idle_timeout_s=how.idle_timeout_s
+    )
     if choice.is_upload(inspection.flows):
-        inspection, measured = inspect_table(turned_round(table), files=tuple(names), idle_timeout_s=how.idle_timeout_s)
+        inspection, measured = inspect_table(
+            turned_round(table), files=tuple(names), idle_timeout_s=how.idle_timeout_s
+        )
     return OpenedSession(inspection, choice.view(measured))
 
 
@@ -211,7 +235,13 @@ def _does_not_fit(inspection: Inspection, wanted: list[int], how: _How) -> bool:
 
 
 def _opened_part(
-    stream: PacketStream, inspection: Inspection, wanted: list[int], choice: _Choice, how: _How, *, upload: bool
+    stream: PacketStream,
+    inspection: Inspection,
+    wanted: list[int],
+    choice: _Choice,
+    how: _How,
+    *,
+    upload: bool,
 ) -> OpenedSession:
     """Return as much of a session as fits into the memory.
 
@@ -221,7 +251,10 @@ def _opened_part(
     assert how.budget is not None
     name = ", ".join(inspection.files)
     if how.condense_seed is None or choice.every:
-        remedy = "choose a shorter --flow or --session, or cut the input (editcap does that for captures)"
+        remedy = (
+            "choose a shorter --flow or --session, or cut the input (editcap does that for"
+            " captures)"
+        )
         raise how.budget.refusal(name, weight_of(inspection.flows, wanted), remedy=remedy)
     settled = choice.settled(inspection.flows)
     try:
@@ -237,12 +270,16 @@ def _opened_part(
         )
     except ValueError as error:
         problem = f"has changed while it was read ({error})"
-        raise CaptureError(file=name, problem=problem, remedy="copy it, and give the copy") from error
+        raise CaptureError(
+            file=name, problem=problem, remedy="copy it, and give the copy"
+        ) from error
     return OpenedSession(inspection, view, condensed)
 
 
 def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:
-    """Return whether more payload goes to the servers than to the clients, of a flow, a session or all flows."""
+    """Return whether more payload goes to the servers than to the clients, of a flow, a session or
+    all flows.
+    """
     for name, wanted in (("flow", flow), ("session", session)):
         if wanted is not None:
             flows = flows.filter(pc.equal(flows.column(name), wanted))
@@ -253,11 +290,17 @@ def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> boo
 
 
 def _wanted_flows(inspection: Inspection, choice: _Choice) -> list[int]:
-    """Return the flows whose packets are needed; an unknown choice is left for ``choose_session`` to refuse."""
+    """Return the flows whose packets are needed; an unknown choice is left for ``choose_session``
+    to refuse.
+    """
     columns = inspection.flows.select(["flow", "session"]).to_pydict()
     if choice.together is not None:
         chosen = set(choice.together)
-        return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its in chosen]
+        return [
+            number
+            for number, its in zip(columns["flow"], columns["session"], strict=True)
+            if its in chosen
+        ]
     if choice.every:
         return list(columns["flow"])
     if choice.flow is not None:
@@ -266,6 +309,13 @@ def _wanted_flows(inspection: Inspection, choice: _Choice) -> list[int]:
     if session is None:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {inspection.ip_packets} IP packets carries payload to a client; " + NO_MEDIA_REMEDY,
+            available=(
+                f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
+            )
+            + NO_MEDIA_REMEDY,
         )
-    return [number for number, its in zip(columns["flow"], columns["session"], strict=True) if its == session]
+    return [
+        number
+        for number, its in zip(columns["flow"], columns["session"], strict=True)
+        if its == session
+    ]

@@ -38,18 +38,22 @@ def generate(
 
     Args:
         model: A model, the name of its file, or the name of a catalogue entry.
-        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None writes nothing.
+        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None
+            writes nothing.
         sessions: Number of sessions, each with its own addresses.
         duration_s: Length of each session, s; None for that of the model.
         seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
+        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
+            together.
         workers: Threads that share the sessions; the result does not depend on them.
         at: Whose view a pcap or CSV shows.
         snaplen_bytes: Bytes kept of a frame in a pcap; None keeps all.
-        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of the first packet.
+        origin_ns: Time of the first session's start since 1970-01-01 UTC, ns; over a path that of
+            the first packet.
         settings: Options and parameters of a published model.
-        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted model open loop and
-            a published one over a path that limits nothing, each session over its own.
+        path: Path that all sessions share, as for :func:`~trafficgen.simulate`; None plays a fitted
+            model open loop and a published one over a path that limits nothing, each session over
+            its own.
         compete: Flows beside the sessions on the path.
 
     Raises:
@@ -57,7 +61,8 @@ def generate(
         SettingError: If a setting does not fit the model.
         GenerationError: If it cannot be played as asked.
         SimulationError: If the path or a competitor cannot be simulated.
-        ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
+        ExportError: If the ending of ``out`` is none that is written, or an option does not suit
+            it.
         OutputFileError: If ``out`` cannot be written.
 
     Example:

@@ -9,12 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from trafficgen.api.budgets import (
-    DEFAULT_MEMORY_BYTES,
-    FIT_PACKET_BYTES,
-    Budget,
-    sessions_that_fit,
-)
+from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.api.opening import OpenedSession, open_session
@@ -28,9 +23,10 @@ from trafficgen.provenance import combined_digest, file_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
 from trafficgen.worker_processes import interrupts_held_back, worker_pool
 
-#: Without a choice, a session counts that carries at least this share of what the heaviest of its capture carries: what
-#: is lighter is what a player fetches beside the media. Where the heaviest has less than the second share of all bytes,
-#: the capture is of many sessions, and those count that carry at least the third share of the heaviest.
+#: Without a choice, a session counts that carries at least this share of what the heaviest of its
+#: capture carries: what is lighter is what a player fetches beside the media. Where the heaviest
+#: has less than the second share of all bytes, the capture is of many sessions, and those count
+#: that carry at least the third share of the heaviest.
 SMALLEST_SHARE_OF_HEAVIEST = 0.5
 LARGEST_SHARE_OF_MANY = 0.25
 SMALLEST_SHARE_AMONG_MANY = 0.01
@@ -47,7 +43,8 @@ class PopulationFit:
 
     Attributes:
         model: The typical session with the population beside it, ready to be saved or played.
-        typical: Summary of the typical session's fit, as `trafficgen fit --json` prints it for one session.
+        typical: Summary of the typical session's fit, as `trafficgen fit --json` prints it for one
+            session.
         left_out: What could not be fitted -> why.
         warnings: What is doubtful about the population, one sentence each.
         session_warnings: What is doubtful about single sessions, each named.
@@ -131,12 +128,14 @@ def fit_population(
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: CaptureProgress | None = None,
 ) -> PopulationFit:
-    """Fit each capture by itself and pool the sessions: a model of which each session is drawn anew.
+    """Fit each capture by itself and pool the sessions: a model of which each session is drawn
+    anew.
 
-    Without a choice, a capture gives its heaviest session and every other that carries at least half as many bytes to
-    a client; where none carries a quarter of all bytes, every one with 1% of the heaviest. A capture that cannot be
-    fitted is left out with a warning. Where the sessions of a capture do not fit into the memory together, some are
-    drawn at random, as many as fit; one that does not fit alone is fitted by stretches of it.
+    Without a choice, a capture gives its heaviest session and every other that carries at least
+    half as many bytes to a client; where none carries a quarter of all bytes, every one with 1% of
+    the heaviest. A capture that cannot be fitted is left out with a warning. Where the sessions of
+    a capture do not fit into the memory together, some are drawn at random, as many as fit; one
+    that does not fit alone is fitted by stretches of it.
 
     Args:
         paths: Capture files or packet tables, each read by itself.
@@ -145,10 +144,13 @@ def fit_population(
         seed: Seed of the resampling behind intervals and p-values, >= 0.
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
-        workers: Processes that share the captures; None for one a core. The result does not depend on them. A script
-            that asks for more than one calls this under ``if __name__ == "__main__":``, as for any new process.
-        memory_bytes: Memory that the fit may take, bytes, shared by the workers; None takes what all packets need.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
+        workers: Processes that share the captures; None for one a core. The result does not depend
+            on them. A script that asks for more than one calls this under ``if __name__ ==
+            "__main__":``, as for any new process.
+        memory_bytes: Memory that the fit may take, bytes, shared by the workers; None takes what
+            all packets need.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -161,7 +163,8 @@ def fit_population(
         ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
         >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
         >>> fitted
-        <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4 kbps>
+        <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4
+        kbps>
         >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
         <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
     """
@@ -177,13 +180,19 @@ def fit_population(
         if progress is not None:
             progress(done, len(names))
     left_out = {name: reason for capture in fitted for name, reason in capture.left_out}
-    used = [(name, capture) for name, capture in zip(names, fitted, strict=True) if capture.sessions]
+    used = [
+        (name, capture) for name, capture in zip(names, fitted, strict=True) if capture.sessions
+    ]
     if not used:
-        raise CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {_first(left_out)}")
+        raise CalibrationError(
+            f"none of the {len(names)} captures can be fitted; the first: {_first(left_out)}"
+        )
     sessions = [each for _, capture in used for each in capture.sessions]
     summaries = [summary for _, capture in used for summary in capture.summaries]
     model = pool_sessions(sessions, captures=len(used), seed=seed)
-    typical = next(row for row, each in enumerate(sessions) if each.model.provenance is model.provenance)
+    typical = next(
+        row for row, each in enumerate(sessions) if each.model.provenance is model.provenance
+    )
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]
     if len(sessions) == 1:
         warnings.append("a population of one session has no spread: give more captures")
@@ -201,7 +210,9 @@ def _first(left_out: dict[str, str]) -> str:
     return next(iter(left_out.values()), "nothing was given")
 
 
-def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> Iterator[_FittedCapture]:
+def _fitted_captures(
+    names: Sequence[str], options: _Options, workers: int
+) -> Iterator[_FittedCapture]:
     """Yield what each capture gives, in the order of the captures."""
     if workers == 1 or len(names) == 1 or any(is_stream(name) for name in names):
         for name in names:
@@ -215,8 +226,8 @@ def _fitted_captures(names: Sequence[str], options: _Options, workers: int) -> I
                 yield done.result()
     except BrokenProcessPool as error:
         raise CalibrationError(
-            "a process that fits captures has ended: ask for fewer workers where memory is short, and in a script call"
-            " this under `if __name__ == '__main__':`"
+            "a process that fits captures has ended: ask for fewer workers where memory is short,"
+            " and in a script call this under `if __name__ == '__main__':`"
         ) from error
 
 
@@ -239,14 +250,19 @@ def _fit_capture(name: str, options: _Options) -> _FittedCapture:
             result,
             sessions=(*result.sessions, _estimates(one, name, fitted)),
             summaries=(*result.summaries, fitted.to_json()),
-            warnings=(*result.warnings, *(f"{place}: {text.removeprefix(f'{name}: ')}" for text in fitted.warnings)),
+            warnings=(
+                *result.warnings,
+                *(f"{place}: {text.removeprefix(f'{name}: ')}" for text in fitted.warnings),
+            ),
         )
     return result
 
 
 def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[str, ...]]:
     """Return the sessions of a capture that count, and what is to be said of them."""
-    budget = None if options.memory_bytes is None else Budget(options.memory_bytes, FIT_PACKET_BYTES)
+    budget = (
+        None if options.memory_bytes is None else Budget(options.memory_bytes, FIT_PACKET_BYTES)
+    )
     reading = partial(
         open_session,
         name,
@@ -262,18 +278,25 @@ def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[st
     numbers = _sessions_that_count(heaviest)
     if len(numbers) == 1 or is_stream(name):
         return [heaviest], ()
-    drawn = numbers if budget is None else sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
+    drawn = (
+        numbers
+        if budget is None
+        else sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
+    )
     note = () if len(drawn) == len(numbers) else (_drawn_sentence(name, len(drawn), len(numbers)),)
     if len(drawn) == 1:
         return [heaviest if drawn[0] == heaviest.view.session else reading(session=drawn[0])], note
     table = reading(together=drawn).view.table
-    return [replace(heaviest, view=choose_session(table, session=number), condensed=None) for number in drawn], note
+    return [
+        replace(heaviest, view=choose_session(table, session=number), condensed=None)
+        for number in drawn
+    ], note
 
 
 def _drawn_sentence(name: str, drawn: int, present: int) -> str:
     return (
-        f"{name}: {drawn:,} of {present:,} sessions were fitted, drawn at random, as many as the memory holds; give "
-        "more --memory to fit all"
+        f"{name}: {drawn:,} of {present:,} sessions were fitted, drawn at random, as many as the"
+        " memory holds; give more --memory to fit all"
     )
 
 
@@ -289,7 +312,10 @@ def _sessions_that_count(opened: OpenedSession) -> list[int]:
     heaviest = weight[opened.view.session]
     many = heaviest < LARGEST_SHARE_OF_MANY * sum(weight.values())
     least = (SMALLEST_SHARE_AMONG_MANY if many else SMALLEST_SHARE_OF_HEAVIEST) * heaviest
-    return sorted((number for number in media if weight[number] >= least), key=lambda number: (-weight[number], number))
+    return sorted(
+        (number for number in media if weight[number] >= least),
+        key=lambda number: (-weight[number], number),
+    )
 
 
 def _estimates(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimates:
@@ -300,18 +326,24 @@ def _estimates(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimate
         view,
         fitted.model,
         name=f"{name_in_model(name)}, session {view.session}",
-        media_start_s=s_from_ns(inspection.origin_ns + view.first_media_ns - inspection.start_time_ns),
+        media_start_s=s_from_ns(
+            inspection.origin_ns + view.first_media_ns - inspection.start_time_ns
+        ),
         levels_bps=tuple(bps_from_kbps(float(level)) for level in found),
     )
 
 
 def _named(model: Model, names: list[str], digests: list[str]) -> Model:
-    """Return the model with all captures in its provenance, or, when they are many, with one digest for all."""
+    """Return the model with all captures in its provenance, or, when they are many, with one digest
+    for all.
+    """
     files = tuple(name_in_model(name) for name in names)
     absent = dict(model.absent)
     kept = tuple(digest for digest in digests if digest)
     if len(files) > MOST_NAMED_FILES:
-        absent["provenance.files"] = f"only {MOST_NAMED_FILES} of {len(files)} captures are named; one digest is of all"
+        absent["provenance.files"] = (
+            f"only {MOST_NAMED_FILES} of {len(files)} captures are named; one digest is of all"
+        )
         files, kept = files[:MOST_NAMED_FILES], (combined_digest(kept),)
     assert isinstance(model.provenance, FittedProvenance)
     provenance = model.provenance.model_copy(update={"files": files, "digests": kept})
@@ -320,7 +352,9 @@ def _named(model: Model, names: list[str], digests: list[str]) -> Model:
     return model.model_copy(
         update={
             "name": "population" if len(names) > 1 else model.name,
-            "description": f"{count} sessions of {len(names)} captures; the typical one is {model.description}",
+            "description": (
+                f"{count} sessions of {len(names)} captures; the typical one is {model.description}"
+            ),
             "provenance": provenance,
             "absent": absent,
         }

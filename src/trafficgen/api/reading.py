@@ -1,4 +1,6 @@
-"""Inputs of the commands: captures, packet tables and standard input, as flows or as the packets of one session."""
+"""Inputs of the commands: captures, packet tables and standard input, as flows or as the packets of
+one session.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,7 @@ from trafficgen.capture import (
     scan_capture,
 )
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
-from trafficgen.flows import (
-    Inspection,
-    group_sessions,
-    inspect_stream,
-    inspect_table,
-)
+from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
 from trafficgen.private_text import without_addresses
 from trafficgen.tables import PacketTable
 
@@ -62,17 +59,21 @@ def inspect(
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Inspection:
-    """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions, oddities.
+    """Return what is in captures (read as one) or in a packet table: flows, RTP streams, sessions,
+    oddities.
 
-    Captures, and packet tables that do not fit into the memory, are read piece by piece: what is kept grows with the
-    number of flows, not of packets. Of a capture with more flows than fit, the first are told apart, and a warning
-    counts the packets of the others.
+    Captures, and packet tables that do not fit into the memory, are read piece by piece: what is
+    kept grows with the number of flows, not of packets. Of a capture with more flows than fit, the
+    first are told apart, and a warning counts the packets of the others.
 
     Args:
-        paths: One or several capture files, one packet table, or one trace of another tool that is recognised by its
-            content (see :func:`~trafficgen.convert`); ``-`` is standard input, for a capture.
-        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        paths: One or several capture files, one packet table, or one trace of another tool that is
+            recognised by its content (see :func:`~trafficgen.convert`); ``-`` is standard input,
+            for a capture.
+        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer
+            flow.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
         memory_bytes: Memory that it may take, bytes; None takes what it needs.
         progress: Called with bytes read so far and in all.
 
@@ -90,7 +91,10 @@ def inspect(
     """
     names = as_paths(paths)
     named_once(names)
-    if memory_bytes is not None and (long := long_table(names, Budget(memory_bytes, TABLE_PACKET_BYTES))) is not None:
+    if (
+        memory_bytes is not None
+        and (long := long_table(names, Budget(memory_bytes, TABLE_PACKET_BYTES))) is not None
+    ):
         return inspect_stream(long.stream(), files=tuple(names), idle_timeout_s=idle_timeout_s)
     table = read_table_file(names)
     if table is not None:
@@ -113,10 +117,11 @@ def read_packets(
     memory_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> PacketTable:
-    """Return all packets of captures (read as one) or of a packet table, in memory: about 50 bytes a packet.
+    """Return all packets of captures (read as one) or of a packet table, in memory: about 50 bytes
+    a packet.
 
-    Arguments and errors are those of :func:`inspect`, but that packets which do not fit into ``memory_bytes`` are
-    refused; None takes what they need.
+    Arguments and errors are those of :func:`inspect`, but that packets which do not fit into
+    ``memory_bytes`` are refused; None takes what they need.
 
     Warns:
         CaptureWarning: For each oddity of the input.
@@ -148,7 +153,9 @@ def read_packets(
         )
     except PacketsBeyondLimitError as error:
         assert budget is not None
-        raise budget.refusal(", ".join(names), error.packets, remedy=_OTHER_REMEDY, at_least=True) from None
+        raise budget.refusal(
+            ", ".join(names), error.packets, remedy=_OTHER_REMEDY, at_least=True
+        ) from None
 
 
 def captured_packets(
@@ -160,7 +167,8 @@ def captured_packets(
     most_packets: int | None = None,
     progress: Progress | None = None,
 ) -> PacketTable:
-    """Return all packets of captures; arguments are those of :func:`trafficgen.capture.read_capture`.
+    """Return all packets of captures; arguments are those of
+    :func:`trafficgen.capture.read_capture`.
 
     Raises:
         CaptureError: If a file cannot be read at all.
@@ -183,10 +191,12 @@ def captured_packets(
 
 
 def read_table_file(names: list[str]) -> PacketTable | None:
-    """Return the packet table when the input is one, or a trace of another tool that is recognised; None for captures.
+    """Return the packet table when the input is one, or a trace of another tool that is recognised;
+    None for captures.
 
     Raises:
-        PacketTableError: If it cannot be read, or several inputs are given of which one is no capture.
+        PacketTableError: If it cannot be read, or several inputs are given of which one is no
+            capture.
     """
     readers = [_table_reader(name) for name in names]
     tables = [name for name, reader in zip(names, readers, strict=True) if reader is not None]
@@ -203,7 +213,9 @@ def read_table_file(names: list[str]) -> PacketTable | None:
 
 
 def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
-    """Return what reads a packet table, by its ending, or a trace of another tool, by its content; None: a capture."""
+    """Return what reads a packet table, by its ending, or a trace of another tool, by its content;
+    None: a capture.
+    """
     if Path(name).is_dir():
         return read_dataset
     own = TABLE_READERS.get(Path(name).suffix.lower())
@@ -216,7 +228,9 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
     if is_trace(name):
         return lambda trace: read_trace(trace).table
     if own is read_csv_table:
-        return lambda trace: read_trace(trace, format_name="packet-list").table  # says what a list needs
+        return lambda trace: (
+            read_trace(trace, format_name="packet-list").table
+        )  # says what a list needs
     if own is None:
         refuse_json(name)
     return own
@@ -228,16 +242,23 @@ def is_table_file(name: str) -> bool:
 
 
 def long_table(names: list[str], budget: Budget) -> TableFile | None:
-    """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds the memory."""
+    """Return the packet table among some inputs, opened to be read piece by piece, where it exceeds
+    the memory.
+    """
     if len(names) != 1 or not is_table_file(names[0]) or is_stream(names[0]):
         return None
-    if not (Path(names[0]).is_dir() or holds_packet_table(names[0])) or packets_in(names[0]) <= budget.most_packets:
+    if (
+        not (Path(names[0]).is_dir() or holds_packet_table(names[0]))
+        or packets_in(names[0]) <= budget.most_packets
+    ):
         return None
     return open_table_file(names[0])
 
 
 def is_trace(name: str) -> bool:
-    """Return whether a file is a trace of another tool that is recognised without being told its format."""
+    """Return whether a file is a trace of another tool that is recognised without being told its
+    format.
+    """
     from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, recognised_format  # noqa: PLC0415 - as above
 
     if Path(name).suffix.lower() == PARQUET_ENDING:
@@ -246,7 +267,9 @@ def is_trace(name: str) -> bool:
 
 
 def _may_be_text(name: str) -> bool:
-    """Return whether a file may be text by its beginning; a stream, which is read once, is a capture."""
+    """Return whether a file may be text by its beginning; a stream, which is read once, is a
+    capture.
+    """
     if is_stream(name):
         return False
     try:
@@ -254,7 +277,9 @@ def _may_be_text(name: str) -> bool:
             beginning = stream.read(_SNIFFED_BYTES)
     except (OSError, ValueError):
         return True  # what is tried next says what is wrong with it
-    return b"\0" not in beginning or beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return b"\0" not in beginning or beginning.startswith(
+        (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    )
 
 
 def inspection_of(scan: CaptureScan) -> Inspection:
@@ -276,17 +301,25 @@ def inspection_of(scan: CaptureScan) -> Inspection:
 
 
 def _grouped(scan: CaptureScan) -> pa.Table:
-    return group_sessions(scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows)
+    return group_sessions(
+        scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows
+    )
 
 
 def is_stream(name: str) -> bool:
-    """Return whether an input can be read only once: standard input, a named pipe, a shell's ``<(...)``."""
-    return name == STANDARD_INPUT or (Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()))
+    """Return whether an input can be read only once: standard input, a named pipe, a shell's
+    ``<(...)``.
+    """
+    return name == STANDARD_INPUT or (
+        Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir())
+    )
 
 
 @contextmanager
 def rereadable(names: list[str]) -> Iterator[list[str]]:
-    """Give names that can be read twice: what can be read only once is kept in a temporary file meanwhile."""
+    """Give names that can be read twice: what can be read only once is kept in a temporary file
+    meanwhile.
+    """
     with ExitStack() as stack:
         real_names = [_spooled(name, stack) if is_stream(name) else name for name in names]
         try:
@@ -299,13 +332,18 @@ def rereadable(names: list[str]) -> Iterator[list[str]]:
 
 
 def _spooled(name: str, stack: ExitStack) -> str:
-    spool = stack.enter_context(tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture"))  # noqa: SIM115
+    spool_file = tempfile.NamedTemporaryFile(prefix="trafficgen-", suffix=".capture")  # noqa: SIM115
+    spool = stack.enter_context(spool_file)
     try:
-        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb") as source:
+        with (
+            nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else Path(name).open("rb")
+        ) as source:
             shutil.copyfileobj(source, spool)
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
-        raise CaptureError(file=name, problem=problem, remedy="check the name and the permissions") from error
+        raise CaptureError(
+            file=name, problem=problem, remedy="check the name and the permissions"
+        ) from error
     spool.flush()
     return spool.name
 
@@ -326,7 +364,9 @@ def renamed(inspection: Inspection, names: list[str], real_names: list[str]) -> 
 
 
 def file_text(name: str) -> str:
-    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
+    """Return a file's name without folders as text: JSON has no place for bytes that are not
+    UTF-8.
+    """
     return Path(name).name.encode(errors="replace").decode()
 
 

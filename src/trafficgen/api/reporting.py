@@ -21,7 +21,9 @@ from trafficgen.simulation import SimulationResult
 from trafficgen.validation import Comparison
 
 #: What there are reports of; a report is one of itself.
-Reportable = Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
+Reportable = (
+    Comparison | Fit | PopulationFit | SameSourceFit | Reproduction | SimulationResult | Report
+)
 
 
 def save_report(result: Reportable, path: str | Path) -> None:
@@ -101,7 +103,10 @@ def _of_fit(result: Fit) -> Report:
 @report_of.register
 def _of_population(result: PopulationFit) -> Report:
     return population_report(
-        result.model, sessions=result.sessions, warnings=result.warnings, session_warnings=result.session_warnings
+        result.model,
+        sessions=result.sessions,
+        warnings=result.warnings,
+        session_warnings=result.session_warnings,
     )
 
 

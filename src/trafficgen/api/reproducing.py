@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from trafficgen.reproduction import Reproduction, experiments, run_experiments, select_figures, select_findings
+from trafficgen.reproduction import (
+    Reproduction,
+    experiments,
+    run_experiments,
+    select_figures,
+    select_findings,
+)
 from trafficgen.reproduction import figures as all_figures
 
 
@@ -23,9 +29,11 @@ def reproduce(
         ids: Ids of findings or beginnings of them, such as ``BMW-T1`` or ``NIC``; empty: all.
         runs: Runs of each set-up, with seeds of their own.
         seed: Seed from which theirs are derived, >= 0.
-        figures: Whether the figures of the papers are drawn again too, for a report; they cost runs of their own.
-        workers: Processes that share the work; None for one a core. The result does not depend on them. A script that
-            asks for more than one calls this under ``if __name__ == "__main__":``, as for any new process.
+        figures: Whether the figures of the papers are drawn again too, for a report; they cost runs
+            of their own.
+        workers: Processes that share the work; None for one a core. The result does not depend on
+            them. A script that asks for more than one calls this under ``if __name__ ==
+            "__main__":``, as for any new process.
         progress: Called with the pieces of work done so far and in all.
 
     Raises:
@@ -46,4 +54,6 @@ def reproduce(
     wanted = [ids] if isinstance(ids, str) else list(ids)
     chosen = select_findings(experiments(), wanted)
     drawn = select_figures(all_figures(), chosen) if figures else None
-    return run_experiments(chosen, runs=runs, seed=seed, figures=drawn, workers=workers, progress=progress)
+    return run_experiments(
+        chosen, runs=runs, seed=seed, figures=drawn, workers=workers, progress=progress
+    )

@@ -21,7 +21,8 @@ class SameSourceFit:
 
     Attributes:
         model: The source, ready to be saved or played.
-        calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it for one session.
+        calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it
+            for one session.
         left_out: What could not be fitted -> why.
         warnings: What is doubtful, one sentence each.
 
@@ -54,7 +55,9 @@ class SameSourceFit:
         return self.model.same_source
 
     def to_json(self) -> dict[str, object]:
-        """Return the least congested capture's summary and, under ``same_source``, the answer to congestion."""
+        """Return the least congested capture's summary and, under ``same_source``, the answer to
+        congestion.
+        """
         response = {**self.response.model_dump(mode="json"), "left_out": self.left_out}
         return {**self.calmest, "same_source": response, "warnings": list(self.warnings)}
 
@@ -82,9 +85,10 @@ def fit_same_source(
         seed: Seed of the resampling behind intervals and p-values, >= 0.
         resegment: Whether segmentation-offload packets are cut back to MTU size first.
         decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
-        memory_bytes: Memory that the fit may take, bytes, shared by the captures: a session that has more is fitted by
-            stretches of it. None takes what all packets need.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
+        memory_bytes: Memory that the fit may take, bytes, shared by the captures: a session that
+            has more is fitted by stretches of it. None takes what all packets need.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -99,7 +103,9 @@ def fit_same_source(
         <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
     names = as_paths(paths)
-    budget = None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES).share(len(names))
+    budget = (
+        None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES).share(len(names))
+    )
     captures: list[SourceCapture] = []
     fits: list[Fit] = []
     left_out: dict[str, str] = {}
@@ -116,19 +122,25 @@ def fit_same_source(
             )
             fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
             levels = fits[-1].calibration.summary()["levels"] is not None
-            captures.append(SourceCapture(name_in_model(name), fits[-1].model, opened.view, has_levels=levels))
+            captures.append(
+                SourceCapture(name_in_model(name), fits[-1].model, opened.view, has_levels=levels)
+            )
         except TrafficgenError as error:
             left_out[name] = str(error)
         if progress is not None:
             progress(done, len(names))
     if not captures:
         reason = next(iter(left_out.values()), "nothing was given")
-        raise CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {reason}")
+        raise CalibrationError(
+            f"none of the {len(names)} captures can be fitted; the first: {reason}"
+        )
     model = combine_captures(captures)
     calmest = next(fitted for fitted in fits if fitted.model.provenance is model.provenance)
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]
     if len(captures) == 1:
-        warnings.append("one capture shows one path only: give captures of the same source over others")
+        warnings.append(
+            "one capture shows one path only: give captures of the same source over others"
+        )
     return SameSourceFit(
         model=_named(model, [fitted.model for fitted in fits]),
         calmest=calmest.to_json(),
@@ -146,5 +158,7 @@ def _named(model: Model, models: list[Model]) -> Model:
             "digests": tuple(digest for origin in origins for digest in origin.digests),
         }
     )
-    description = f"One source over {len(models)} paths; its processes are those of {model.description}"
+    description = (
+        f"One source over {len(models)} paths; its processes are those of {model.description}"
+    )
     return model.model_copy(update={"provenance": provenance, "description": description})

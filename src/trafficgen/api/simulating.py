@@ -55,13 +55,15 @@ def simulate(
 
     Args:
         model: A model, the name of a catalogue entry or of a model file.
-        path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a dictionary with the
-            same keys, or a :class:`~trafficgen.simulation.Path`.
-        compete: Flows beside the session, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a model's name.
+        path: The path: a list such as ``rate=725kbps,delay=45ms,queue=80p``, a YAML or JSON file, a
+            dictionary with the same keys, or a :class:`~trafficgen.simulation.Path`.
+        compete: Flows beside the session, such as ``tcp@-10s``, ``cbr:200kbps``, ``ping`` or a
+            model's name.
         settings: Options and parameters of a published model.
         seed: Seed, >= 0.
         duration_s: Stop the session after this time, s; None: it ends by itself.
-        out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`; None writes nothing.
+        out: File for the packets of all flows, by its ending as for :func:`~trafficgen.generate`;
+            None writes nothing.
         at: Whose view a pcap or CSV shows.
 
     Warns:
@@ -92,7 +94,11 @@ def simulate(
     run, notes = run_sessions(sources, path=path, compete=compete, seed=seed, duration_s=duration_s)
     result = SimulationResult(run, notes)
     if result.arrivals_s == (0.0, 0.0):
-        warnings.warn("no media packet reached the client, so that rates and delays are unknown", SimulationWarning, 2)
+        warnings.warn(
+            "no media packet reached the client, so that rates and delays are unknown",
+            SimulationWarning,
+            2,
+        )
     if file_format is not None and out is not None:
         write_as(file_format, result.packets(), FilePath(out), at=at)
     return result
@@ -211,5 +217,9 @@ def sources_of(
         if settings:
             raise SettingError(f"{found.name} is a fitted model, which has no options; set nothing")
         numbers = range(first_session, first_session + sessions)
-        return list(fitted_sources(found, sessions=numbers, count=sessions, duration_s=duration_s, seed=seed))
+        return list(
+            fitted_sources(
+                found, sessions=numbers, count=sessions, duration_s=duration_s, seed=seed
+            )
+        )
     return [published_source(found, settings)] * sessions

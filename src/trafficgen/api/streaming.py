@@ -39,7 +39,8 @@ def packets_or_stream(name: str, *, memory_bytes: int | None) -> Packets:
 
     Args:
         name: The file, or ``-`` for standard input.
-        memory_bytes: Memory that packets may take with the program, bytes; None takes what they need.
+        memory_bytes: Memory that packets may take with the program, bytes; None takes what they
+            need.
 
     Raises:
         InputFileError: If it cannot be read at all, or can be read only once and does not fit.
@@ -56,10 +57,14 @@ def packets_or_stream(name: str, *, memory_bytes: int | None) -> Packets:
         return Packets(read_packets(name, memory_bytes=memory_bytes))
     most_flows = most_flows_in(memory_bytes)
     try:
-        return Packets(captured_packets([name], most_flows=most_flows, most_packets=budget.most_packets))
+        return Packets(
+            captured_packets([name], most_flows=most_flows, most_packets=budget.most_packets)
+        )
     except PacketsBeyondLimitError:
         scan = scan_capture([name], most_flows=most_flows)
     for text in scan.warnings:
         warnings.warn(text, CaptureWarning, stacklevel=3)
     stream = stream_capture([name], scan)
-    return Packets(stream=replace(stream, head=replace(stream.head, flows=inspection_of(scan).flows)))
+    return Packets(
+        stream=replace(stream, head=replace(stream.head, flows=inspection_of(scan).flows))
+    )

@@ -13,7 +13,13 @@ from trafficgen.catalogue import with_settings
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.models import Model, PublishedModel, YamlTextError, read_yaml
-from trafficgen.workloads.description import ArrivalsPart, ClipsPart, GroupPart, PopularityPart, WorkloadDescription
+from trafficgen.workloads.description import (
+    ArrivalsPart,
+    ClipsPart,
+    GroupPart,
+    PopularityPart,
+    WorkloadDescription,
+)
 from trafficgen.workloads.mixing import MixedSessions
 from trafficgen.workloads.planned import PlannedWorkload
 from trafficgen.workloads.planning import planned
@@ -31,8 +37,8 @@ def load_workload(path: str | Path) -> PlannedWorkload:
         path: YAML or JSON file; what it names is looked for beside it.
 
     Raises:
-        WorkloadFileError: If the file breaks the schema, parts of it do not fit each other, or a file beside it cannot
-            be used; the message names the key.
+        WorkloadFileError: If the file breaks the schema, parts of it do not fit each other, or a
+            file beside it cannot be used; the message names the key.
         ModelFileError: If a model cannot be read.
         SettingError: If an option does not fit its model.
 
@@ -51,7 +57,9 @@ def load_workload(path: str | Path) -> PlannedWorkload:
 
 
 def is_workload_file(path: str | Path) -> bool:
-    """Return whether a file describes a workload and no model: YAML or JSON with groups at the top level."""
+    """Return whether a file describes a workload and no model: YAML or JSON with groups at the top
+    level.
+    """
     file = Path(path)
     if file.suffix.lower() not in _ENDINGS or not file.is_file():
         return False
@@ -80,8 +88,8 @@ def sessions_of_workload(
         workload: The workload.
         seed: Seed, >= 0.
         sessions: Number of sessions; None: as the workload says.
-        window_s: Time in which sessions start, s; None: as the workload says. Where only one of number and time is
-            given here, the other one of the workload does not hold.
+        window_s: Time in which sessions start, s; None: as the workload says. Where only one of
+            number and time is given here, the other one of the workload does not hold.
         duration_s: Length of each session, s; None: as the workload says.
 
     Raises:
@@ -90,7 +98,9 @@ def sessions_of_workload(
     """
     if sessions is not None or window_s is not None:
         if sessions is not None and all(group.arrivals is not None for group in workload.groups):
-            raise GenerationError("all groups have arrivals of their own, which say how many sessions there are")
+            raise GenerationError(
+                "all groups have arrivals of their own, which say how many sessions there are"
+            )
         workload = replace(workload, sessions=sessions, window_s=window_s)
     if duration_s is not None:
         workload = workload.lasting(duration_s)
@@ -116,8 +126,9 @@ def workload_of_model(
         sessions: Number of sessions; None: as many as start within ``window_s``.
         window_s: Time in which sessions start, s; None: until all have started.
         duration_s: Length of each session, s; None: that of the model.
-        arrivals: ``together``, ``poisson:0.5/s``, ``hourly:FILE``, ``flash:base=...,...`` or ``file:FILE``, as in a
-            workload file; files are looked for in the working directory. None: all together.
+        arrivals: ``together``, ``poisson:0.5/s``, ``hourly:FILE``, ``flash:base=...,...`` or
+            ``file:FILE``, as in a workload file; files are looked for in the working directory.
+            None: all together.
         popularity: ``zipf:0.8`` or ``zipf:0.8,clips=100``; None: no clips.
         settings: Options of a published model.
 
@@ -129,14 +140,20 @@ def workload_of_model(
     if settings and isinstance(model, Model):
         raise GenerationError(f"{model.name} is a fitted model, which has no options; set nothing")
     if sessions is not None and sessions > MOST_SESSIONS:
-        raise GenerationError(f"{sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer")
+        raise GenerationError(
+            f"{sessions:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
+        )
     if isinstance(model, PublishedModel):
         model = with_settings(model, settings or {})
     described = WorkloadDescription(
         name=model.name,
         sessions=sessions,
         arrivals=parse_arrivals(arrivals or "together"),
-        groups=(GroupPart(model=model.name, clips=None if popularity is None else parse_popularity(popularity)),),
+        groups=(
+            GroupPart(
+                model=model.name, clips=None if popularity is None else parse_popularity(popularity)
+            ),
+        ),
     )
     workload = planned(described, file=model.name, folder=Path(), models={model.name: model})
     workload = replace(workload, window_s=window_s)
@@ -156,7 +173,8 @@ def parse_arrivals(text: str) -> ArrivalsPart:
 
 
 def parse_popularity(text: str) -> ClipsPart:
-    """Return clips with the popularity of a short form such as ``zipf:0.8`` or ``zipf:0.8,clips=100``.
+    """Return clips with the popularity of a short form such as ``zipf:0.8`` or
+    ``zipf:0.8,clips=100``.
 
     Raises:
         GenerationError: If it is not understood.
@@ -171,4 +189,6 @@ def _refusal(what: str, text: str, error: ValidationError) -> GenerationError:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    return GenerationError(f"{what}={text}: {f'{place}: ' if place else ''}{message[0].lower()}{message[1:]}")
+    return GenerationError(
+        f"{what}={text}: {f'{place}: ' if place else ''}{message[0].lower()}{message[1:]}"
+    )

@@ -37,11 +37,13 @@ from trafficgen.workloads.storage import local_path
 
 #: Memory that a workload takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
-#: Share of the memory that the merge may take: the writer, the flow table and the interpreter have the rest.
+#: Share of the memory that the merge may take: the writer, the flow table and the interpreter have
+#: the rest.
 _MERGE_SHARE = 0.3
 #: What a packet takes while its session is made and put in order, bytes.
 _BYTES_PER_PACKET = 200
-#: What a packet takes while all are in memory, with its share of what is merged and written at a time, bytes.
+#: What a packet takes while all are in memory, with its share of what is merged and written at a
+#: time, bytes.
 _HELD_BYTES_PER_PACKET = 100
 #: Packets that take half of the memory are made there.
 _HELD_SHARE = 0.5
@@ -74,7 +76,11 @@ class WrittenWorkload:
     duration_s: float
 
     def __repr__(self) -> str:
-        parts = (counted(self.packets, "packet"), counted(self.flows, "flow"), f"{number(self.duration_s)} s")
+        parts = (
+            counted(self.packets, "packet"),
+            counted(self.flows, "flow"),
+            f"{number(self.duration_s)} s",
+        )
         return f"<WrittenWorkload {one_line(str(self.path))}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
@@ -112,28 +118,37 @@ def generate_workload(
     path: PathLike | None = None,
     compete: str | Iterable[str | Competitor] = (),
 ) -> WrittenWorkload:
-    """Play sessions of a model into a file or folder, in bounded memory; the same seed gives the same bytes.
+    """Play sessions of a model into a file or folder, in bounded memory; the same seed gives the
+    same bytes.
 
-    What fits in the memory is made there. Of more than that, sessions are made in blocks, which wait beside the output
-    in a folder ``.OUT.work`` and are merged in order of time; a run that was interrupted goes on where it was. The
-    bytes are the same either way. Sessions over a path meet each other on it: they are played all at once, in memory.
+    What fits in the memory is made there. Of more than that, sessions are made in blocks, which
+    wait beside the output in a folder ``.OUT.work`` and are merged in order of time; a run that was
+    interrupted goes on where it was. The bytes are the same either way. Sessions over a path meet
+    each other on it: they are played all at once, in memory.
 
     Args:
-        model: A model, the name of its file or of a catalogue entry; a workload of several models, or its file.
-        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without an ending a folder,
-            a partitioned Parquet dataset. A file may have a URL (``file://``, ``s3://``, ``gs://``).
-        sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``, or one.
-        window_s: Time in which sessions start, s; None: as the workload says, or until all have started.
+        model: A model, the name of its file or of a catalogue entry; a workload of several models,
+            or its file.
+        out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without
+            an ending a folder, a partitioned Parquet dataset. A file may have a URL (``file://``,
+            ``s3://``, ``gs://``).
+        sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``,
+            or one.
+        window_s: Time in which sessions start, s; None: as the workload says, or until all have
+            started.
         duration_s: Length of each, s; None for that of the model or workload.
         seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
-        arrivals: When sessions start: ``together``, ``poisson:0.5/s``, ``hourly:FILE``, ``flash:base=...`` or
-            ``file:FILE``, as in a workload file.
-        popularity: How often each clip is played, such as ``zipf:0.8``; None: the model plays as it is.
+        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
+            together.
+        arrivals: When sessions start: ``together``, ``poisson:0.5/s``, ``hourly:FILE``,
+            ``flash:base=...`` or ``file:FILE``, as in a workload file.
+        popularity: How often each clip is played, such as ``zipf:0.8``; None: the model plays as it
+            is.
         workers: Processes that make blocks; the bytes do not depend on them.
-        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make blocks instead.
-        storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all workers reach; None for
-            the folder beside the output.
+        scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make
+            blocks instead.
+        storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all
+            workers reach; None for the folder beside the output.
         memory_bytes: Memory that the run keeps to, about.
         at: Whose view a pcap or CSV shows.
         snaplen_bytes: Bytes kept of a frame in a capture; None keeps all.
@@ -148,7 +163,8 @@ def generate_workload(
         SettingError: If a setting does not fit the model.
         GenerationError: If the sessions cannot be played as asked.
         SimulationError: If the path or a competitor cannot be simulated.
-        ExportError: If the ending of ``out`` is none that is written, or an option does not suit it.
+        ExportError: If the ending of ``out`` is none that is written, or an option does not suit
+            it.
         OutputFileError: If something cannot be written.
 
     Example:
@@ -234,7 +250,9 @@ def _write_apart(
         held = held_workload(played, workers=workers)
         with delivered(out) as target:
             stream = _stream(held, held.flows, held.packets_in_order(), origin_ns=origin_ns)
-            return _write_stream(file_format, stream, target, held, out, snaplen_bytes=snaplen_bytes)
+            return _write_stream(
+                file_format, stream, target, held, out, snaplen_bytes=snaplen_bytes
+            )
     folder = work_folder(out)
     _check_room(played, folder, memory_bytes, blocks_here=storage is None)
     with (
@@ -250,7 +268,9 @@ def _write_apart(
     ):
         packets = workload.packets_in_order(memory_bytes=int(_MERGE_SHARE * memory_bytes))
         stream = _stream(workload, workload.flow_table(), packets, origin_ns=origin_ns)
-        return _write_stream(file_format, stream, target, workload, out, snaplen_bytes=snaplen_bytes)
+        return _write_stream(
+            file_format, stream, target, workload, out, snaplen_bytes=snaplen_bytes
+        )
 
 
 def _check_all_at_once(options: dict[str, object]) -> None:
@@ -258,14 +278,19 @@ def _check_all_at_once(options: dict[str, object]) -> None:
     told = [name for name, value in options.items() if value is not None]
     if told:
         raise GenerationError(
-            f"{' and '.join(told)}: for sessions that play apart, from their own blocks; leave --path and --compete"
-            " out, and ask for more than one session of a published model"
+            f"{' and '.join(told)}: for sessions that play apart, from their own blocks; leave"
+            " --path and --compete out, and ask for more than one session of a published model"
         )
 
 
 def _block_packets(memory_bytes: int) -> int:
-    """Return how many packets a block has, about: not by the number of workers, so that a run may go on with others."""
-    return max(_FEWEST_BLOCK_PACKETS, min(BLOCK_PACKETS, int(_BLOCK_SHARE * memory_bytes / _BYTES_PER_PACKET)))
+    """Return how many packets a block has, about: not by the number of workers, so that a run may
+    go on with others.
+    """
+    return max(
+        _FEWEST_BLOCK_PACKETS,
+        min(BLOCK_PACKETS, int(_BLOCK_SHARE * memory_bytes / _BYTES_PER_PACKET)),
+    )
 
 
 def _fits(played: Sessions, memory_bytes: int) -> bool:
@@ -281,30 +306,37 @@ def _check_room(played: Sessions, folder: Path, memory_bytes: int, *, blocks_her
     """Refuse what the memory or the disk cannot hold before hours are spent on it.
 
     Raises:
-        GenerationError: If one session does not fit in the memory, which is not cut, or all of them not on the disk.
+        GenerationError: If one session does not fit in the memory, which is not cut, or all of them
+            not on the disk.
     """
     in_one = played.expected_packets(range(1))
     if in_one * _BYTES_PER_PACKET > memory_bytes:
         raise GenerationError(
-            f"a session of about {in_one:.2g} packets needs {in_one * _BYTES_PER_PACKET / 1e9:.3g} GB of memory, more"
-            f" than the {memory_bytes / 1e9:.3g} GB of --memory; ask for shorter sessions, or give more"
+            f"a session of about {in_one:.2g} packets needs {in_one * _BYTES_PER_PACKET / 1e9:.3g}"
+            f" GB of memory, more than the {memory_bytes / 1e9:.3g} GB of --memory; ask for shorter"
+            " sessions, or give more"
         )
     if not blocks_here or not folder.parent.is_dir():
         return
     needed_bytes = played.expected_packets(range(played.count)) * _PART_BYTES_PER_PACKET
-    held_bytes = sum(path.stat().st_size for path in folder.rglob("*.arrow"))  # an earlier run may have made most of it
+    held_bytes = sum(
+        path.stat().st_size for path in folder.rglob("*.arrow")
+    )  # an earlier run may have made most of it
     free_bytes = shutil.disk_usage(folder.parent).free + held_bytes
     if needed_bytes > free_bytes:
         raise GenerationError(
-            f"{played.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they are made,"
-            f" {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter sessions, or make room"
+            f"{played.count} sessions need about {needed_bytes / 1e9:.3g} GB of disk while they are"
+            f" made, {free_bytes / 1e9:.3g} GB are free for {folder}; ask for fewer or shorter"
+            " sessions, or make room"
         )
 
 
 def _check_place(file_format: FileFormat, out: str | Path) -> None:
     """Refuse an output that cannot be where it is to be."""
     if file_format.name == "dataset" and local_path(out) is None:
-        raise ExportError(f"{out}: a folder is not sent as a whole; name a file, such as {out}.parquet")
+        raise ExportError(
+            f"{out}: a folder is not sent as a whole; name a file, such as {out}.parquet"
+        )
     check_deliverable(out)
 
 
@@ -321,9 +353,15 @@ def _check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | No
 
 
 def _stream(
-    workload: Workload | HeldWorkload, flows: pa.Table, packets: Iterator[pa.Table], *, origin_ns: int
+    workload: Workload | HeldWorkload,
+    flows: pa.Table,
+    packets: Iterator[pa.Table],
+    *,
+    origin_ns: int,
 ) -> PacketStream:
-    head = PacketTable(packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes)
+    head = PacketTable(
+        packets=PACKET_SCHEMA.empty_table(), flows=flows, origin_ns=origin_ns, notes=workload.notes
+    )
     return PacketStream(head=head, pieces=packets, columns=workload.columns, rows=workload.packets)
 
 
@@ -345,9 +383,14 @@ def _write_stream(
         write_csv_stream(stream, path)
     else:
         snaplen = snaplen_bytes or WHOLE_FRAME_BYTES
-        write_capture_stream(stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True)
+        write_capture_stream(
+            stream, path, container=file_format.name, snaplen_bytes=snaplen, raise_small=True
+        )
     return WrittenWorkload(
-        path=_place(out), packets=workload.packets, flows=stream.head.flows.num_rows, duration_s=workload.duration_s
+        path=_place(out),
+        packets=workload.packets,
+        flows=stream.head.flows.num_rows,
+        duration_s=workload.duration_s,
     )
 
 
@@ -359,4 +402,6 @@ def _place(out: str | Path) -> Path | str:
 
 def _written(table: PacketTable, out: str | Path) -> WrittenWorkload:
     duration_s = s_from_ns(int(table.time_ns[-1] - table.time_ns[0])) if len(table) else 0.0
-    return WrittenWorkload(path=_place(out), packets=len(table), flows=table.flows.num_rows, duration_s=duration_s)
+    return WrittenWorkload(
+        path=_place(out), packets=len(table), flows=table.flows.num_rows, duration_s=duration_s
+    )

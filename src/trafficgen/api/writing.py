@@ -1,4 +1,6 @@
-"""Writing a packet table to what its name says: a file of the format that the ending names, or a folder."""
+"""Writing a packet table to what its name says: a file of the format that the ending names, or a
+folder.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ DATASET = FileFormat(
     name="dataset",
     suffix="",
     write=write_dataset,
-    use="Read the folder `{file}` with any library for Parquet datasets, or `trafficgen.read_packets`.",
+    use=(
+        "Read the folder `{file}` with any library for Parquet datasets, or"
+        " `trafficgen.read_packets`."
+    ),
 )
 
 
 def names_folder(out: str | Path) -> bool:
-    """Return whether a name is that of a folder: its ending names no format, and it has none at all or is one."""
+    """Return whether a name is that of a folder: its ending names no format, and it has none at all
+    or is one.
+    """
     path = Path(out)
     if format_for(path.suffix) is not None:
         return False
@@ -31,7 +38,8 @@ def names_folder(out: str | Path) -> bool:
 
 
 def format_of(out: str | Path) -> FileFormat:
-    """Return the format that a file's ending names; that of a folder is a partitioned Parquet dataset.
+    """Return the format that a file's ending names; that of a folder is a partitioned Parquet
+    dataset.
 
     Raises:
         ExportError: If the ending names none.
@@ -41,12 +49,16 @@ def format_of(out: str | Path) -> FileFormat:
     found = format_for(Path(out).suffix)
     if found is None:
         endings = ", ".join(known.suffix for known in FILE_FORMATS.values())
-        raise ExportError(f"{out}: the ending says what is written; use one of {endings}, or no ending for a folder")
+        raise ExportError(
+            f"{out}: the ending says what is written; use one of {endings}, or no ending for a"
+            " folder"
+        )
     return found
 
 
 def output_paths(out: str | Path) -> list[Path]:
-    """Return the files on this machine that packets are written to, or the folder; the one that is named comes first.
+    """Return the files on this machine that packets are written to, or the folder; the one that is
+    named comes first.
 
     Raises:
         ExportError: If the ending names no format.

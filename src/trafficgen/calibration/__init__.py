@@ -94,14 +94,16 @@ def calibrate(
 ) -> Calibration:
     """Fit a model to one session of a capture.
 
-    The session is parted into silence, buffering and playout by change points of its rate; each media flow with at
-    least 1% of the media bytes becomes a stream with a packet process a phase: bursts where its gaps are of two kinds,
-    else renewal. Laws have atoms and the family that BIC prefers; where none fits, a smoothed empirical law.
+    The session is parted into silence, buffering and playout by change points of its rate; each
+    media flow with at least 1% of the media bytes becomes a stream with a packet process a phase:
+    bursts where its gaps are of two kinds, else renewal. Laws have atoms and the family that BIC
+    prefers; where none fits, a smoothed empirical law.
 
-    The model describes the source apart from the path: packets that RTP's numbers miss are put back, and where more
-    than 1% of a flow is missing, frames go back to the schedule of their timestamps; what TCP sends again is left out.
-    With a capture at the other end of the path (``receiver``) the packets of both are matched: the model is fitted to
-    the sender's (whichever of the two that turns out to be), loss, delays and reordering go into its conditions.
+    The model describes the source apart from the path: packets that RTP's numbers miss are put
+    back, and where more than 1% of a flow is missing, frames go back to the schedule of their
+    timestamps; what TCP sends again is left out. With a capture at the other end of the path
+    (``receiver``) the packets of both are matched: the model is fitted to the sender's (whichever
+    of the two that turns out to be), loss, delays and reordering go into its conditions.
 
     Args:
         view: The session, from :func:`trafficgen.flows.choose_session`.
@@ -111,12 +113,16 @@ def calibrate(
         resegment: Whether segmentation-offload packets are cut to MTU size first.
         receiver: All packets of a capture of the same session at the receiver, in order of time.
         receiver_files: Names of its files.
-        player_log: What the player said, aligned to the session: it anchors buffering, stalls and levels.
-        condensed: What part of a longer session the view is; times, counts and rates are then those of all of it.
+        player_log: What the player said, aligned to the session: it anchors buffering, stalls and
+            levels.
+        condensed: What part of a longer session the view is; times, counts and rates are then those
+            of all of it.
 
     Raises:
-        TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
-        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of something else.
+        TooFewObservationsError: If the session has fewer than three media packets, or all at one
+            time.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of
+            something else.
     """
     fitted = fit_session(
         view,
@@ -130,4 +136,6 @@ def calibrate(
     )
     if condensed is not None:
         fitted = as_whole_session(fitted, condensed, view)
-    return Calibration(model=fitted.model, session=fitted.session, warnings=fitted.warnings, views=fitted.views)
+    return Calibration(
+        model=fitted.model, session=fitted.session, warnings=fitted.warnings, views=fitted.views
+    )

@@ -1,4 +1,6 @@
-"""The law of one quantity across sessions: pooled on the logarithmic scale, its family chosen where data allow."""
+"""The law of one quantity across sessions: pooled on the logarithmic scale, its family chosen where
+data allow.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from trafficgen.calibration.pooling import Pooled, pool_random_effects
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.units import FloatArray
 
-#: From this many sessions on, families compete; below, the logarithm is taken for normal unless it plainly is not.
+#: From this many sessions on, families compete; below, the logarithm is taken for normal unless it
+#: plainly is not.
 FEWEST_FOR_FAMILIES = 20
 _FEWEST_FOR_EMPIRICAL = 8
 _NOT_NORMAL = 0.01
@@ -24,8 +27,8 @@ _SMALLEST_DEVIATION = 1e-6
 _TICK_SHARE = 1e-6
 
 _POOLED = (
-    "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and Knapp; of the spread by"
-    " the Q profile), each session drawn in by its own standard error"
+    "random effects of the logarithm by restricted maximum likelihood (interval by Hartung and"
+    " Knapp; of the spread by the Q profile), each session drawn in by its own standard error"
 )
 
 
@@ -43,7 +46,12 @@ class Observed:
 
 
 def law_across_sessions(
-    observed: list[Observed], *, unit: str, sessions: int, generator: np.random.Generator, largest: float | None = None
+    observed: list[Observed],
+    *,
+    unit: str,
+    sessions: int,
+    generator: np.random.Generator,
+    largest: float | None = None,
 ) -> PopulationLaw:
     """Return the law of a quantity across the sessions that have it.
 
@@ -63,10 +71,16 @@ def law_across_sessions(
     return PopulationLaw(
         law=law,
         median=Estimate(
-            value=float(np.exp(pooled.mean)), low=_exp(pooled.mean_low), high=_exp(pooled.mean_high), method=_POOLED
+            value=float(np.exp(pooled.mean)),
+            low=_exp(pooled.mean_low),
+            high=_exp(pooled.mean_high),
+            method=_POOLED,
         ),
         log_deviation=Estimate(
-            value=pooled.deviation, low=pooled.deviation_low, high=pooled.deviation_high, method=_POOLED
+            value=pooled.deviation,
+            low=pooled.deviation_low,
+            high=pooled.deviation_high,
+            method=_POOLED,
         ),
         sessions=values.size,
         positive_share=values.size / sessions,
@@ -80,18 +94,35 @@ def _law(pooled: Pooled, *, unit: str, generator: np.random.Generator) -> tuple[
     effects, count = pooled.effects, pooled.effects.size
     if pooled.deviation < _SMALLEST_DEVIATION:
         atom = Atom(value=float(np.exp(pooled.mean)), p=1.0)
-        why = "one session shows no spread" if count == 1 else "no spread beyond the sessions' own errors"
-        return Law.model_validate({"unit": unit, "family": "atoms", "atoms": (atom,), "observations": count}), why
+        why = (
+            "one session shows no spread"
+            if count == 1
+            else "no spread beyond the sessions' own errors"
+        )
+        return (
+            Law.model_validate(
+                {"unit": unit, "family": "atoms", "atoms": (atom,), "observations": count}
+            ),
+            why,
+        )
     if count >= FEWEST_FOR_FAMILIES:
         values = np.exp(effects)
         tick = _TICK_SHARE * float(np.exp(pooled.mean))
         law = fit_law(values, unit="s", tick=tick, generator=generator).law
-        return law.model_copy(update={"unit": unit}), f"family of the {count} sessions' values by BIC"
+        return (
+            law.model_copy(update={"unit": unit}),
+            f"family of the {count} sessions' values by BIC",
+        )
     if count >= _FEWEST_FOR_EMPIRICAL and _is_not_normal(effects):
         points = quantile_points(np.sort(np.exp(effects)))
-        law = Law.model_validate({"unit": unit, "family": "quantiles", "quantiles": points, "observations": count})
+        law = Law.model_validate(
+            {"unit": unit, "family": "quantiles", "quantiles": points, "observations": count}
+        )
         return law, "smoothed empirical law: the logarithm is not normal (Shapiro and Wilk)"
-    return _lognormal(pooled, unit=unit), f"lognormal: {count} sessions are too few to choose a family"
+    return (
+        _lognormal(pooled, unit=unit),
+        f"lognormal: {count} sessions are too few to choose a family",
+    )
 
 
 def _is_not_normal(effects: FloatArray) -> bool:

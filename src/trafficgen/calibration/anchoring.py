@@ -1,4 +1,6 @@
-"""Phases anchored by a player log: where its buffer was full, when it played, and when it stalled."""
+"""Phases anchored by a player log: where its buffer was full, when it played, and when it
+stalled.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,25 @@ from trafficgen.units import kbps_from_bytes, ns_from_s, s_from_ns
 _NEAR_S = 10.0
 
 
-def aligned(log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, offset_s: float | None) -> PlayerLog:
+def aligned(
+    log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, offset_s: float | None
+) -> PlayerLog:
     """Return a log with its times from the session's first media packet.
 
     Args:
         log: The log as read.
         view: The session.
         capture_start_unix_s: Unix time of the capture's first packet, s.
-        offset_s: Zero of the log after the capture's first packet, s; None takes the log's own Unix time, or without
-            one the capture's first packet as its zero.
+        offset_s: Zero of the log after the capture's first packet, s; None takes the log's own Unix
+            time, or without one the capture's first packet as its zero.
 
     Raises:
         PlayerLogError: If log and media do not overlap.
     """
     media_unix_s = s_from_ns(view.table.origin_ns + view.first_media_ns)
-    clock: Literal["unix", "option", "capture_start"] = "capture_start" if offset_s is None else "option"
+    clock: Literal["unix", "option", "capture_start"] = (
+        "capture_start" if offset_s is None else "option"
+    )
     zero_unix_s = capture_start_unix_s + (offset_s or 0.0)
     if offset_s is None and log.zero_unix_s is not None:
         clock, zero_unix_s = "unix", log.zero_unix_s
@@ -41,8 +47,10 @@ def aligned(log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, o
     if moved.end_s < 0 or moved.zero_s > end_s:
         raise PlayerLogError(
             file=log.file,
-            problem=f"covers {moved.zero_s:.6g} to {moved.end_s:.6g} s after the first media packet, "
-            f"the media last to {end_s:.6g} s",
+            problem=(
+                f"covers {moved.zero_s:.6g} to {moved.end_s:.6g} s after the first media packet, "
+                f"the media last to {end_s:.6g} s"
+            ),
             remedy="give the log of this capture, or place its zero with --player-log-offset",
         )
     return moved
@@ -51,10 +59,11 @@ def aligned(log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, o
 def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
     """Return phases that agree with a player log.
 
-    Buffering ends at the last packet before the buffer was full, known to one sample of the log, if the rate until
-    then is at least 1.2 times that of the rest of the playout and the player did not stall before; else it stays where
-    the packets show its end. Where neither does, the start of the playback is tried the same way. Pauses of the
-    packets count as stalls only near a stall of the player; the player's own are kept beside them.
+    Buffering ends at the last packet before the buffer was full, known to one sample of the log, if
+    the rate until then is at least 1.2 times that of the rest of the playout and the player did not
+    stall before; else it stays where the packets show its end. Where neither does, the start of the
+    playback is tried the same way. Pauses of the packets count as stalls only near a stall of the
+    player; the player's own are kept beside them.
 
     Args:
         phases: Phases as the packets show them.
@@ -78,7 +87,9 @@ def anchor_phases(phases: Phases, view: SessionView, log: PlayerLog) -> Phases:
 
 
 def _near(start_s: float, end_s: float, pause: Pause) -> bool:
-    return start_s <= pause.start_s + pause.duration_s + _NEAR_S and pause.start_s <= end_s + _NEAR_S
+    return (
+        start_s <= pause.start_s + pause.duration_s + _NEAR_S and pause.start_s <= end_s + _NEAR_S
+    )
 
 
 def _ended(
@@ -89,13 +100,17 @@ def _ended(
     within_s: float,
     anchor: Literal["buffer_full", "playback_start"],
 ) -> Phases | None:
-    """Return phases whose buffering ends at a time of the log, or None where the rate does not fall there."""
+    """Return phases whose buffering ends at a time of the log, or None where the rate does not fall
+    there.
+    """
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     if at_s is None or at_s <= 0:
         return None
     until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     kept = int(np.searchsorted(time_ns, view.first_media_ns + ns_from_s(until_s), side="right"))
-    packets = int(np.searchsorted(time_ns[:kept], view.first_media_ns + ns_from_s(at_s), side="right"))
+    packets = int(
+        np.searchsorted(time_ns[:kept], view.first_media_ns + ns_from_s(at_s), side="right")
+    )
     if not 1 < packets < kept:
         return None
     end_s = s_from_ns(int(time_ns[packets - 1]) - view.first_media_ns)

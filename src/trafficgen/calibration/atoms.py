@@ -1,4 +1,6 @@
-"""Values with positive probability (atoms), such as MTU-sized packets, told apart from the continuous rest."""
+"""Values with positive probability (atoms), such as MTU-sized packets, told apart from the
+continuous rest.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ import numpy as np
 
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: An atom is taken this often at least, has this share, and stands out by this factor over the ticks beside it.
+#: An atom is taken this often at least, has this share, and stands out by this factor over the
+#: ticks beside it.
 _FEWEST_TIMES = 10
 _SMALLEST_SHARE = 0.01
 _STANDS_OUT = 5.0
@@ -39,10 +42,11 @@ class Split:
 def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     """Part a sample into atoms and the rest.
 
-    A value is an atom when it has at least 1% of the sample (and ten values), and five times as many as the mean of
-    the three clock ticks on either side: a law with a density puts nearly the same on neighbouring ticks. A sample of
-    a dozen different values, each taken ten times on average, is atoms throughout, and so is what is left when it is
-    three different values or fewer.
+    A value is an atom when it has at least 1% of the sample (and ten values), and five times as
+    many as the mean of
+    the three clock ticks on either side: a law with a density puts nearly the same on neighbouring
+    ticks. A sample of a dozen different values, each taken ten times on average, is atoms
+    throughout, and so is what is left when it is three different values or fewer.
 
     Args:
         sample: The sample, shape (n,), n > 0.
@@ -58,10 +62,13 @@ def split_atoms(sample: FloatArray, *, tick: float) -> Split:
     if left.size <= _FEW_LEFT or discrete:
         atom[:] = True
     in_atom = atom[place]
-    # The median of what fell on the tick: the pieces of offload packets lie between the ticks of the capture's clock.
+    # The median of what fell on the tick: the pieces of offload packets lie between the ticks of
+    # the capture's clock.
     values = [float(np.median(sample[place == index])) for index in np.flatnonzero(atom)]
     return Split(
-        values=np.array(values), probabilities=counts[atom] / ticks.size, rest=ticks[~in_atom].astype(np.float64) * tick
+        values=np.array(values),
+        probabilities=counts[atom] / ticks.size,
+        rest=ticks[~in_atom].astype(np.float64) * tick,
     )
 
 

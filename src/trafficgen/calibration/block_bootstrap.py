@@ -1,7 +1,9 @@
-"""The moving-block bootstrap: standard errors and intervals of means of values that depend on each other.
+"""The moving-block bootstrap: standard errors and intervals of means of values that depend on each
+other.
 
-Blocks of neighbours are drawn instead of single values, so that the dependence within a block is kept (Kuensch, "The
-jackknife and the bootstrap for general stationary observations", Annals of Statistics 17, 1989).
+Blocks of neighbours are drawn instead of single values, so that the dependence within a block is
+kept (Kuensch, "The jackknife and the bootstrap for general stationary observations", Annals of
+Statistics 17, 1989).
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ class MeanInterval:
 def block_length(values: FloatArray) -> int:
     """Return the length of blocks that suits the dependence of a series.
 
-    It is the plug-in rule of Andrews (Econometrica 59, 1991) for Bartlett's kernel, to which the moving blocks
-    correspond, with a first-order autoregression, but at least the cube root of the number of values, and at most a
-    tenth of it.
+    It is the plug-in rule of Andrews (Econometrica 59, 1991) for Bartlett's kernel, to which the
+    moving blocks correspond, with a first-order autoregression, but at least the cube root of the
+    number of values, and at most a tenth of it.
 
     Args:
         values: The series, shape (n,).
@@ -56,7 +58,8 @@ def block_length(values: FloatArray) -> int:
 
 
 def long_run_variance(values: FloatArray, *, length: int) -> float:
-    """Return n times the variance of the mean of n dependent values: that of the moving-block bootstrap, exactly.
+    """Return n times the variance of the mean of n dependent values: that of the moving-block
+    bootstrap, exactly.
 
     Args:
         values: The series, shape (n,).
@@ -68,10 +71,12 @@ def long_run_variance(values: FloatArray, *, length: int) -> float:
 
 
 def variance_inflation(series: FloatArray) -> FloatArray:
-    """Return by which factor dependence enlarges the variance of the means of series, at least 1, shape (p,).
+    """Return by which factor dependence enlarges the variance of the means of series, at least 1,
+    shape (p,).
 
-    A factor that a series of independent values could show is 1: it exceeds 1 by less than two of the standard errors
-    sqrt(4 length / (3 n)) that Bartlett's estimate has (Priestley 1981, section 6.2).
+    A factor that a series of independent values could show is 1: it exceeds 1 by less than two of
+    the standard errors sqrt(4 length / (3 n)) that Bartlett's estimate has (Priestley 1981, section
+    6.2).
 
     Args:
         series: One series in each column, shape (n, p).
@@ -94,11 +99,12 @@ def variance_inflation(series: FloatArray) -> FloatArray:
 def mean_with_interval(values: FloatArray, generator: np.random.Generator) -> MeanInterval:
     """Return a mean with its 95% interval by the moving-block bootstrap.
 
-    Ends are the mean plus and minus the quantiles of the bootstrap means about theirs (basic interval), in 999
-    resamples of as many whole blocks as fill the series.
+    Ends are the mean plus and minus the quantiles of the bootstrap means about theirs (basic
+    interval), in 999 resamples of as many whole blocks as fill the series.
 
     Args:
-        values: The series in its order in time, such as the bytes in successive bins, shape (n,), n > 0.
+        values: The series in its order in time, such as the bytes in successive bins, shape (n,), n
+            > 0.
         generator: Source of the resamples.
     """
     n, mean = values.size, float(values.mean())

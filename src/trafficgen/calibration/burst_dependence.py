@@ -24,9 +24,9 @@ _DIGITS = 4
 def burst_dependence(bursts: Bursts, packets: PhasePackets) -> BurstDependence | None:
     """Return how bursts hang together, or None where they are too few or look independent.
 
-    Autocorrelations and correlations are those of the ranks (normal scores), which is what playing restores; those of
-    no more than two standard errors are 0. Gaps of one burst resemble one another where chunks come at different rates,
-    by the path and by the level that was fetched.
+    Autocorrelations and correlations are those of the ranks (normal scores), which is what playing
+    restores; those of no more than two standard errors are 0. Gaps of one burst resemble one
+    another where chunks come at different rates, by the path and by the level that was fetched.
 
     Args:
         bursts: The bursts.
@@ -42,7 +42,9 @@ def burst_dependence(bursts: Bursts, packets: PhasePackets) -> BurstDependence |
     found = BurstDependence(
         packets_autocorrelation=_autocorrelation(sizes, limit=limit),
         spacing_autocorrelation=_autocorrelation(spacings, limit=limit),
-        packets_to_spacing=_rank_correlation(bursts.packets[:-1].astype(np.float64), bursts.spacing_s),
+        packets_to_spacing=_rank_correlation(
+            bursts.packets[:-1].astype(np.float64), bursts.spacing_s
+        ),
         gap_correlation=gap_correlation,
         packets_to_gap=_rank_correlation(bursts.packets[of_burst].astype(np.float64), gap_score),
     )
@@ -66,9 +68,11 @@ def _rank_correlation(one: FloatArray, other: FloatArray) -> float:
 
 
 def _gap_correlation(bursts: Bursts, packets: PhasePackets) -> tuple[float, IntArray, FloatArray]:
-    """Return the correlation of the ranks of gaps of one burst, the bursts with gaps, and the mean score of each.
+    """Return the correlation of the ranks of gaps of one burst, the bursts with gaps, and the mean
+    score of each.
 
-    The intraclass correlation by the analysis of variance with one factor (Fisher 1925; Donner 1986).
+    The intraclass correlation by the analysis of variance with one factor (Fisher 1925; Donner
+    1986).
     """
     with_gaps = np.flatnonzero(bursts.packets > 1)
     counts = bursts.packets[with_gaps] - 1

@@ -65,7 +65,10 @@ _HURST_BIN_S = 0.1
 _MOST_HURST_BINS = 8_640_000
 _ACF_LAGS = 10
 _ANCHORED_METHOD = {
-    "buffer_full": "player log: last media packet before its buffer was full; interval of one sample of the log",
+    "buffer_full": (
+        "player log: last media packet before its buffer was full; interval of one sample of"
+        " the log"
+    ),
     "playback_start": "player log: last media packet before the playback started",
 }
 
@@ -80,7 +83,8 @@ class SessionMeasures:
         phases: Silence, buffering and playout.
         packet_bytes: Law of the IP lengths in the playout.
         gap_s: Law of the gaps within flows in the playout.
-        bursts_by_phase: Bursts of the session's media packets by name of the phase; None where there is no threshold.
+        bursts_by_phase: Bursts of the session's media packets by name of the phase; None where
+            there is no threshold.
         path: What the path of the capture was like: loss, round-trip time, delays, link rate.
         response: How the source answers to congestion.
         hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
@@ -89,8 +93,8 @@ class SessionMeasures:
         gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
         process: Process of the heaviest stream in its longest playout.
         levels: Levels of the session's rate; None where it has one.
-        association: How the steps between levels go with loss and goodput, or why that is not known; None without
-            levels.
+        association: How the steps between levels go with loss and goodput, or why that is not
+            known; None without levels.
         measures: What the papers define.
         player_log: What the player said, aligned; None where no log was given.
         played_levels: Levels of the player log.
@@ -140,8 +144,10 @@ def fit_session(
     """Fit a model to one session; :func:`trafficgen.calibration.calibrate` says how.
 
     Raises:
-        TooFewObservationsError: If the session has fewer than three media packets, or all at one time.
-        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of something else.
+        TooFewObservationsError: If the session has fewer than three media packets, or all at one
+            time.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of
+            something else.
     """
     cut = 0
     if undo_offload:
@@ -166,20 +172,25 @@ def fit_session(
     span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
     if span_s > LONGEST_S:
         raise CalibrationError(
-            f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut the capture there"
+            f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut"
+            " the capture there"
         )
     _log.info("looking for phases in %d media packets", packets)
     phases = _phases(view, tick_s=tick_s, seed=seed, log=player_log)
     restored = restore_source(view)
     sent_phases = (
-        phases if restored.method is None else _phases(restored.view, tick_s=tick_s, seed=seed, log=player_log)
+        phases
+        if restored.method is None
+        else _phases(restored.view, tick_s=tick_s, seed=seed, log=player_log)
     )
     streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=seed)
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     _log.info("measuring the session and its path")
     path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
-    session = _measure(view, phases, streams, path, pairing=pairing, log=player_log, tick_s=tick_s, seed=seed)
+    session = _measure(
+        view, phases, streams, path, pairing=pairing, log=player_log, tick_s=tick_s, seed=seed
+    )
     model = _model(
         restored.view,
         session,
@@ -193,7 +204,9 @@ def fit_session(
         restored=restored.method,
     )
     views = FittedViews(captured=view, sent=restored.view, sent_phases=sent_phases, tick_s=tick_s)
-    return FittedSession(compact_model(model), session, _notes(streams, cut=cut, restored=restored.method), views)
+    return FittedSession(
+        compact_model(model), session, _notes(streams, cut=cut, restored=restored.method), views
+    )
 
 
 def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
@@ -208,7 +221,10 @@ def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[st
     if restored is not None:
         warnings.append(f"the model describes what was sent, not what arrived: {restored}")
     if cut:
-        warnings.append(f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before the fit")
+        warnings.append(
+            f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before"
+            " the fit"
+        )
     return warnings
 
 
@@ -230,7 +246,9 @@ def _measure(
     def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
         generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
         unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
-        return fit_law(sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator)
+        return fit_law(
+            sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator
+        )
 
     hurst, long_range, facts = _memory(view, playout, playout_ns)
     levels = _session_levels(view, playout, tick_s=tick_s)
@@ -252,7 +270,9 @@ def _measure(
         process=_playout_process(streams.streams[0]),
         levels=levels,
         association=None if levels is None else associate(view, levels),
-        measures=operational_measures(view, phases, path, pairing=pairing, levels=levels, log=log, played=played),
+        measures=operational_measures(
+            view, phases, path, pairing=pairing, levels=levels, log=log, played=played
+        ),
         player_log=log,
         played_levels=played,
     )
@@ -271,13 +291,16 @@ def _playout_process(stream: Stream) -> PacketProcess:
 
 
 def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
-    """Return the levels of the rate of all media, from the session's start, or of the playout alone.
+    """Return the levels of the rate of all media, from the session's start, or of the playout
+    alone.
 
     A fast start is not a level: what comes before the playout counts where its level comes again.
     """
     table = view.table
     whole = find_levels(view.media_time_ns, view.media_ip_bytes, tick_s=tick_s)
-    if playout.sum() == view.media.sum() or (whole is not None and whole.level[0] in whole.level[1:]):
+    if playout.sum() == view.media.sum() or (
+        whole is not None and whole.level[0] in whole.level[1:]
+    ):
         return whole
     return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
 
@@ -285,9 +308,14 @@ def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> 
 def _memory(
     view: SessionView, playout: BoolArray, start_ns: int
 ) -> tuple[Hurst | None, LongRange | None, Facts | None]:
-    """Return memory and facts of the playout; None where it is too short, or too long to be true."""
+    """Return memory and facts of the playout; None where it is too short, or too long to be
+    true.
+    """
     time_ns, ip_bytes = view.table.time_ns[playout], view.table.ip_bytes[playout]
-    if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S:
+    if (
+        time_ns.size == 0
+        or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S
+    ):
         return None, None, None
     bins, noise = rate_and_noise(time_ns, ip_bytes, bin_s=_HURST_BIN_S, start_ns=start_ns)
     measured = noise if time_ns.size >= bins.size else None  # of rarer packets it says little
@@ -299,7 +327,9 @@ def _memory(
     )
 
 
-def _bursts(view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float) -> dict[str, Bursts] | None:
+def _bursts(
+    view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float
+) -> dict[str, Bursts] | None:
     """Return the bursts of all media packets of the session, phase by phase."""
     threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
     if threshold_s is None:
@@ -351,7 +381,9 @@ def _model(
             date=run_date(),
         ),
         startup=Startup(
-            silence_s=Estimate(value=session.phases.silence_s, method="first packet to first media packet")
+            silence_s=Estimate(
+                value=session.phases.silence_s, method="first packet to first media packet"
+            )
         ),
         buffering=_buffering(phases, rates[0]),
         playout=_playout(phases, rates[1]),
@@ -367,7 +399,9 @@ def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
         return None
     method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
     return Buffering(
-        duration_s=Estimate(value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method),
+        duration_s=Estimate(
+            value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method
+        ),
         rate_bps=rate,
         ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
     )
@@ -375,8 +409,11 @@ def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
 
 def _playout(phases: Phases, rate: Estimate) -> Playout:
     until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    method = "to the last media packet" if phases.playout_end_s is None else "to where the stream runs out"
+    method = (
+        "to the last media packet"
+        if phases.playout_end_s is None
+        else "to where the stream runs out"
+    )
     return Playout(
-        duration_s=Estimate(value=until_s - phases.playout_start_s, method=method),
-        rate_bps=rate,
+        duration_s=Estimate(value=until_s - phases.playout_start_s, method=method), rate_bps=rate
     )

@@ -1,9 +1,10 @@
 """A sample as counts of clock cells, and the probabilities that a law puts into them.
 
-What a capture shows of a gap is the difference of two readings of a clock. Its likelihood is therefore the probability
-of a cell, not a density at its centre (Heitjan, "Inference from grouped continuous data", Statistical Science 4,
-1989). Cells are one tick wide where ticks are coarse against the values, and about 2% of the values' spread where they
-are fine, which loses next to no information and lets a likelihood cost the same for a thousand gaps and for a million.
+What a capture shows of a gap is the difference of two readings of a clock. Its likelihood is
+therefore the probability of a cell, not a density at its centre (Heitjan, "Inference from grouped
+continuous data", Statistical Science 4, 1989). Cells are one tick wide where ticks are coarse
+against the values, and about 2% of the values' spread where they are fine, which loses next to no
+information and lets a likelihood cost the same for a thousand gaps and for a million.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from trafficgen.distributions import Distribution
 from trafficgen.units import FloatArray, IntArray
 
-#: Width of cells in units of the spread of the logarithms, and how many different values are all kept apart.
+#: Width of cells in units of the spread of the logarithms, and how many different values are all
+#: kept apart.
 _RELATIVE_WIDTH = 0.02
 _MOST_DISTINCT = 400
 _MOST_EDGES = 100_000
@@ -31,15 +33,18 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class ClockEdges:
-    """Ascending edges half-way between clock ticks, at which laws are evaluated as the clock shows them.
+    """Ascending edges half-way between clock ticks, at which laws are evaluated as the clock shows
+    them.
 
-    A gap is seen as the difference of two readings whose phases are uniform, so its distribution function at such an
-    edge is the mean of the law's over one tick around it (the triangular kernel of two rounding errors).
+    A gap is seen as the difference of two readings whose phases are uniform, so its distribution
+    function at such an edge is the mean of the law's over one tick around it (the triangular kernel
+    of two rounding errors).
 
     Attributes:
         edges: The edges, shape (m,), ascending; may end in infinity.
         tick: Granularity, > 0.
-        is_difference: Whether values are differences of two readings (gaps), not roundings of one number (sizes).
+        is_difference: Whether values are differences of two readings (gaps), not roundings of one
+            number (sizes).
     """
 
     edges: FloatArray
@@ -48,7 +53,9 @@ class ClockEdges:
 
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return points, weights and starts of the mean over a tick around each edge that needs one."""
+        """Return points, weights and starts of the mean over a tick around each edge that needs
+        one.
+        """
         points, weights, starts, at = [], [], [], 0
         for edge in self.edges[: self._smoothed]:
             number = round(edge / self.tick - 0.5)
@@ -67,7 +74,11 @@ class ClockEdges:
 
     @cached_property
     def _smoothed(self) -> int:
-        return int(np.searchsorted(self.edges, _SMOOTHED_TICKS * self.tick)) if self.is_difference else 0
+        return (
+            int(np.searchsorted(self.edges, _SMOOTHED_TICKS * self.tick))
+            if self.is_difference
+            else 0
+        )
 
     def cdf(self, law: Distribution) -> FloatArray:
         """Return the probabilities below the edges, shape (m,)."""
@@ -91,7 +102,8 @@ class Cells:
     """A sample grouped into cells.
 
     Attributes:
-        below: Edges of the lower half, above: those of the upper half, where probabilities are counted from above.
+        below: Edges of the lower half, above: those of the upper half, where probabilities are
+            counted from above.
         lower: Index of each cell's lower edge among all edges, shape (k,).
         upper: Index of its upper edge.
         counts: Values in each cell, shape (k,).
@@ -123,7 +135,8 @@ class Cells:
     def log_probabilities(self, law: Distribution) -> FloatArray:
         """Return the logarithms of the probabilities of the cells, shape (k,)."""
         cdf, sf = self.below.cdf(law), self.above.sf(law)
-        # One array counts from below up to the split and from above beyond it; no digits are lost at either end.
+        # One array counts from below up to the split and from above beyond it; no digits are lost
+        # at either end.
         split = cdf.size
         signed = np.concatenate((cdf, -sf))
         crossing = (self.lower < split) & (self.upper >= split)
@@ -131,7 +144,9 @@ class Cells:
         return np.asarray(np.log(np.maximum(probability, TINY)))
 
     def log_likelihood(self, log_probabilities: FloatArray) -> float:
-        """Return the log-likelihood of the sample as that of a density: cells' probabilities over their widths."""
+        """Return the log-likelihood of the sample as that of a density: cells' probabilities over
+        their widths.
+        """
         return float(np.dot(self.counts, log_probabilities - self.log_widths))
 
 
@@ -170,12 +185,18 @@ def group(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
 
 
 def _geometric_ends(distinct: IntArray, counts: IntArray) -> IntArray:
-    """Return the last ticks of cells whose width is a small part of the spread of the logarithms."""
+    """Return the last ticks of cells whose width is a small part of the spread of the
+    logarithms.
+    """
     cumulative = np.cumsum(counts)
-    quarter, three_quarters = distinct[np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))]
+    quarter, three_quarters = distinct[
+        np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))
+    ]
     first, last = float(max(distinct[0], 1)), float(max(distinct[-1], 1))
     spread = np.log(max(three_quarters, 1.0) / max(quarter, 1.0)) / _INTERQUARTILE
     width = max(_RELATIVE_WIDTH * min(1.0, spread), np.log(last / first) / _MOST_EDGES, 1e-12)
     steps = np.arange(np.ceil(np.log(last / first) / width) + 1)
     ends = np.floor(first * np.exp(width * steps)).astype(np.int64)
-    return np.unique(np.concatenate(([distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]], [distinct[-1]])))
+    return np.unique(
+        np.concatenate(([distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]], [distinct[-1]]))
+    )

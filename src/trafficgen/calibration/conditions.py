@@ -1,4 +1,6 @@
-"""Conditions of the capture, apart from the source: loss, round-trip time, delays and the rate of the narrow link."""
+"""Conditions of the capture, apart from the source: loss, round-trip time, delays and the rate of
+the narrow link.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from trafficgen.tables import PacketTable
 
 _LOSS_SOURCE: dict[PairSource, LossSource] = {"two captures": "pair", "arrival times": "arrival"}
 _FEWEST_DELAYS = 100
-#: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent every 20 to 40 ms.
+#: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent
+#: every 20 to 40 ms.
 _TREND_STEP_PACKETS = 8
 
 
@@ -44,7 +47,12 @@ class PathConditions:
 
 
 def find_conditions(
-    view: SessionView, *, pairing: Pairing | None, receiver: PacketTable | None, tick_s: float, seed: int
+    view: SessionView,
+    *,
+    pairing: Pairing | None,
+    receiver: PacketTable | None,
+    tick_s: float,
+    seed: int,
 ) -> PathConditions:
     """Return the conditions of a session's capture.
 
@@ -84,7 +92,9 @@ def find_conditions(
     absent = {
         "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
         "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
-        "queueing_delay_s": "neither RTP timestamps nor a second capture tell when packets were sent",
+        "queueing_delay_s": (
+            "neither RTP timestamps nor a second capture tell when packets were sent"
+        ),
         "link_rate_bps": why_no_link,
     }
     known = {name for name in absent if getattr(conditions, name) is not None}
@@ -93,19 +103,33 @@ def find_conditions(
         loss=loss,
         rtt_s=rtt.value if rtt else None,
         records=records,
-        absent={f"provenance.conditions.{name}": why for name, why in absent.items() if name not in known},
+        absent={
+            f"provenance.conditions.{name}": why
+            for name, why in absent.items()
+            if name not in known
+        },
     )
 
 
-def find_loss(view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None) -> Loss | None:
-    """Return the loss of the media flows: of both ends of the path, else by RTP numbers, TCP repeats or RTCP reports.
+def find_loss(
+    view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None
+) -> Loss | None:
+    """Return the loss of the media flows: of both ends of the path, else by RTP numbers, TCP
+    repeats or RTCP reports.
 
-    Numbers on less than half of the media bytes say nothing about the session. Where RTP misses nothing but the
-    receiver reports loss, the capture was taken before the path and the reports are taken.
+    Numbers on less than half of the media bytes say nothing about the session. Where RTP misses
+    nothing but the receiver reports loss, the capture was taken before the path and the reports are
+    taken.
     """
     if pairing is not None:
-        runs = runs_of(pairing.is_lost) if pairing.are_told_apart else np.array([pairing.lost], dtype=np.int64)
-        found = loss_of_runs(runs[runs > 0], packets=pairing.is_lost.size, source=_LOSS_SOURCE[pairing.source])
+        runs = (
+            runs_of(pairing.is_lost)
+            if pairing.are_told_apart
+            else np.array([pairing.lost], dtype=np.int64)
+        )
+        found = loss_of_runs(
+            runs[runs > 0], packets=pairing.is_lost.size, source=_LOSS_SOURCE[pairing.source]
+        )
         if pairing.are_told_apart:
             return found
         low, high = wilson(found.rate, found.packets)
@@ -135,7 +159,9 @@ def _carries_half(view: SessionView, column: str) -> bool:
 
 
 def _tcp_loss(view: SessionView) -> Loss | None:
-    """Return the share of data packets to the client that end at or below the highest number seen, and their runs."""
+    """Return the share of data packets to the client that end at or below the highest number seen,
+    and their runs.
+    """
     parts = repeated_packets(view)
     if not parts:
         return None
@@ -169,7 +195,9 @@ def _of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
     return {
         "one_way_delay_s": Estimate(value=pairing.least_delay_s, method=line),
-        "clock_skew": Estimate(value=pairing.skew, method="slope of that line; 0 where the least delays wander"),
+        "clock_skew": Estimate(
+            value=pairing.skew, method="slope of that line; 0 where the least delays wander"
+        ),
         "reordered_share": Estimate(
             value=pairing.reordered / came,
             low=low,

@@ -1,4 +1,6 @@
-"""A media stream cut into cycles, over which its rate is a fair mean: whole ON/OFF periods, or groups of bursts."""
+"""A media stream cut into cycles, over which its rate is a fair mean: whole ON/OFF periods, or
+groups of bursts.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class Cycles:
         edge_ns: Start of each cycle and end of the last, ns, shape (c + 1,).
         active_end_ns: Last packet of each cycle, ns, shape (c,).
         size_bytes: Bytes of each cycle, shape (c,).
-        burst_rows: Rows of the packets that start a burst, every packet where there are no bursts, shape (b,).
+        burst_rows: Rows of the packets that start a burst, every packet where there are no bursts,
+            shape (b,).
         paused: Whether the cycles are ON/OFF periods.
     """
 
@@ -58,13 +61,14 @@ class Cycles:
 
 
 def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> Cycles:
-    """Cut a stream into cycles, so that the mean over a cycle is a fair measure of the rate at the time.
+    """Cut a stream into cycles, so that the mean over a cycle is a fair measure of the rate at the
+    time.
 
-    Where pauses of a second or more take a tenth of the time, a cycle is an ON period with the pause after it: the
-    first ON alone is then no faster than the rest. Periods shorter than half the mean one are joined with the next,
-    since players fetch audio and video in turn. Else cycles are groups of whole bursts, or of packets where there are
-    no bursts, of at least 0.25 s. The last packet ends the stream and is in no cycle; with pauses, so is the last ON
-    period.
+    Where pauses of a second or more take a tenth of the time, a cycle is an ON period with the
+    pause after it: the first ON alone is then no faster than the rest. Periods shorter than half
+    the mean one are joined with the next, since players fetch audio and video in turn. Else cycles
+    are groups of whole bursts, or of packets where there are no bursts, of at least 0.25 s. The
+    last packet ends the stream and is in no cycle; with pauses, so is the last ON period.
 
     Args:
         time_ns: Times of the media packets, ns, ascending, shape (n,).
@@ -74,10 +78,14 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
     gaps = gaps_s(time_ns)
     duration_s = s_from_ns(int(time_ns[-1] - time_ns[0])) if time_ns.size else 0.0
     paused = bool(gaps[gaps > PAUSE_S].sum() >= _PAUSED_SHARE * duration_s > 0)
-    bursts = _burst_rows(time_ns, size_bytes, threshold_s=find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0)
+    bursts = _burst_rows(
+        time_ns, size_bytes, threshold_s=find_burst_threshold_s(gaps, tick_s=tick_s) or 0.0
+    )
     shortest_s = max(_SHORTEST_CYCLE_S, duration_s / _MOST_CYCLES)
     if not paused and s_from_ns(int(np.diff(time_ns[bursts]).max(initial=0))) > _LONGEST_BURST_S:
-        bursts = np.arange(time_ns.size, dtype=np.int64)  # the gap that parts bursts is the spacing of a slower part
+        bursts = np.arange(
+            time_ns.size, dtype=np.int64
+        )  # the gap that parts bursts is the spacing of a slower part
     periods = bursts
     if paused:
         periods = _burst_rows(time_ns, size_bytes, threshold_s=PAUSE_S)
@@ -98,7 +106,9 @@ def cut_into_cycles(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -
 
 
 def _mean_period_s(start_ns: IntArray) -> float:
-    """Return the mean length of a period, s, without the longest: a fat first one must not join the others in pairs."""
+    """Return the mean length of a period, s, without the longest: a fat first one must not join the
+    others in pairs.
+    """
     period_s = np.sort(s_from_ns(np.diff(start_ns)))
     return float(period_s[:-1].mean()) if period_s.size > 1 else float(period_s.sum())
 
@@ -109,7 +119,9 @@ def _burst_rows(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) 
 
 
 def _grouped(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArray:
-    """Return the bursts' first packets that start a cycle: the next burst at least ``shortest_ns`` after the last."""
+    """Return the bursts' first packets that start a cycle: the next burst at least ``shortest_ns``
+    after the last.
+    """
     kept, start_ns = [], time_ns[first]
     row = 0
     while row < first.size:

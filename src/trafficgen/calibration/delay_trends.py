@@ -1,4 +1,6 @@
-"""Trends of one-way delays: the extended PCT and PDT tests on three scales (findings LJM-D1 to LJM-D3)."""
+"""Trends of one-way delays: the extended PCT and PDT tests on three scales (findings LJM-D1 to
+LJM-D3).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from trafficgen.units import FloatArray, IntArray
 SCALES_PACKETS = (32, 64, 128)
 #: Thresholds L and U of both tests (LJM-D2).
 LOW, HIGH = 0.25, 0.5
-#: What the paper does not tell: groups of a window, and the change of delay that still counts as none, s.
+#: What the paper does not tell: groups of a window, and the change of delay that still counts as
+#: none, s.
 GROUPS = 8
 EPSILON_S = 0.001
 _MOST_WINDOWS = 20_000
@@ -29,7 +32,8 @@ class DelayTrends:
 
     Attributes:
         last_packet: Index of the last packet of each position's windows, shape (k,).
-        trend: 1 increasing, -1 decreasing, 0 steady, 0.5 or -0.5 ambiguous with its leaning, shape (k,).
+        trend: 1 increasing, -1 decreasing, 0 steady, 0.5 or -0.5 ambiguous with its leaning, shape
+            (k,).
         pct: Extended pairwise comparison test of each scale, shape (scales, k).
         pdt: Pairwise difference test of each scale, shape (scales, k).
     """
@@ -54,15 +58,18 @@ def delay_trends(
 ) -> DelayTrends:
     """Return the trends of one-way delays in windows that slide over them.
 
-    In each window the delays are split into groups, each replaced by its median D_k (LJM-D1). The extended pairwise
-    comparison test is the mean of the signs of D_k - D_(k-1), those within epsilon counting 0; the pairwise difference
-    test is D_G - D_1 over the sum of absolute steps. Windows of all scales end at the same packet.
+    In each window the delays are split into groups, each replaced by its median D_k (LJM-D1). The
+    extended pairwise comparison test is the mean of the signs of D_k - D_(k-1), those within
+    epsilon counting 0; the pairwise difference test is D_G - D_1 over the sum of absolute steps.
+    Windows of all scales end at the same packet.
 
     Args:
-        delay_s: One-way delays in the order of sending, s, shape (n,); a constant offset does not matter.
+        delay_s: One-way delays in the order of sending, s, shape (n,); a constant offset does not
+            matter.
         groups: Groups G of a window, 2 up to the smallest window. Not told by the paper.
         epsilon_s: Steps of up to this count as none, s, >= 0. Not told by the paper.
-        step_packets: Packets from one position to the next, >= 1; more where there would be over 20,000 positions.
+        step_packets: Packets from one position to the next, >= 1; more where there would be over
+            20,000 positions.
         scales_packets: Windows, packets.
 
     Returns:
@@ -72,33 +79,46 @@ def delay_trends(
         ValueError: If a parameter is out of its range.
     """
     if not 2 <= groups <= min(scales_packets) or epsilon_s < 0 or step_packets < 1:
-        raise ValueError(f"groups {groups}, epsilon_s {epsilon_s} or step_packets {step_packets} is out of range")
+        raise ValueError(
+            f"groups {groups}, epsilon_s {epsilon_s} or step_packets {step_packets} is out of range"
+        )
     longest = max(scales_packets)
     step = max(step_packets, -(-delay_s.size // _MOST_WINDOWS))
     last = np.arange(longest - 1, delay_s.size, step)
-    pct, pdt = np.zeros((len(scales_packets), last.size)), np.zeros((len(scales_packets), last.size))
+    pct, pdt = (
+        np.zeros((len(scales_packets), last.size)),
+        np.zeros((len(scales_packets), last.size)),
+    )
     for scale, window in enumerate(scales_packets):
         medians = _group_medians(delay_s, last, window=window, groups=groups)
         steps = np.diff(medians, axis=1)
         pct[scale] = np.mean(np.sign(steps) * (np.abs(steps) > epsilon_s), axis=1)
         total = np.abs(steps).sum(axis=1)
-        pdt[scale] = np.divide(medians[:, -1] - medians[:, 0], total, out=np.zeros(last.size), where=total > 0)
-    return DelayTrends(last, combine_scales(classify(pct, pdt), leaning=(pct + pdt).sum(axis=0)), pct, pdt)
+        pdt[scale] = np.divide(
+            medians[:, -1] - medians[:, 0], total, out=np.zeros(last.size), where=total > 0
+        )
+    return DelayTrends(
+        last, combine_scales(classify(pct, pdt), leaning=(pct + pdt).sum(axis=0)), pct, pdt
+    )
 
 
 def classify(pct: FloatArray, pdt: FloatArray) -> FloatArray:
-    """Return what the two tests say together (LJM-D2): 1, -1, 0, or NaN where they are ambiguous; any shape."""
+    """Return what the two tests say together (LJM-D2): 1, -1, 0, or NaN where they are ambiguous;
+    any shape.
+    """
     rising = ((pct > HIGH) & (pdt > LOW)) | ((pdt > HIGH) & (pct > LOW))
     falling = ((pct < -HIGH) & (pdt < -LOW)) | ((pdt < -HIGH) & (pct < -LOW))
     steady = (np.abs(pct) < LOW) & (np.abs(pdt) < LOW)
-    return np.where(rising, INCREASING, np.where(falling, DECREASING, np.where(steady, STEADY, np.nan)))
+    return np.where(
+        rising, INCREASING, np.where(falling, DECREASING, np.where(steady, STEADY, np.nan))
+    )
 
 
 def combine_scales(said: FloatArray, *, leaning: FloatArray) -> FloatArray:
     """Return what the scales say together (LJM-D3).
 
-    Increasing if any scale says so and none says decreasing, decreasing likewise, steady if neither and at least two
-    scales say steady, else ambiguous.
+    Increasing if any scale says so and none says decreasing, decreasing likewise, steady if neither
+    and at least two scales say steady, else ambiguous.
 
     Args:
         said: What each scale says, as :func:`classify` returns it, shape (scales, k).
@@ -111,13 +131,19 @@ def combine_scales(said: FloatArray, *, leaning: FloatArray) -> FloatArray:
     steady = ~rises & ~falls & (np.count_nonzero(said == STEADY, axis=0) >= 2)
     ambiguous = np.where(leaning < 0, -LEANING, LEANING)
     return np.where(
-        rises & ~falls, INCREASING, np.where(falls & ~rises, DECREASING, np.where(steady, STEADY, ambiguous))
+        rises & ~falls,
+        INCREASING,
+        np.where(falls & ~rises, DECREASING, np.where(steady, STEADY, ambiguous)),
     )
 
 
 def _group_medians(delay_s: FloatArray, last: IntArray, *, window: int, groups: int) -> FloatArray:
-    """Return the medians of the groups of each window, shape (k, groups); groups differ by one packet at most."""
+    """Return the medians of the groups of each window, shape (k, groups); groups differ by one
+    packet at most.
+    """
     edges = np.rint(np.linspace(0, window, groups + 1)).astype(np.int64)
     rows = last[:, np.newaxis] - (window - 1) + np.arange(window)
     values = delay_s[rows]
-    return np.stack([np.median(values[:, low:high], axis=1) for low, high in itertools.pairwise(edges)], axis=1)
+    return np.stack(
+        [np.median(values[:, low:high], axis=1) for low, high in itertools.pairwise(edges)], axis=1
+    )

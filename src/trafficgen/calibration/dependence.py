@@ -1,4 +1,6 @@
-"""Dependence over time: the Hurst parameter of the rate by wavelets, and the autocorrelation of the gaps."""
+"""Dependence over time: the Hurst parameter of the rate by wavelets, and the autocorrelation of the
+gaps.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,20 @@ _LEVEL = 0.001
 #: Values of H that are tried; those outside of (0, 1) say that a series is none.
 _HURST_STEP = 0.01
 _HURST_GRID = np.round(np.arange(-0.5, 1.75, _HURST_STEP), 10)
-#: The first octaves show where bins begin rather than memory, when a rate changes at other times than the bins: long
-#: series, which would see it, start at the third octave, shorter ones at the second.
+#: The first octaves show where bins begin rather than memory, when a rate changes at other times
+#: than the bins: long series, which would see it, start at the third octave, shorter ones at the
+#: second.
 _FIRST_OCTAVE, _FIRST_OCTAVE_OF_SHORT = 3, 2
 _SHORT_SERIES = 4096
-#: Neighbouring coefficients are correlated a little: their squares count for this much less (exact for H = 0.9).
+#: Neighbouring coefficients are correlated a little: their squares count for this much less (exact
+#: for H = 0.9).
 _CORRELATED = 1.04
 #: The Hurst parameter of independent values.
 _NO_MEMORY = 0.5
 #: Octaves up to here have their exact energy, further ones by the power law.
 _EXACT_OCTAVES = 7
-#: White noise over the variance of fractional noise, and the scale of the latter over that of the series.
+#: White noise over the variance of fractional noise, and the scale of the latter over that of the
+#: series.
 _NOISE_RANGE = (1e-3, 1e2)
 _SCALE_RANGE = (1e-4, 10.0)
 _COARSE_POINTS, _FINE_TURNS = 25, 4
@@ -70,23 +75,27 @@ class Hurst:
 def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
     """Return the Hurst parameter by wavelets, or None where the series does not have one.
 
-    It has none where it is too short or constant, where the estimate is not above 0 and its interval below 0.5 (a
-    strict period, a strictly constant rate), or where the whole interval is above 1 (a level shift).
+    It has none where it is too short or constant, where the estimate is not above 0 and its
+    interval below 0.5 (a strict period, a strictly constant rate), or where the whole interval is
+    above 1 (a level shift).
 
-    The mean squared wavelet coefficients of the octaves are compared with those of fractional Gaussian noise, alone or
-    with white noise beside it, by their likelihood (they are taken as independent; each octave's sum is then in
-    proportion to a chi-squared variable). The fit starts at the first octave from which on it is not rejected. White
-    noise has the variance that was given, unless the octaves contradict it (a likelihood ratio at the 0.1% level);
-    where they cannot tell, the interval reaches over both readings. Where none was given, its variance is free if that
-    fits better than none (at the 5% level). The interval is that of the profile likelihood, cut to [0, 1].
+    The mean squared wavelet coefficients of the octaves are compared with those of fractional
+    Gaussian noise, alone or with white noise beside it, by their likelihood (they are taken as
+    independent; each octave's sum is then in proportion to a chi-squared variable). The fit starts
+    at the first octave from which on it is not rejected. White noise has the variance that was
+    given, unless the octaves contradict it (a likelihood ratio at the 0.1% level); where they
+    cannot tell, the interval reaches over both readings. Where none was given, its variance is free
+    if that fits better than none (at the 5% level). The interval is that of the profile likelihood,
+    cut to [0, 1].
 
     Args:
         series: Stationary increments, such as bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, where it was measured.
+        noise_variance: Variance that the placement of packets alone gives a bin, where it was
+            measured.
 
-    Source: Abry and Veitch, IEEE Trans. Information Theory 44 (1998) 2; Veitch and Abry, "A wavelet-based joint
-    estimator of the parameters of long-range dependence" (1999); the likelihood as in Wornell and Oppenheim, IEEE
-    Trans. Signal Processing 40 (1992) 611.
+    Source: Abry and Veitch, IEEE Trans. Information Theory 44 (1998) 2; Veitch and Abry, "A
+    wavelet-based joint estimator of the parameters of long-range dependence" (1999); the likelihood
+    as in Wornell and Oppenheim, IEEE Trans. Signal Processing 40 (1992) 611.
     """
     if series.size < FEWEST_BINS or float(np.std(series)) == 0:
         return None
@@ -103,14 +112,22 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     if (fit.value <= 0 and fit.high < _NO_MEMORY) or fit.low >= 1:
         return None
     low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
-    return Hurst(value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise))
+    return Hurst(
+        value=value, low=low, high=high, first_octave=fit.start + 1, noise_share=min(1.0, fit.noise)
+    )
 
 
 def _first_fit(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
-    """Return the fit from the first octave from which on it is not rejected, else from the last possible one."""
+    """Return the fit from the first octave from which on it is not rejected, else from the last
+    possible one.
+    """
     last = energy.size - _FEWEST_OCTAVES
-    fits = (_fit_octaves(energy, counts, start, known) for start in range(_FIRST_OCTAVE - 1, last + 1))
-    return next((fit for fit in fits if fit.p_value > _LEVEL), None) or _fit_octaves(energy, counts, last, known)
+    fits = (
+        _fit_octaves(energy, counts, start, known) for start in range(_FIRST_OCTAVE - 1, last + 1)
+    )
+    return next((fit for fit in fits if fit.p_value > _LEVEL), None) or _fit_octaves(
+        energy, counts, last, known
+    )
 
 
 def _either(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
@@ -119,11 +136,12 @@ def _either(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
 
 
 def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> float:
-    """Return twice the log-likelihood ratio of white noise of a known variance in a series to none, by all octaves.
+    """Return twice the log-likelihood ratio of white noise of a known variance in a series to none,
+    by all octaves.
 
-    Packets at random places in their bins need not come in random numbers: a source may draw the numbers. The finest
-    octaves, which depend too much on where bins begin to tell H, tell that: both sides are taken at the offset of the
-    bins that makes them likeliest.
+    Packets at random places in their bins need not come in random numbers: a source may draw the
+    numbers. The finest octaves, which depend too much on where bins begin to tell H, tell that:
+    both sides are taken at the offset of the bins that makes them likeliest.
     """
     shape = octave_energies(energy.size)
     without, given = -np.inf, -np.inf
@@ -141,10 +159,11 @@ def _noisy(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray
 
 
 def _offset_gain(octaves: int, offset: float) -> FloatArray:
-    """Return how much of the energy of an octave is left when the bins of a rate begin at this share of a bin.
+    """Return how much of the energy of an octave is left when the bins of a rate begin at this
+    share of a bin.
 
-    Each bin then holds so much of one value and the rest of the next: a filter whose gain is 1 - 2 f (1 - f)
-    (1 - cos w), here averaged over the octave's band.
+    Each bin then holds so much of one value and the rest of the next: a filter whose gain is 1 - 2
+    f (1 - f) (1 - cos w), here averaged over the octave's band.
     """
     edges = np.pi / 2.0 ** np.arange(octaves + 1)
     mean_cosine = (np.sin(edges[:-1]) - np.sin(edges[1:])) / (edges[:-1] - edges[1:])
@@ -161,18 +180,25 @@ class _OctaveFit:
     p_value: float
 
 
-def _fit_octaves(energy: FloatArray, counts: FloatArray, start: int, known: float | None) -> _OctaveFit:
-    """Return the best fit from an octave on: no noise, noise that is known, or free noise where it is significant."""
+def _fit_octaves(
+    energy: FloatArray, counts: FloatArray, start: int, known: float | None
+) -> _OctaveFit:
+    """Return the best fit from an octave on: no noise, noise that is known, or free noise where it
+    is significant.
+    """
     shape = octave_energies(energy.size)[:, start:]
     energy, counts = energy[start:], counts[start:]
     best, _ = _profile(energy, counts, shape, None)
     noise, parameters, beyond = 0.0, 2, _SIGNIFICANT if known is None else _CONTRADICTED
     if known is not None and known > 0:
         given, _ = _profile(energy, counts, shape, _noisy(shape, known), _SCALE_RANGE)
-        # Noise that was measured is there, unless the octaves clearly contradict it. Where white noise is all that
-        # there is, though, nothing is left that could have a memory beside it.
+        # Noise that was measured is there, unless the octaves clearly contradict it. Where white
+        # noise is all that there is, though, nothing is left that could have a memory beside it.
         white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
-        if 2 * (best.max() - given.max()) < _CONTRADICTED and 2 * (given.max() - white) > _SIGNIFICANT:
+        if (
+            2 * (best.max() - given.max()) < _CONTRADICTED
+            and 2 * (given.max() - white) > _SIGNIFICANT
+        ):
             best, noise, beyond = given, known, _CONTRADICTED
     if energy.size > _FEWEST_OCTAVES:
         free, ratio = _profile(energy, counts, shape, None, _NOISE_RANGE)
@@ -204,14 +230,16 @@ def _profile(
     expected: Callable[[FloatArray], FloatArray] | None,
     bounds: tuple[float, float] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the likelihood of each H with what else there is at its best, and that value, both shape (h,).
+    """Return the likelihood of each H with what else there is at its best, and that value, both
+    shape (h,).
 
     Args:
         energy: Energies of the octaves, shape (o,).
         counts: Their coefficients, shape (o,).
         shape: Energies of noise of variance 1 by H, shape (h, o).
-        expected: Energies given a parameter of each H, shape (h, 1); without it, the parameter is white noise over
-            the variance of fractional noise, and the scale of both is the best one.
+        expected: Energies given a parameter of each H, shape (h, 1); without it, the parameter is
+            white noise over the variance of fractional noise, and the scale of both is the best
+            one.
         bounds: Range of the parameter; None where it is 0.
     """
 
@@ -237,16 +265,23 @@ def _profile(
 
 
 def _better(
-    likelihood: Callable[[FloatArray], FloatArray], best: FloatArray, value: FloatArray, parameter: FloatArray
+    likelihood: Callable[[FloatArray], FloatArray],
+    best: FloatArray,
+    value: FloatArray,
+    parameter: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the likelihood and the parameter of each H, replaced where another parameter is better."""
+    """Return the likelihood and the parameter of each H, replaced where another parameter is
+    better.
+    """
     other = likelihood(parameter)
     better = other > best
     return np.where(better, other, best), np.where(better, parameter, value)
 
 
 def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
-    """Return where the likelihood is within half the 95% point of chi-squared of its maximum, and the maximum."""
+    """Return where the likelihood is within half the 95% point of chi-squared of its maximum, and
+    the maximum.
+    """
     top = int(likelihood.argmax())
     value = float(_HURST_GRID[top])
     if 0 < top < likelihood.size - 1:  # a parabola through the three points at the top
@@ -258,18 +293,24 @@ def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
     first, last = int(inside.argmax()), int(likelihood.size - 1 - inside[::-1].argmax())
     low, high = float(_HURST_GRID[first]), float(_HURST_GRID[last])
     if first > 0:
-        low -= _HURST_STEP * float((likelihood[first] - level) / (likelihood[first] - likelihood[first - 1]))
+        low -= _HURST_STEP * float(
+            (likelihood[first] - level) / (likelihood[first] - likelihood[first - 1])
+        )
     if last < likelihood.size - 1:
-        high += _HURST_STEP * float((likelihood[last] - level) / (likelihood[last] - likelihood[last + 1]))
+        high += _HURST_STEP * float(
+            (likelihood[last] - level) / (likelihood[last] - likelihood[last + 1])
+        )
     return min(low, value), value, max(high, value)
 
 
 @cache
 def octave_energies(octaves: int) -> FloatArray:
-    """Return the mean squared wavelet coefficients of fractional Gaussian noise of variance 1, by H and octave.
+    """Return the mean squared wavelet coefficients of fractional Gaussian noise of variance 1, by H
+    and octave.
 
-    Within (0, 1) they are exact up to octave 7: the autocovariance, weighted with the autocorrelation of the wavelet's
-    filter; beyond, an octave has 2**(2H - 1) times the energy of the one before. Outside of (0, 1) that is all.
+    Within (0, 1) they are exact up to octave 7: the autocovariance, weighted with the
+    autocorrelation of the wavelet's filter; beyond, an octave has 2**(2H - 1) times the energy of
+    the one before. Outside of (0, 1) that is all.
 
     Args:
         octaves: Number of octaves.
@@ -285,9 +326,13 @@ def octave_energies(octaves: int) -> FloatArray:
         within = 0 < hurst < 1
         for octave in range(octaves):
             if within and octave < exact:
-                weight = np.correlate(filters[octave], filters[octave], mode="full")[filters[octave].size - 1 :]
+                weight = np.correlate(filters[octave], filters[octave], mode="full")[
+                    filters[octave].size - 1 :
+                ]
                 covariance = noise_autocovariance(float(hurst), weight.size - 1)
-                energies[row, octave] = weight[0] * covariance[0] + 2 * float(np.dot(weight[1:], covariance[1:]))
+                energies[row, octave] = weight[0] * covariance[0] + 2 * float(
+                    np.dot(weight[1:], covariance[1:])
+                )
             else:
                 before = energies[row, octave - 1] if octave else 1.0
                 energies[row, octave] = before * 2 ** (2 * hurst - 1)
@@ -303,8 +348,9 @@ def _upsampled(taps: FloatArray, step: int) -> FloatArray:
 def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -> float:
     """Return the variance that the placement of packets within bins gives the bytes of a bin.
 
-    The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets at independent
-    times (a Poisson process) have the sum of their squared sizes, which is the most that is taken.
+    The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets
+    at independent times (a Poisson process) have the sum of their squared sizes, which is the most
+    that is taken.
 
     Args:
         ip_bytes: Sizes of all packets, bytes, shape (n,).
@@ -319,7 +365,9 @@ def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -
 
 
 def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean squared coefficient of each octave and how many there are; those at the edges are left out."""
+    """Return the mean squared coefficient of each octave and how many there are; those at the edges
+    are left out.
+    """
     energy: list[float] = []
     counts: list[int] = []
     approximation = series
@@ -335,7 +383,9 @@ def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def autocorrelation(series: FloatArray, *, lags: int) -> list[float]:
-    """Return the sample autocorrelation at lags 1 to ``lags``; empty where the series is constant or too short."""
+    """Return the sample autocorrelation at lags 1 to ``lags``; empty where the series is constant
+    or too short.
+    """
     if series.size <= lags + 1:
         return []
     centred = series - series.mean()

@@ -1,4 +1,6 @@
-"""Laws of the time at a level, by maximum likelihood with censoring: the last dwell of a session is not seen to end."""
+"""Laws of the time at a level, by maximum likelihood with censoring: the last dwell of a session is
+not seen to end.
+"""
 
 from __future__ import annotations
 
@@ -61,42 +63,62 @@ class DwellFit:
 
 
 def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
-    """Fit one family by maximum likelihood, unfinished dwells censored on the right; None where there is no maximum.
+    """Fit one family by maximum likelihood, unfinished dwells censored on the right; None where
+    there is no maximum.
 
     Args:
         family: scipy.stats name.
         dwells: Times at a level, at least one of them whole.
 
-    Source: Kalbfleisch and Prentice, "The statistical analysis of failure time data" (2002), chapter 3.
+    Source: Kalbfleisch and Prentice, "The statistical analysis of failure time data" (2002),
+    chapter 3.
     """
     n = int(dwells.whole_s.size)
     if n == 0:
         return None
     if family == "expon":
         scale = dwells.total_s / n
-        return DwellFit("expon", {"loc": 0.0, "scale": scale}, -n * (float(np.log(scale)) + 1), {"scale": n**-0.5})
+        return DwellFit(
+            "expon",
+            {"loc": 0.0, "scale": scale},
+            -n * (float(np.log(scale)) + 1),
+            {"scale": n**-0.5},
+        )
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
     law = getattr(stats, family)
     mean_s = dwells.total_s / n
 
     def loss(theta: FloatArray) -> float:
-        shape, scale = float(np.exp(np.clip(theta[0], *_LOG_SHAPE))), mean_s * float(np.exp(theta[1]))
+        shape, scale = (
+            float(np.exp(np.clip(theta[0], *_LOG_SHAPE))),
+            mean_s * float(np.exp(theta[1])),
+        )
         value = law.logpdf(dwells.whole_s, shape, scale=scale).sum()
         if dwells.unfinished_s.size:
             value += law.logsf(dwells.unfinished_s, shape, scale=scale).sum()
         return -float(value) if np.isfinite(value) else 1e300
 
     spread = float(np.log(dwells.whole_s).std()) or 1.0
-    start = {"gamma": (-2 * np.log(spread), 2 * np.log(spread)), "lognorm": (np.log(spread), -(spread**2) / 2)}
+    start = {
+        "gamma": (-2 * np.log(spread), 2 * np.log(spread)),
+        "lognorm": (np.log(spread), -(spread**2) / 2),
+    }
     first = np.array(start.get(family, (np.log(1.28 / spread), 0.0)))
-    found = optimize.minimize(loss, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6})
+    found = optimize.minimize(
+        loss, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6}
+    )
     if not found.success or found.fun >= 1e300 or not _LOG_SHAPE[0] < found.x[0] < _LOG_SHAPE[1]:
         return None
     shape, scale = float(np.exp(found.x[0])), mean_s * float(np.exp(found.x[1]))
     sd = _standard_errors(loss, found.x)
     name = _SHAPE[family]
-    return DwellFit(family, {name: shape, "loc": 0.0, "scale": scale}, -float(found.fun), {name: sd[0], "scale": sd[1]})
+    return DwellFit(
+        family,
+        {name: shape, "loc": 0.0, "scale": scale},
+        -float(found.fun),
+        {name: sd[0], "scale": sd[1]},
+    )
 
 
 def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
@@ -107,7 +129,13 @@ def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
     hessian = np.array(
         [
             [
-                (loss(theta + a + b) - loss(theta + a - b) - loss(theta - a + b) + loss(theta - a - b)) / (4 * step**2)
+                (
+                    loss(theta + a + b)
+                    - loss(theta + a - b)
+                    - loss(theta - a + b)
+                    + loss(theta - a - b)
+                )
+                / (4 * step**2)
                 for b in eye
             ]
             for a in eye
@@ -124,15 +152,19 @@ def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
 def dwell_law(dwells: Dwells) -> Law | None:
     """Return the law of the time at a level, or None for a level that was never left.
 
-    The family is chosen by BIC; with fewer than five whole dwells it is exponential. Intervals are of Wald's kind on
-    the logarithms, from the observed information.
+    The family is chosen by BIC; with fewer than five whole dwells it is exponential. Intervals are
+    of Wald's kind on the logarithms, from the observed information.
 
     Args:
         dwells: Times at the level.
     """
     n = int(dwells.whole_s.size)
     families: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
-    fits = [fit for family in families[: 1 if n < FEWEST_DWELLS else None] if (fit := fit_dwell_family(family, dwells))]
+    fits = [
+        fit
+        for family in families[: 1 if n < FEWEST_DWELLS else None]
+        if (fit := fit_dwell_family(family, dwells))
+    ]
     if not fits:
         return None
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
@@ -150,6 +182,8 @@ def dwell_law(dwells: Dwells) -> Law | None:
         high={name: best.params[name] * float(np.exp(_Z * sd)) for name, sd in known.items()},
         observations=n,
         log_likelihood=best.log_likelihood,
-        alternatives=tuple(Alternative(family=fit.family, delta_bic=fit.bic(n) - best.bic(n)) for fit in fits[1:]),
+        alternatives=tuple(
+            Alternative(family=fit.family, delta_bic=fit.bic(n) - best.bic(n)) for fit in fits[1:]
+        ),
         fit=GoodnessOfFit(ks=ks, method="of the whole dwells; no p-value, one dwell is censored"),
     )

@@ -1,4 +1,6 @@
-"""A smoothed empirical law: few quantiles between which the distribution function is linear, and a Pareto tail."""
+"""A smoothed empirical law: few quantiles between which the distribution function is linear, and a
+Pareto tail.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,16 @@ from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
 
 _POINTS = 64
-#: A law of few values has about half as many points, but three at least: it describes, it doesn't store.
+#: A law of few values has about half as many points, but three at least: it describes, it doesn't
+#: store.
 _VALUES_PER_POINT = 2
 _FEWEST_POINTS = 3
 _FEW_POINTS = 16
-#: Of fewer values than this, two points in three follow the distribution function rather than the tails.
+#: Of fewer values than this, two points in three follow the distribution function rather than the
+#: tails.
 _FEW_VALUES = 100
-#: Larger samples are thinned to about this many order statistics; this many at either end are all kept.
+#: Larger samples are thinned to about this many order statistics; this many at either end are all
+#: kept.
 _ORDER_STATISTICS = 10_000
 _EXTREMES = 200
 #: No more points where the law is this close, in units of the sampling error and at least.
@@ -31,7 +36,8 @@ _CLOSE_ENOUGH = 0.002
 _CLOSE_TO_SAMPLING_ERROR = 0.25
 _SWEEPS = 50
 _DIGITS = 6
-#: Shares of the sample in which a tail is sought, values it has at least, and how far beyond the largest it reaches.
+#: Shares of the sample in which a tail is sought, values it has at least, and how far beyond the
+#: largest it reaches.
 _TAIL_SHARES = (0.02, 0.01, 0.005)
 _FEWEST_IN_TAIL = 50
 _REACH = 1.5
@@ -45,7 +51,8 @@ class Empirical:
     Attributes:
         points: Its quantiles, as probabilities of the body.
         tail: What follows the last of them, or None.
-        largest: Where a tail ends: some way beyond the largest value, for no capture shows more; None without a tail.
+        largest: Where a tail ends: some way beyond the largest value, for no capture shows more;
+            None without a tail.
     """
 
     points: tuple[QuantilePoint, ...]
@@ -54,11 +61,13 @@ class Empirical:
 
 
 def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Empirical:
-    """Return the smoothed empirical law of a sample, with a generalised Pareto tail where the sample has one.
+    """Return the smoothed empirical law of a sample, with a generalised Pareto tail where the
+    sample has one.
 
-    The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose excesses over its start
-    follow a generalised Pareto law (Pickands 1975; Balkema and de Haan 1974) that is heavier than exponential beyond
-    doubt. Its shape is the likeliest one, its scale such that the mean of the sample is kept.
+    The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose
+    excesses over its start follow a generalised Pareto law (Pickands 1975; Balkema and de Haan
+    1974) that is heavier than exponential beyond doubt. Its shape is the likeliest one, its scale
+    such that the mean of the sample is kept.
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
@@ -73,12 +82,16 @@ def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Em
             found = _tail(sample, count, tick=tick)
             if found is not None:
                 largest = _REACH * float(sample[-1])
-                return Empirical(quantile_points(sample[:-count], last=found.threshold), found, largest)
+                return Empirical(
+                    quantile_points(sample[:-count], last=found.threshold), found, largest
+                )
     return Empirical(quantile_points(sample), None, None)
 
 
 def _tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
-    """Return the tail of so many values, or None where they have none that is heavier than exponential."""
+    """Return the tail of so many values, or None where they have none that is heavier than
+    exponential.
+    """
     threshold = _rounded(0.5 * float(sample[-count - 1] + sample[-count]))
     excess = sample[-count:] - threshold
     if excess[0] < 0 or np.unique(excess).size < _FEWEST_IN_TAIL // 2:
@@ -91,18 +104,26 @@ def _tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
         return None
     c = maximum.params["c"]
     heavy = wald_intervals(maximum, around, observations=count).low["c"] > 0
-    far = ks_distance(excess, maximum.distribution, tick=tick, is_difference=False) > KS_CRITICAL / np.sqrt(count)
+    far = ks_distance(
+        excess, maximum.distribution, tick=tick, is_difference=False
+    ) > KS_CRITICAL / np.sqrt(count)
     if far or not heavy or c > _HEAVIEST:
         return None
     scale = _mean_keeping_scale(c, float(excess.mean()), _REACH * float(sample[-1]) - threshold)
-    return Tail(p=count / sample.size, threshold=threshold, c=_rounded(c), scale=_rounded(scale)) if scale else None
+    return (
+        Tail(p=count / sample.size, threshold=threshold, c=_rounded(c), scale=_rounded(scale))
+        if scale
+        else None
+    )
 
 
 def _mean_keeping_scale(c: float, mean: float, reach: float) -> float | None:
     """Return the scale with which a generalised Pareto law up to a largest value has a mean."""
 
     def too_large(scale: float) -> float:
-        return truncated(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach).mean - mean
+        return (
+            truncated(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach).mean - mean
+        )
 
     low, high = 0.5 * mean * (1 - c), 20 * mean
     if too_large(low) > 0 or too_large(high) < 0:
@@ -114,13 +135,16 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
-def quantile_points(sample: FloatArray, *, most: int = _POINTS, last: float | None = None) -> tuple[QuantilePoint, ...]:
+def quantile_points(
+    sample: FloatArray, *, most: int = _POINTS, last: float | None = None
+) -> tuple[QuantilePoint, ...]:
     """Return few points of a law that follows a sample and keeps its mean.
 
-    Points are added one by one, in turn where the distribution functions are furthest apart and where the area between
-    the quantile functions is largest, until the law is within a quarter of the sampling error. A sample of n has no
-    more than about n / 2. Between two points a straight line runs above a convex quantile function, as every tail has,
-    so the points are then moved until the mean between neighbours is that of the sample.
+    Points are added one by one, in turn where the distribution functions are furthest apart and
+    where the area between the quantile functions is largest, until the law is within a quarter of
+    the sampling error. A sample of n has no more than about n / 2. Between two points a straight
+    line runs above a convex quantile function, as every tail has, so the points are then moved
+    until the mean between neighbours is that of the sample.
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
@@ -139,7 +163,9 @@ def quantile_points(sample: FloatArray, *, most: int = _POINTS, last: float | No
         value[-1] = last
     rounded_p = [_rounded(float(at)) for at in p[chosen]]
     rounded_value = np.maximum.accumulate([_rounded(float(at)) for at in value])
-    return tuple(QuantilePoint(p=at, value=float(v)) for at, v in zip(rounded_p, rounded_value, strict=True))
+    return tuple(
+        QuantilePoint(p=at, value=float(v)) for at, v in zip(rounded_p, rounded_value, strict=True)
+    )
 
 
 def _chosen(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
@@ -157,8 +183,12 @@ def _chosen(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
     return chosen
 
 
-def _worst_fit(p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: bool) -> tuple[int, float]:
-    """Return the order statistic that fits worst, and how far off the distribution function is there."""
+def _worst_fit(
+    p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: bool
+) -> tuple[int, float]:
+    """Return the order statistic that fits worst, and how far off the distribution function is
+    there.
+    """
     if not by_area:
         off = _gaps(p, value, chosen)
         worst = int(np.argmax(off))
@@ -170,15 +200,18 @@ def _worst_fit(p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: 
 
 
 def _gaps(p: FloatArray, value: FloatArray, chosen: list[int]) -> FloatArray:
-    """Return how far the law through the chosen points is from the sample's distribution function."""
+    """Return how far the law through the chosen points is from the sample's distribution
+    function.
+    """
     return np.asarray(np.abs(np.interp(value, value[chosen], p[chosen]) - p))
 
 
 def _mean_keeping(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray:
-    """Return values for the points such that means between neighbours, and the mean of all, are those of the sample.
+    """Return values for the points such that means between neighbours, and the mean of all, are
+    those of the sample.
 
-    No point leaves the stretch between its neighbours' own values: the law stays close to the sample even where the
-    means cannot be met, as in a few values that are far apart.
+    No point leaves the stretch between its neighbours' own values: the law stays close to the
+    sample even where the means cannot be met, as in a few values that are far apart.
     """
     value = sample[index].copy()
     lowest, highest = value[:-2].copy(), value[2:].copy()

@@ -6,7 +6,8 @@ import numpy as np
 
 from trafficgen.units import IntArray, s_from_ns
 
-#: Packets after the last pause are astray when the pause is this long, and this many times the next longest,
+#: Packets after the last pause are astray when the pause is this long, and this many times the next
+#: longest,
 _SHORTEST_PAUSE_S = 10.0
 _PAUSE_RATIO = 3.0
 #: and they are at most this share of the packets, or this many.
@@ -15,9 +16,11 @@ _FEW_PACKETS = 3
 
 
 def regular_packets(time_ns: IntArray) -> int:
-    """Return how many packets come before a late stray: a few that follow a pause far longer than any other.
+    """Return how many packets come before a late stray: a few that follow a pause far longer than
+    any other.
 
-    A connection that is kept alive or closed minutes after the media would otherwise stretch the playout.
+    A connection that is kept alive or closed minutes after the media would otherwise stretch the
+    playout.
 
     Args:
         time_ns: Times of the media packets, ns, ascending, shape (n,).

@@ -1,8 +1,11 @@
-"""Maximum likelihood in closed form for values that no clock has rounded much, with exact intervals where there are.
+"""Maximum likelihood in closed form for values that no clock has rounded much, with exact intervals
+where there are.
 
 Parameters are those of scipy.stats, ``loc`` 0.
-Estimators and exact intervals of the exponential, log-normal and Pareto laws, and the Fisher information of the gamma
-and Weibull laws: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", volume 1 (1994).
+Estimators and exact intervals of the exponential, log-normal and Pareto laws, and the Fisher
+information of the gamma
+and Weibull laws: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", volume 1
+(1994).
 """
 
 from __future__ import annotations
@@ -76,7 +79,9 @@ class Moments:
         return int(self.values.size)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused at the end
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # what is not finite is refused at the end
 def fit_family(family: Family, values: FloatArray) -> FamilyFit | None:
     """Fit one family by maximum likelihood; None where the sample is too small or all of one value.
 
@@ -133,7 +138,9 @@ def _lognormal(sample: Moments) -> FamilyFit:
 
 
 def _gamma(sample: Moments) -> FamilyFit:
-    """Newton's method on log a for log a - digamma(a) = log mean - mean log (Minka's starting point, 2002)."""
+    """Newton's method on log a for log a - digamma(a) = log mean - mean log (Minka's starting
+    point, 2002).
+    """
     n = sample.n
     s = max(float(np.log(sample.mean)) - sample.mean_log, 1e-12)
     shape = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
@@ -148,7 +155,10 @@ def _gamma(sample: Moments) -> FamilyFit:
     determinant = n * (shape * trigamma - 1)
     log_sd = {"a": np.sqrt(shape / determinant) / shape, "scale": np.sqrt(trigamma / determinant)}
     log_likelihood = n * (
-        (shape - 1) * sample.mean_log - shape - float(special.gammaln(shape)) - shape * float(np.log(scale))
+        (shape - 1) * sample.mean_log
+        - shape
+        - float(special.gammaln(shape))
+        - shape * float(np.log(scale))
     )
     return _with_wald_intervals(
         "gamma", {"a": shape, "scale": scale}, log_sd, log_likelihood=log_likelihood, observations=n
@@ -161,7 +171,9 @@ def _weibull(sample: Moments) -> FamilyFit:
     log_largest = float(sample.log_values.max())
     logs = sample.log_values - log_largest
     mean_log = sample.mean_log - log_largest
-    shape = 1.2825 / float(logs.std())  # of the extreme-value law of the logarithms, by its standard deviation
+    shape = 1.2825 / float(
+        logs.std()
+    )  # of the extreme-value law of the logarithms, by its standard deviation
     for _ in range(_NEWTON_STEPS):
         power = np.exp(shape * logs)
         total = float(power.sum())
@@ -172,10 +184,17 @@ def _weibull(sample: Moments) -> FamilyFit:
         if abs(step) < _NEWTON_TOLERANCE * shape:
             break
     log_scale = float(np.log(np.mean(np.exp(shape * logs)))) / shape + log_largest
-    log_sd = {"c": np.sqrt(6 / n) / np.pi, "scale": np.sqrt((1 + 6 * (1 - np.euler_gamma) ** 2 / np.pi**2) / n) / shape}
-    log_likelihood = n * (float(np.log(shape)) - shape * log_scale + (shape - 1) * sample.mean_log - 1)
+    log_sd = {
+        "c": np.sqrt(6 / n) / np.pi,
+        "scale": np.sqrt((1 + 6 * (1 - np.euler_gamma) ** 2 / np.pi**2) / n) / shape,
+    }
+    log_likelihood = n * (
+        float(np.log(shape)) - shape * log_scale + (shape - 1) * sample.mean_log - 1
+    )
     params = {"c": shape, "scale": float(np.exp(log_scale))}
-    return _with_wald_intervals("weibull_min", params, log_sd, log_likelihood=log_likelihood, observations=n)
+    return _with_wald_intervals(
+        "weibull_min", params, log_sd, log_likelihood=log_likelihood, observations=n
+    )
 
 
 def _pareto(sample: Moments) -> FamilyFit:
@@ -192,15 +211,23 @@ def _pareto(sample: Moments) -> FamilyFit:
             "scale": smallest * float((2 * _TAIL) ** (1 / (n * b))),
         },
         high={"b": b * float(special.chdtri(2 * n - 2, _TAIL)) / (2 * n), "scale": smallest},
-        log_likelihood=n * (float(np.log(b)) + b * float(np.log(smallest)) - (b + 1) * sample.mean_log),
+        log_likelihood=n
+        * (float(np.log(b)) + b * float(np.log(smallest)) - (b + 1) * sample.mean_log),
         observations=n,
     )
 
 
 def _with_wald_intervals(
-    family: Family, params: dict[str, float], log_sd: dict[str, float], *, log_likelihood: float, observations: int
+    family: Family,
+    params: dict[str, float],
+    log_sd: dict[str, float],
+    *,
+    log_likelihood: float,
+    observations: int,
 ) -> FamilyFit:
-    """Return a fit with intervals from the Fisher information of the logarithms of the parameters."""
+    """Return a fit with intervals from the Fisher information of the logarithms of the
+    parameters.
+    """
     return FamilyFit(
         family=family,
         params={"loc": 0.0} | {name: float(value) for name, value in params.items()},

@@ -14,17 +14,22 @@ from trafficgen.units import FloatArray, IntArray, ns_from_s
 _BIN_S = 0.1
 #: Fewer bins do not tell long memory; more than ten days are a clock that jumped.
 _FEWEST_BINS, _MOST_BINS = 512, 8_640_000
-#: A bin has this many packets on average at least, and no more than this share of the bins is empty.
+#: A bin has this many packets on average at least, and no more than this share of the bins is
+#: empty.
 _FEWEST_PACKETS, _EMPTY_SHARE = 2.0, 0.1
-#: Where the coefficient of variation of the gaps within bins is below this, packets are placed evenly.
+#: Where the coefficient of variation of the gaps within bins is below this, packets are placed
+#: evenly.
 _EVEN_VARIATION = 0.5
 _LARGEST_HURST = 0.999
 #: The placement of packets is measured in this many bins at most.
 _BINS_OF_NOISE = 1 << 18
 
 
-def rate_and_noise(time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start_ns: int) -> tuple[FloatArray, float]:
-    """Return the bytes of bins, and the variance that the placement of packets within them gives a bin.
+def rate_and_noise(
+    time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start_ns: int
+) -> tuple[FloatArray, float]:
+    """Return the bytes of bins, and the variance that the placement of packets within them gives a
+    bin.
 
     Args:
         time_ns: Times, ns, ascending, shape (n,).
@@ -34,7 +39,9 @@ def rate_and_noise(time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start
     """
     bins = rate_series(time_ns, ip_bytes, bin_s=bin_s, start_ns=start_ns).size_bytes
     seen = slice(0, int(np.searchsorted(time_ns, start_ns + _BINS_OF_NOISE * ns_from_s(bin_s))))
-    halves = rate_series(time_ns[seen], ip_bytes[seen], bin_s=bin_s / 2, start_ns=start_ns).size_bytes
+    halves = rate_series(
+        time_ns[seen], ip_bytes[seen], bin_s=bin_s / 2, start_ns=start_ns
+    ).size_bytes
     whole = max(1, min(bins.size, _BINS_OF_NOISE))
     return bins, placement_noise(ip_bytes[seen].astype(np.float64), halves, bins=whole)
 
@@ -42,8 +49,9 @@ def rate_and_noise(time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start
 def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Return fractional Gaussian noise where the byte rate of a phase has long memory, else None.
 
-    Long memory is what :func:`~trafficgen.calibration.long_range.judge_long_range` finds in bins of 0.1 s: wavelet and
-    local Whittle estimates agree on it, and neither level shifts nor a period explain it.
+    Long memory is what :func:`~trafficgen.calibration.long_range.judge_long_range` finds in bins of
+    0.1 s: wavelet and local Whittle estimates agree on it, and neither level shifts nor a period
+    explain it.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -70,7 +78,9 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
             value=min(hurst.value, _LARGEST_HURST),
             low=min(hurst.low, _LARGEST_HURST),
             high=hurst.high,
-            method="wavelets, fractional Gaussian noise beside the placement noise; profile likelihood",
+            method=(
+                "wavelets, fractional Gaussian noise beside the placement noise; profile likelihood"
+            ),
         ),
         bin_bytes=fit.law("bin_bytes", np.rint(rate), "bytes"),
         packet_bytes=fit.law("packet_bytes", packets.ip_bytes.astype(np.float64), "bytes"),
@@ -80,7 +90,9 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
 
 
 def _variation_within(packets: PhasePackets, start_ns: int) -> float:
-    """Return the mean coefficient of variation of the gaps in a bin, over the bins with three packets and more."""
+    """Return the mean coefficient of variation of the gaps in a bin, over the bins with three
+    packets and more.
+    """
     row = (packets.time_ns - start_ns) // ns_from_s(_BIN_S)
     same = row[1:] == row[:-1]
     gap_s, number = packets.gap_s[same], row[:-1][same] - int(row.min())
@@ -93,7 +105,9 @@ def _variation_within(packets: PhasePackets, start_ns: int) -> float:
 
 
 def _without_noise(bins: FloatArray, noise: float) -> FloatArray:
-    """Return the bytes of bins drawn towards their mean by as much as the noise of the placement has spread them."""
+    """Return the bytes of bins drawn towards their mean by as much as the noise of the placement
+    has spread them.
+    """
     variance = float(bins.var())
     kept = np.sqrt(max(0.0, 1 - noise / variance)) if variance > 0 else 0.0
     return np.asarray(np.maximum(bins.mean() + kept * (bins - bins.mean()), 0.0))

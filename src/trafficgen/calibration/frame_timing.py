@@ -19,12 +19,14 @@ from trafficgen.units import BoolArray, FloatArray
 _SLOPE_POINTS = 400
 #: A clock outside of these is no clock of this stream.
 _SMALLEST_RATIO, _LARGEST_RATIO = 0.05, 20.0
-#: Lateness is known of this share of frames at least, and does not spread over more than this many spacings.
+#: Lateness is known of this share of frames at least, and does not spread over more than this many
+#: spacings.
 _KNOWN_SHARE, _MOST_SPACINGS = 0.2, 20.0
 #: A frame within this many gaps of the one before may have waited for it.
 _WAITING_GAPS = 1.5
-#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn directly. Where
-#: there are groups of pictures more is borne: key frames then stay where the clock has them, and with them the rate.
+#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn
+#: directly. Where there are groups of pictures more is borne: key frames then stay where the clock
+#: has them, and with them the rate.
 _GOOD_KS, _BORNE_KS = 0.05, 0.25
 
 
@@ -53,15 +55,17 @@ def fit_timing(
 ) -> FrameTiming | None:
     """Return the times of frames, or None where the timestamps are no clock of them.
 
-    Two descriptions are fitted: instants of the clock with lateness after them, and spacings as sent. The first keeps
-    bounds on drift and lets frames queue; it is taken unless spacings played from it are further from those measured.
+    Two descriptions are fitted: instants of the clock with lateness after them, and spacings as
+    sent. The first keeps bounds on drift and lets frames queue; it is taken unless spacings played
+    from it are further from those measured.
 
     Args:
         clock_s: Instants by the media clock, ascending, s, shape (k,).
         start_s: First packet of each frame, s, shape (k,).
         end_s: Last packet of each frame, s, shape (k,).
         gap_s: Gaps within frames, s.
-        paced: Whether the sender spreads each frame over time, so that none waits for the one before.
+        paced: Whether the sender spreads each frame over time, so that none waits for the one
+            before.
         grouped: Whether frames come in groups of pictures.
         fit: Fits the laws.
     """
@@ -89,7 +93,11 @@ def fit_timing(
         score_spectrum(normal_scores_of(lateness_s)),
         first_lateness_s=float(lateness_s[0]),
     )
-    busy_s = np.zeros(start_s.size) if paced else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
+    busy_s = (
+        np.zeros(start_s.size)
+        if paced
+        else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
+    )
     generator = fit.generator_of("frame timing")
     off = ks_distance(_played_spacings(clocked, busy_s, generator), sent_s)
     plain = ks_distance(_played_spacings(direct, 0 * busy_s, generator), sent_s)
@@ -97,13 +105,19 @@ def fit_timing(
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
-    """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen 1968)."""
+    """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen
+    1968).
+    """
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
-    rows = np.unique(np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64))
+    rows = np.unique(
+        np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64)
+    )
     found = stats.theilslopes(start_s[rows], clock_s[rows])
     low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))
-    method = f"Theil-Sen slope of {rows.size} frames; the interval takes their errors as independent"
+    method = (
+        f"Theil-Sen slope of {rows.size} frames; the interval takes their errors as independent"
+    )
     return Estimate(value=value, low=min(low, value), high=max(high, value), method=method)
 
 
@@ -112,12 +126,19 @@ def _frame_rate(steps_s: FloatArray) -> Estimate:
     values, times = np.unique(forward, return_counts=True)
     share = float(times.max()) / max(1, forward.size)
     if share < 0.2:  # no step is frequent: the clock follows capture times
-        return Estimate(value=1 / float(np.median(forward)), method="1 / median step of the timestamps")
-    return Estimate(value=1 / float(values[times.argmax()]), method=f"1 / mode of the timestamp steps, {share:.0%}")
+        return Estimate(
+            value=1 / float(np.median(forward)), method="1 / median step of the timestamps"
+        )
+    return Estimate(
+        value=1 / float(values[times.argmax()]),
+        method=f"1 / mode of the timestamp steps, {share:.0%}",
+    )
 
 
 def _did_not_wait(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> BoolArray:
-    """Return where a frame was not sent right after the one before, whose packets may have held it up."""
+    """Return where a frame was not sent right after the one before, whose packets may have held it
+    up.
+    """
     if gap_s.size == 0:
         return np.ones(start_s.size, dtype=np.bool_)
     usual_s = float(np.quantile(gap_s, 0.9))
@@ -130,12 +151,16 @@ def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
     return np.maximum(lateness_s[last], 0.0)
 
 
-def _played_spacings(timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator) -> FloatArray:
+def _played_spacings(
+    timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator
+) -> FloatArray:
     """Return spacings as frames would be sent by a timing."""
     count = busy_s.size
     spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
     ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
     if timing.lateness_s is not None:
         lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
-        ready_s += lateness_s[spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)]
+        ready_s += lateness_s[
+            spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)
+        ]
     return np.diff(sent_times(ready_s, busy_s))

@@ -1,4 +1,6 @@
-"""Fitting the frame clock: from timestamps and packets of a stream to frames, their times, sizes and packets."""
+"""Fitting the frame clock: from timestamps and packets of a stream to frames, their times, sizes
+and packets.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _LEAD_SHARE = 0.3
 _MOST_LEADS = 4
 #: Leads are kept where this share of a type's frames begins with the same ones.
 _COMMON_LEADS = 0.25
-#: Packets of a frame are equal when they differ by less than this share, in at least this share of the frames.
+#: Packets of a frame are equal when they differ by less than this share, in at least this share of
+#: the frames.
 _EQUAL_WITHIN, _EQUAL_SHARE = 0.1, 0.8
 _NAMES: tuple[FrameName, ...] = ("key", "predicted", "bidirectional")
 
@@ -50,17 +53,20 @@ class Frames:
 
 
 def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return the frame clock of a stream's phase, or None where it has no RTP timestamps or too few frames.
+    """Return the frame clock of a stream's phase, or None where it has no RTP timestamps or too few
+    frames.
 
-    Frames are runs of packets with the same timestamp. With bidirectional prediction timestamps go back and forth, so
-    the k-th frame sent is given the k-th smallest timestamp: what the decoder's clock asks for. Time by that clock and
-    time that passed give the clock ratio (Theil-Sen); what is left is lateness.
+    Frames are runs of packets with the same timestamp. With bidirectional prediction timestamps go
+    back and forth, so the k-th frame sent is given the k-th smallest timestamp: what the decoder's
+    clock asks for. Time by that clock and time that passed give the clock ratio (Theil-Sen); what
+    is left is lateness.
 
     Args:
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
 
-    Source: Cario and Nelson, "Autoregressive to anything", Operations Research Letters 19 (1996), for the sizes.
+    Source: Cario and Nelson, "Autoregressive to anything", Operations Research Letters 19 (1996),
+    for the sizes.
     """
     frames = frames_of(packets)
     if frames is None:
@@ -90,7 +96,9 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
         lateness_spectrum=timing.lateness_spectrum,
         types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
         group=found.group if found else None,
-        size_spectrum=score_spectrum(scores_within_types(frames.frame_bytes.astype(np.float64), types)),
+        size_spectrum=score_spectrum(
+            scores_within_types(frames.frame_bytes.astype(np.float64), types)
+        ),
         packetisation="equal" if _is_equal(packets, frames, leads) else "filled",
         packet_bytes=fit.law("packet_bytes", _filling(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
@@ -123,10 +131,11 @@ def frames_of(packets: PhasePackets) -> Frames | None:
 
 
 def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatArray]:
-    """Return what gaps within frames go by, and the sample of their law, s; empty where frames are single packets.
+    """Return what gaps within frames go by, and the sample of their law, s; empty where frames are
+    single packets.
 
-    Gaps are those of packets, or fill the time of a frame (a sender that paces), or grow with the packet (a slow link):
-    whichever leaves the smallest spread of the logarithm.
+    Gaps are those of packets, or fill the time of a frame (a sender that paces), or grow with the
+    packet (a slow link): whichever leaves the smallest spread of the logarithm.
     """
     within = np.ones(packets.time_ns.size, dtype=np.bool_)
     within[frames.first] = False
@@ -135,7 +144,9 @@ def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatA
         return "packet", gap_s
     frame = np.repeat(np.arange(frames.first.size), frames.counts)[within]
     several = frames.counts > 1
-    whole_s = (frames.end_s - frames.start_s)[several] * (frames.counts / np.maximum(frames.counts - 1, 1))[several]
+    whole_s = (frames.end_s - frames.start_s)[several] * (
+        frames.counts / np.maximum(frames.counts - 1, 1)
+    )[several]
     by_bytes_s = gap_s * float(packets.ip_bytes.max()) / np.maximum(packets.ip_bytes[within], 1)
     samples: dict[GapScale, FloatArray] = {"packet": gap_s, "frame": whole_s, "bytes": by_bytes_s}
     shared = gap_s * frames.counts[frame]
@@ -154,7 +165,9 @@ def _log_spread(sample: FloatArray, tick_s: float) -> float:
 
 
 def _lead_packets(packets: PhasePackets, frames: Frames) -> IntArray:
-    """Return the number of small packets at the start of each frame that come before a far larger one, shape (k,)."""
+    """Return the number of small packets at the start of each frame that come before a far larger
+    one, shape (k,).
+    """
     leads = np.zeros(frames.first.size, dtype=np.int64)
     sizes = packets.ip_bytes
     for number in range(1, _MOST_LEADS + 1):
@@ -167,13 +180,21 @@ def _lead_packets(packets: PhasePackets, frames: Frames) -> IntArray:
 
 
 def _types(
-    packets: PhasePackets, frames: Frames, types: IntArray, *, found: FoundGroup | None, leads: IntArray, fit: LawFitter
+    packets: PhasePackets,
+    frames: Frames,
+    types: IntArray,
+    *,
+    found: FoundGroup | None,
+    leads: IntArray,
+    fit: LawFitter,
 ) -> tuple[FrameType, ...]:
     parts = []
     for kind in np.unique(types).tolist():
         mine = types == kind
         name: FrameName = _NAMES[kind] if found else "frame"
-        lead_bytes, share = _common_leads(packets, frames, np.where(mine, leads, 0), int(mine.sum()))
+        lead_bytes, share = _common_leads(
+            packets, frames, np.where(mine, leads, 0), int(mine.sum())
+        )
         law = fit.law(f"{name} frame_bytes", frames.frame_bytes[mine].astype(np.float64), "bytes")
         parts.append(FrameType(name=name, frame_bytes=law, lead_bytes=lead_bytes, lead_share=share))
     return tuple(parts)
@@ -182,7 +203,9 @@ def _types(
 def _common_leads(
     packets: PhasePackets, frames: Frames, leads: IntArray, members: int
 ) -> tuple[tuple[int, ...], float]:
-    """Return the most frequent number of leads with their median sizes, and the share of frames that have them."""
+    """Return the most frequent number of leads with their median sizes, and the share of frames
+    that have them.
+    """
     if not leads.any():
         return (), 0.0
     number = int(np.bincount(leads[leads > 0]).argmax())
@@ -207,7 +230,8 @@ def _is_equal(packets: PhasePackets, frames: Frames, leads: IntArray) -> bool:
 
 
 def _filling(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray:
-    """Return the sizes of the packets that are neither leads nor the last of their frame; of all where there are none.
+    """Return the sizes of the packets that are neither leads nor the last of their frame; of all
+    where there are none.
 
     Sizes below that of the single packets that follow are not filled, but they are what was sent.
     """

@@ -1,4 +1,6 @@
-"""A source's rate beside that of a TCP connection on the same path, interval by interval (CCZ-F1, Padhye 1998)."""
+"""A source's rate beside that of a TCP connection on the same path, interval by interval (CCZ-F1,
+Padhye 1998).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ INTERVAL_S = 5.0
 def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
     """Return how the rate that came compares with the bounds; None where no interval has loss.
 
-    In each interval with loss the round-trip time is that of the empty path plus the mean queueing delay, where it is
-    known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent packets of all intervals (CCZ-F1 leaves
-    playouts without loss out).
+    In each interval with loss the round-trip time is that of the empty path plus the mean queueing
+    delay, where it is known. Both bounds are of 1500-byte packets. Overall, loss is lost / sent
+    packets of all intervals (CCZ-F1 leaves playouts without loss out).
 
     Args:
         series: The session in intervals of :data:`INTERVAL_S`.
@@ -28,7 +30,10 @@ def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
     if not lossy.any():
         return None
     rtt = rtt_s + np.nan_to_num(series.delay_s)
-    bound, padhye = tcp_friendly_bps(rtt[lossy], series.loss[lossy]), padhye_bps(rtt[lossy], series.loss[lossy])
+    bound, padhye = (
+        tcp_friendly_bps(rtt[lossy], series.loss[lossy]),
+        padhye_bps(rtt[lossy], series.loss[lossy]),
+    )
     rate = series.goodput_bps[lossy]
     overall_loss = np.array((series.loss * series.packets).sum() / series.packets.sum())
     overall_rtt = np.array(np.average(rtt, weights=series.packets))
@@ -46,4 +51,6 @@ def friendliness(series: PathSeries, *, rtt_s: float) -> Friendliness | None:
 def _share(above: BoolArray) -> Estimate:
     share = float(above.mean())
     low, high = wilson(share, above.size)
-    return Estimate(value=share, low=low, high=high, method=f"share of {above.size} intervals; Wilson interval")
+    return Estimate(
+        value=share, low=low, high=high, method=f"share of {above.size} intervals; Wilson interval"
+    )

@@ -16,11 +16,12 @@ SUBSAMPLE = 2000
 REPLICATES = 499
 #: The distance is evaluated at so many different values.
 _MOST_VALUES = 20_000
-#: 5% point of the Kolmogorov distribution: distances below this over the root of n are sampling error.
+#: 5% point of the Kolmogorov distribution: distances below this over the root of n are sampling
+#: error.
 KS_CRITICAL = 1.36
 P_VALUE_METHOD = (
-    f"parametric bootstrap of the KS and Anderson-Darling distances with re-estimation by one step of scoring,"
-    f" {REPLICATES} replicates, on a random subsample of at most {SUBSAMPLE} values"
+    "parametric bootstrap of the KS and Anderson-Darling distances with re-estimation by one step"
+    f" of scoring, {REPLICATES} replicates, on a random subsample of at most {SUBSAMPLE} values"
 )
 
 
@@ -39,11 +40,14 @@ class FitCheck:
     anderson_darling_p_value: float
 
 
-def ks_distance(sample: FloatArray, law: Distribution, *, tick: float, is_difference: bool) -> float:
-    """Return the largest distance of a sample's distribution function to a law's, as the clock shows that law.
+def ks_distance(
+    sample: FloatArray, law: Distribution, *, tick: float, is_difference: bool
+) -> float:
+    """Return the largest distance of a sample's distribution function to a law's, as the clock
+    shows that law.
 
-    Both are compared half a tick below and half a tick above the values, so that a law is not blamed for rounding. With
-    ticks that are small against the values this is the usual distance.
+    Both are compared half a tick below and half a tick above the values, so that a law is not
+    blamed for rounding. With ticks that are small against the values this is the usual distance.
 
     Args:
         sample: The sample, shape (n,), n > 0, in any order.
@@ -65,18 +69,21 @@ def ks_distance(sample: FloatArray, law: Distribution, *, tick: float, is_differ
 def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Generator) -> FitCheck:
     """Test whether a sample may come from the family that was fitted to it.
 
-    Samples of the same size are drawn from the fitted law, as counts of its cells, so that rounding and bounds are
-    those of the data. Of each, and of the sample itself, the parameters are estimated anew by one step of scoring from
-    the fitted ones, and the distribution function moves by its derivatives; to first order that is the parametric
-    bootstrap with refitting (Stute, Gonzalez-Manteiga and Presedo-Quindimil 1993; Kojadinovic and Yan 2012 for the
-    linear form), at the cost of one matrix product. Without it, p-values would be far too large (Lilliefors 1967).
+    Samples of the same size are drawn from the fitted law, as counts of its cells, so that rounding
+    and bounds are those of the data. Of each, and of the sample itself, the parameters are
+    estimated anew by one step of scoring from the fitted ones, and the distribution function moves
+    by its derivatives; to first order that is the parametric bootstrap with refitting (Stute,
+    Gonzalez-Manteiga and Presedo-Quindimil 1993; Kojadinovic and Yan 2012 for the linear form), at
+    the cost of one matrix product. Without it, p-values would be far too large (Lilliefors 1967).
 
     Args:
         values: The sample, shape (n,), n > 0.
         cells: Cells of the fitted law.
         generator: Source of the subsample and of the bootstrap samples.
     """
-    part = values if values.size <= SUBSAMPLE else generator.choice(values, SUBSAMPLE, replace=False)
+    part = (
+        values if values.size <= SUBSAMPLE else generator.choice(values, SUBSAMPLE, replace=False)
+    )
     n = part.size
     probabilities = cells.probabilities / cells.probabilities.sum()
     drawn = generator.multinomial(n, probabilities, size=REPLICATES)
@@ -87,7 +94,9 @@ def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Gener
     step = shares @ (cells.scores @ cells.covariance)
     distance = np.cumsum(shares, axis=1)[:, :-1] - fitted - step @ slopes.T
     largest = np.abs(distance).max(axis=1)
-    weight = 0.5 * (probabilities[1:] + probabilities[:-1]) / np.maximum(fitted * (1 - fitted), 1e-12)
+    weight = (
+        0.5 * (probabilities[1:] + probabilities[:-1]) / np.maximum(fitted * (1 - fitted), 1e-12)
+    )
     square = n * (distance**2 @ weight)
     return FitCheck(
         ks_p_value=_p_value(largest),
@@ -97,6 +106,8 @@ def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Gener
 
 
 def _p_value(statistics: FloatArray) -> float:
-    """Return the share of the statistics, the first one's included, that are not below the first."""
+    """Return the share of the statistics, the first one's included, that are not below the
+    first.
+    """
     tolerance = 1e-12 * abs(statistics[0])
     return float(np.mean(statistics >= statistics[0] - tolerance))

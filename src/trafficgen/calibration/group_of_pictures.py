@@ -13,23 +13,29 @@ from trafficgen.units import BoolArray, FloatArray, IntArray
 _FEWEST_FRAMES = 24
 #: Frames around one that say how large its neighbours are.
 _WINDOW = 25
-#: Key frames are larger than their neighbours by this factor, fewer than this share of frames, and three at least;
-#: an empty stretch of this width (in logarithms) lies between their sizes and those of the others.
+#: Key frames are larger than their neighbours by this factor, fewer than this share of frames, and
+#: three at least; an empty stretch of this width (in logarithms) lies between their sizes and those
+#: of the others.
 _KEY_FACTOR, _KEY_SHARE, _FEWEST_KEYS, _EMPTY = 1.5, 0.25, 3, 0.2
 _STRETCHES_TRIED = 8
-#: Groups found by folding: the excess of the mean logarithm, its standard score, and the longest group.
+#: Groups found by folding: the excess of the mean logarithm, its standard score, and the longest
+#: group.
 _FOLD_EXCESS, _FOLD_SCORE, _LONGEST_GROUP = 0.35, 6.0, 600
-#: Share of the variance within groups that a pattern of predicted and bidirectional frames explains at least.
+#: Share of the variance within groups that a pattern of predicted and bidirectional frames explains
+#: at least.
 _PATTERN_SHARE = 0.3
 _PATTERN_PERIODS = range(2, 7)
 _MOST_DISTANCES = 48
-#: Large frames nearer to a key frame than this share of the median group follow from it, as at the start of a stream.
+#: Large frames nearer to a key frame than this share of the median group follow from it, as at the
+#: start of a stream.
 _SHORTEST_GROUP = 0.1
 
 
 @dataclass(frozen=True)
 class FoundGroup:
-    """Groups of pictures and the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (k,)."""
+    """Groups of pictures and the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape
+    (k,).
+    """
 
     group: GroupOfPictures
     types: IntArray
@@ -38,9 +44,10 @@ class FoundGroup:
 def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     """Return the groups of pictures that the sizes of frames show, or None.
 
-    Sizes are compared with the median of their neighbours. Key frames are those above the widest empty stretch of these
-    ratios; where key frames and others overlap, the series is folded at each length and the place with the largest mean
-    is tested (its standard score has to be far beyond what the best of all lengths and places reaches by chance).
+    Sizes are compared with the median of their neighbours. Key frames are those above the widest
+    empty stretch of these ratios; where key frames and others overlap, the series is folded at each
+    length and the place with the largest mean is tested (its standard score has to be far beyond
+    what the best of all lengths and places reaches by chance).
 
     Args:
         frame_bytes: Bytes of the frames in order of sending, shape (k,).
@@ -71,9 +78,13 @@ def _apart(keys: IntArray) -> IntArray:
 
 
 def _standing_out(excess: FloatArray) -> IntArray | None:
-    """Return the frames above the widest empty stretch of the excesses below which three groups begin, or None."""
+    """Return the frames above the widest empty stretch of the excesses below which three groups
+    begin, or None.
+    """
     ascending = np.sort(excess)
-    first = max(int(np.searchsorted(ascending, np.log(_KEY_FACTOR))), int((1 - _KEY_SHARE) * excess.size), 1)
+    first = max(
+        int(np.searchsorted(ascending, np.log(_KEY_FACTOR))), int((1 - _KEY_SHARE) * excess.size), 1
+    )
     steps = ascending[first:] - ascending[first - 1 : -1]
     for row in np.argsort(-steps)[:_STRETCHES_TRIED].tolist():
         if steps[row] < _EMPTY:
@@ -85,7 +96,9 @@ def _standing_out(excess: FloatArray) -> IntArray | None:
 
 
 def _folded(excess: FloatArray) -> IntArray | None:
-    """Return every L-th frame from some place on, where these are larger than the others beyond chance."""
+    """Return every L-th frame from some place on, where these are larger than the others beyond
+    chance.
+    """
     count = excess.size
     centred = np.clip(excess - excess.mean(), -2.0, 2.0)
     deviation = float(centred.std())
@@ -104,11 +117,15 @@ def _folded(excess: FloatArray) -> IntArray | None:
 def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
     distance, times = np.unique(np.diff(keys), return_counts=True)
     if distance.size > _MOST_DISTANCES:  # an even choice of the irregular lengths stands for all
-        distance = np.unique(np.quantile(np.diff(keys), np.linspace(0, 1, _MOST_DISTANCES), method="nearest"))
+        distance = np.unique(
+            np.quantile(np.diff(keys), np.linspace(0, 1, _MOST_DISTANCES), method="nearest")
+        )
         times = np.ones(distance.size, dtype=np.int64)
     frame = np.arange(size.size)
     row = np.searchsorted(keys, frame, side="right") - 1
-    since = np.where(row >= 0, frame - keys[np.maximum(row, 0)], frame - keys[0] + int(distance[times.argmax()]))
+    since = np.where(
+        row >= 0, frame - keys[np.maximum(row, 0)], frame - keys[0] + int(distance[times.argmax()])
+    )
     is_key = np.zeros(size.size, dtype=np.bool_)
     is_key[keys] = True
     types = np.where(is_key, 0, 1)
@@ -127,8 +144,12 @@ def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
     return FoundGroup(group, types)
 
 
-def _reference_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> tuple[int, int] | None:
-    """Return period and place of the predicted frames between bidirectional ones, where sizes show a pattern."""
+def _reference_pattern(
+    since: IntArray, size: FloatArray, is_key: BoolArray
+) -> tuple[int, int] | None:
+    """Return period and place of the predicted frames between bidirectional ones, where sizes show
+    a pattern.
+    """
     others, place = size[~is_key], since[~is_key]
     total = float(np.sum((others - others.mean()) ** 2))
     if others.size < _FEWEST_FRAMES or total == 0:
@@ -140,7 +161,9 @@ def _reference_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> 
             continue
         means = np.bincount(place % period, weights=others, minlength=period) / members
         share = float(np.dot(members, (means - others.mean()) ** 2)) / total
-        share = 1 - (1 - share) * (others.size - 1) / (others.size - period)  # adjusted for the number of places
+        share = 1 - (1 - share) * (others.size - 1) / (
+            others.size - period
+        )  # adjusted for the number of places
         if share > best_share + 0.02:
             best_share, best = share, (period, int(means.argmax()))
     return best

@@ -9,7 +9,12 @@ from scipy import special
 
 from trafficgen.calibration.block_bootstrap import variance_inflation
 from trafficgen.calibration.cells import TINY, ClockEdges
-from trafficgen.calibration.parameters import free_parameters, from_free_scale, interval_of, on_free_scale
+from trafficgen.calibration.parameters import (
+    free_parameters,
+    from_free_scale,
+    interval_of,
+    on_free_scale,
+)
 from trafficgen.calibration.scoring import Maximum, scores_at
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.units import FloatArray, IntArray
@@ -18,15 +23,16 @@ from trafficgen.units import FloatArray, IntArray
 _CELLS = 128
 _FINE_CELLS = 16
 _SMALLEST_TAIL = 1e-6
-#: Directions in which the information is less than this share of the largest are left out: mixtures whose components
-#: lie on each other have them.
+#: Directions in which the information is less than this share of the largest are left out: mixtures
+#: whose components lie on each other have them.
 _SINGULAR = 1e-9
 Z = float(special.ndtri(0.975))
 
 
 @dataclass(frozen=True)
 class LawCells:
-    """All values that a fitted law can take, in cells of about equal probability between clock ticks.
+    """All values that a fitted law can take, in cells of about equal probability between clock
+    ticks.
 
     Attributes:
         below: Edges of the lower half. above: Edges of the upper half, counted from above.
@@ -46,9 +52,13 @@ class LawCells:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance of the free parameters' estimates from one value: the inverse Fisher information, shape (p, p)."""
+        """Covariance of the free parameters' estimates from one value: the inverse Fisher
+        information, shape (p, p).
+        """
         information = self.scores.T @ (self.probabilities[:, None] * self.scores)
-        return np.asarray(np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True), dtype=np.float64)
+        return np.asarray(
+            np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True), dtype=np.float64
+        )
 
     def place(self, values: FloatArray) -> IntArray:
         """Return the cell of each value, shape (n,)."""
@@ -56,7 +66,8 @@ class LawCells:
 
 
 def law_cells(maximum: Maximum, *, tick: float, is_difference: bool) -> LawCells | None:
-    """Return the cells of a fitted law with their scores; None where it cannot be told apart from its neighbours.
+    """Return the cells of a fitted law with their scores; None where it cannot be told apart from
+    its neighbours.
 
     Args:
         maximum: The fitted law.
@@ -71,14 +82,23 @@ def law_cells(maximum: Maximum, *, tick: float, is_difference: bool) -> LawCells
     high = law.isf(np.concatenate((fine, half, [0.5])))
     number = np.unique(np.floor(np.concatenate((low, high)) / tick))
     edges = (number[np.isfinite(number)] + 0.5) * tick
-    parts = [ClockEdges(part, tick, is_difference) for part in (edges[edges <= middle], edges[edges > middle])]
+    parts = [
+        ClockEdges(part, tick, is_difference)
+        for part in (edges[edges <= middle], edges[edges > middle])
+    ]
 
     def log_probabilities(of: Distribution) -> FloatArray:
         return np.asarray(np.log(np.maximum(_probabilities(of, parts[0], parts[1]), TINY)))
 
     probabilities = _probabilities(law, parts[0], parts[1])
     with np.errstate(all="ignore"):
-        scores = scores_at(maximum.family, maximum.params, maximum.free, bounds=maximum.bounds, of=log_probabilities)
+        scores = scores_at(
+            maximum.family,
+            maximum.params,
+            maximum.free,
+            bounds=maximum.bounds,
+            of=log_probabilities,
+        )
     if scores is None or not np.all(np.isfinite(scores)):
         return None
     scores = np.where(probabilities[:, None] > 1e-12, scores, 0.0)
@@ -107,8 +127,12 @@ class Intervals:
 
 
 def wald_intervals(maximum: Maximum, cells: LawCells, *, observations: int) -> Intervals:
-    """Return intervals from the Fisher information, on scales on which parameters have no bounds."""
-    low, high = interval_of(maximum.family, maximum.params, maximum.free, cells.covariance / observations, z=Z)
+    """Return intervals from the Fisher information, on scales on which parameters have no
+    bounds.
+    """
+    low, high = interval_of(
+        maximum.family, maximum.params, maximum.free, cells.covariance / observations, z=Z
+    )
     return Intervals(low, high)
 
 
@@ -117,10 +141,11 @@ def widen_for_dependence(
 ) -> tuple[Intervals, float]:
     """Return intervals that respect the dependence of values that follow each other.
 
-    The estimate is, to first order, the mean of the values' scores times the inverse information. The variance of that
-    mean under dependence is what the moving-block bootstrap gives (Kuensch, Annals of Statistics 17, 1989); for a
-    linear statistic it has a closed form, so that nothing is fitted again. Intervals are stretched where the bootstrap
-    finds more variance than independent values have, beyond what it finds by chance; they never shrink.
+    The estimate is, to first order, the mean of the values' scores times the inverse information.
+    The variance of that mean under dependence is what the moving-block bootstrap gives (Kuensch,
+    Annals of Statistics 17, 1989); for a linear statistic it has a closed form, so that nothing is
+    fitted again. Intervals are stretched where the bootstrap finds more variance than independent
+    values have, beyond what it finds by chance; they never shrink.
 
     Args:
         maximum: The fitted law.
@@ -145,8 +170,18 @@ def widen_for_dependence(
     )
     low, high = dict(intervals.low), dict(intervals.high)
     for name, factor in by_name.items():
-        kind = "logit" if kinds[name] == "weight" else "identity" if kinds[name] == "shift" else kinds[name]
+        kind = (
+            "logit"
+            if kinds[name] == "weight"
+            else "identity"
+            if kinds[name] == "shift"
+            else kinds[name]
+        )
         centre = on_free_scale(maximum.params[name], kind)
-        low[name] = from_free_scale(centre + factor * (on_free_scale(low[name], kind) - centre), kind)
-        high[name] = from_free_scale(centre + factor * (on_free_scale(high[name], kind) - centre), kind)
+        low[name] = from_free_scale(
+            centre + factor * (on_free_scale(low[name], kind) - centre), kind
+        )
+        high[name] = from_free_scale(
+            centre + factor * (on_free_scale(high[name], kind) - centre), kind
+        )
     return replace(intervals, low=low, high=high), float(stretch.max())

@@ -1,4 +1,6 @@
-"""What goes with a switch of the level: loss and goodput in the seconds before it, where the capture shows them."""
+"""What goes with a switch of the level: loss and goodput in the seconds before it, where the
+capture shows them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.levels import Levels
-from trafficgen.calibration.switch_hazards import FEWEST_SWITCHES, Direction, SwitchHazard, fit_switch_hazard
+from trafficgen.calibration.switch_hazards import (
+    FEWEST_SWITCHES,
+    Direction,
+    SwitchHazard,
+    fit_switch_hazard,
+)
 from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s
 
@@ -34,8 +41,9 @@ class LevelAssociation:
 def associate(view: SessionView, levels: Levels) -> LevelAssociation | str:
     """Return how the steps of a session go with what was before them, or why that cannot be said.
 
-    Time is cut into intervals of 1 s. Covariates of each are the loss (RTP numbers missing, or TCP segments sent again,
-    over packets) and the goodput (over the rate of the level at the time) in the 5 s before it.
+    Time is cut into intervals of 1 s. Covariates of each are the loss (RTP numbers missing, or TCP
+    segments sent again, over packets) and the goodput (over the rate of the level at the time) in
+    the 5 s before it.
 
     Args:
         view: The session.
@@ -65,13 +73,17 @@ def associate(view: SessionView, levels: Levels) -> LevelAssociation | str:
     found: dict[Direction, SwitchHazard | str] = {}
     for direction in ("down", "up"):
         at_risk = level > 0 if direction == "down" else level < len(levels) - 1
-        found[direction] = fit_switch_hazard(_steps(levels, edges_ns, direction), at_risk, covariates)
+        found[direction] = fit_switch_hazard(
+            _steps(levels, edges_ns, direction), at_risk, covariates
+        )
     return LevelAssociation(found["down"], found["up"])
 
 
 @dataclass(frozen=True)
 class _Losses:
-    """Rows of the packets after which loss shows, shape (m,), and how many are lost before each, shape (m,)."""
+    """Rows of the packets after which loss shows, shape (m,), and how many are lost before each,
+    shape (m,).
+    """
 
     rows: IntArray
     packets: FloatArray
@@ -93,7 +105,9 @@ def _losses(view: SessionView) -> _Losses | None:
                 lost = (end[1:] <= np.maximum.accumulate(end)[:-1]).astype(np.float64)
             else:
                 step = np.diff(np.maximum.accumulate(number))
-                lost = np.where(step < _LONGEST_GAP_PACKETS, np.maximum(step - 1, 0), 0).astype(np.float64)
+                lost = np.where(step < _LONGEST_GAP_PACKETS, np.maximum(step - 1, 0), 0).astype(
+                    np.float64
+                )
             rows.append(index[1:])
             counts.append(lost)
             break

@@ -1,4 +1,6 @@
-"""Scale levels: the few rates between which a source switches, how it switches, and how long it stays."""
+"""Scale levels: the few rates between which a source switches, how it switches, and how long it
+stays.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,17 @@ from scipy import special
 
 from trafficgen.calibration.dwells import Dwells, fit_dwell_family
 from trafficgen.calibration.plateaus import RateUnits, cut_into_units, find_plateaus
-from trafficgen.calibration.rate_states import find_states, joined_for_states, smoothed, transition_matrix, viterbi
+from trafficgen.calibration.rate_states import (
+    find_states,
+    joined_for_states,
+    smoothed,
+    transition_matrix,
+    viterbi,
+)
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
-#: Levels must beat a single level with correlated noise by this much of BIC ("very strong", Kass and Raftery 1995).
+#: Levels must beat a single level with correlated noise by this much of BIC ("very strong", Kass
+#: and Raftery 1995).
 _CLEAR_BIC = 10.0
 #: A unit whose rate has nothing to do with its level costs no more than this in the log-likelihood.
 _LARGEST_DEVIANCE = 8.0
@@ -69,35 +78,45 @@ class Levels:
     def dwells(self, level: int) -> Dwells:
         """Return how long the source stayed at a level.
 
-        The unfinished last dwell is censored. The first one counts as whole: the phase begins with it.
+        The unfinished last dwell is censored. The first one counts as whole: the phase begins with
+        it.
         """
         length_s = s_from_ns(np.diff(self.edge_ns))
         here, last = self.level == level, np.arange(self.level.size) == self.level.size - 1
         return Dwells(whole_s=length_s[here & ~last], unfinished_s=length_s[here & last])
 
     def transition_rows(self) -> list[FloatArray | None]:
-        """Return the jump chain row by row: shares of the jumps; None for a level that was never left."""
+        """Return the jump chain row by row: shares of the jumps; None for a level that was never
+        left.
+        """
         return [row / row.sum() if row.sum() else None for row in self.jumps]
 
     def transition_intervals(self) -> list[list[Interval] | None]:
-        """Return 95% intervals of the jump chain: equal-tailed, from Jeffreys' prior (Brown, Cai and DasGupta 2001)."""
+        """Return 95% intervals of the jump chain: equal-tailed, from Jeffreys' prior (Brown, Cai
+        and DasGupta 2001).
+        """
         rows: list[list[Interval] | None] = []
         for state, row in enumerate(self.jumps):
             total = int(row.sum())
-            rows.append([_share(int(n), total, self_jump=to == state) for to, n in enumerate(row)] if total else None)
+            rows.append(
+                [_share(int(n), total, self_jump=to == state) for to, n in enumerate(row)]
+                if total
+                else None
+            )
         return rows
 
 
 def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Levels | None:
     """Return the levels of a stream's rate, or None where its rate has a single one.
 
-    The stream is cut into units of whole bursts, packets, or ON/OFF periods, and its plateaus are found by change
-    points. A hidden Markov model gives the number of levels by BIC; it must beat a single level with correlated noise,
-    so that neither long memory nor a slow drift makes levels. Dwells are then the stretches of the most likely path
-    over the units, down to a quarter of a second where packets are that dense.
+    The stream is cut into units of whole bursts, packets, or ON/OFF periods, and its plateaus are
+    found by change points. A hidden Markov model gives the number of levels by BIC; it must beat a
+    single level with correlated noise, so that neither long memory nor a slow drift makes levels.
+    Dwells are then the stretches of the most likely path over the units, down to a quarter of a
+    second where packets are that dense.
 
-    Rates are of IP bytes, silences included, as all measured rates are; they are whole bytes over whole time at a
-    level, passages between levels left out.
+    Rates are of IP bytes, silences included, as all measured rates are; they are whole bytes over
+    whole time at a level, passages between levels left out.
 
     Args:
         time_ns: Times of the media packets, ns, ascending, shape (n,).
@@ -113,19 +132,25 @@ def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Leve
     joined = joined_for_states(units, dispersion_bytes=cuts[0].dispersion_bytes)
     coarse = units.joined(joined)
     middle = np.arange(len(coarse)) * joined + joined // 2
-    proposals = [find_states(coarse.log_rate, np.searchsorted(cut.edges, middle, side="right") - 1) for cut in cuts]
+    proposals = [
+        find_states(coarse.log_rate, np.searchsorted(cut.edges, middle, side="right") - 1)
+        for cut in cuts
+    ]
     states = min((found for found in proposals if found), key=lambda found: found.bic, default=None)
     if states is None or states.single_bic - states.bic < _CLEAR_BIC:
         return None
     rest = np.full(len(units) - states.path.size * joined, states.path[-1])
-    path = _refined(units, np.concatenate((np.repeat(states.path, joined), rest)), states.centre.size)
+    path = _refined(
+        units, np.concatenate((np.repeat(states.path, joined), rest)), states.centre.size
+    )
     return _levels(units, path, evidence_bic=states.single_bic - states.bic)
 
 
 def _refined(units: RateUnits, path: IntArray, count: int) -> IntArray:
     """Return the most likely path over the units, from one over several units at a time.
 
-    Rates, dispersions and transitions are fitted by the EM algorithm on the way (Baum and others 1970).
+    Rates, dispersions and transitions are fitted by the EM algorithm on the way (Baum and others
+    1970).
     """
     inner = _inner(path)
     share = np.zeros((path.size, count))
@@ -141,7 +166,9 @@ def _refined(units: RateUnits, path: IntArray, count: int) -> IntArray:
 
 
 def _inner(path: IntArray) -> BoolArray:
-    """Return which units have neighbours of the same level on both sides, and so lie wholly at their level."""
+    """Return which units have neighbours of the same level on both sides, and so lie wholly at
+    their level.
+    """
     same = path[1:] == path[:-1]
     inner: BoolArray = np.concatenate(([True], same)) & np.concatenate((same, [True]))
     return inner
@@ -149,15 +176,19 @@ def _inner(path: IntArray) -> BoolArray:
 
 def _rates(units: RateUnits, path: IntArray, inner: BoolArray, count: int) -> FloatArray:
     size = np.bincount(path[inner], weights=units.size_bytes[inner], minlength=count)
-    rates: FloatArray = size / np.bincount(path[inner], weights=units.duration_s[inner], minlength=count)
+    rates: FloatArray = size / np.bincount(
+        path[inner], weights=units.duration_s[inner], minlength=count
+    )
     return rates
 
 
 def _log_density(units: RateUnits, share: FloatArray) -> FloatArray:
-    """Return the extended quasi-likelihood of each unit at each level (Nelder and Pregibon 1987), shape (n, k).
+    """Return the extended quasi-likelihood of each unit at each level (Nelder and Pregibon 1987),
+    shape (n, k).
 
-    It is that of a Poisson count over the level's dispersion, up to a constant of each unit. Rates and dispersions are
-    those of the units weighted by how likely they belong to the level; units that fit none badly count least.
+    It is that of a Poisson count over the level's dispersion, up to a constant of each unit. Rates
+    and dispersions are those of the units weighted by how likely they belong to the level; units
+    that fit none badly count least.
 
     Args:
         units: The stream, cut into units.
@@ -174,26 +205,34 @@ def _log_density(units: RateUnits, share: FloatArray) -> FloatArray:
         if np.any(trusted.sum(axis=0) < 1):
             break
         rate = (trusted * size).sum(axis=0) / (trusted * units.duration_s[:, None]).sum(axis=0)
-    density: FloatArray = -0.5 * np.log(dispersion) - np.minimum(0.5 * deviance / dispersion, _LARGEST_DEVIANCE)
+    density: FloatArray = -0.5 * np.log(dispersion) - np.minimum(
+        0.5 * deviance / dispersion, _LARGEST_DEVIANCE
+    )
     return density
 
 
 def _dispersions(units: RateUnits, share: FloatArray, deviance: FloatArray) -> FloatArray:
-    """Return the dispersion of each level from the smaller 95% of its units' deviances, bytes, shape (k,)."""
+    """Return the dispersion of each level from the smaller 95% of its units' deviances, bytes,
+    shape (k,).
+    """
     found = np.empty(share.shape[1])
     for level in range(found.size):
         order = np.argsort(deviance[:, level])
         weight = share[order, level]
         total = np.cumsum(weight)
         kept = slice(0, max(1, int(np.searchsorted(total, 0.95 * total[-1]))))
-        smallest = _SMALLEST_VARIATION**2 * float(np.average(units.size_bytes, weights=share[:, level]))
+        smallest = _SMALLEST_VARIATION**2 * float(
+            np.average(units.size_bytes, weights=share[:, level])
+        )
         mean = float(np.average(deviance[order, level][kept], weights=weight[kept]))
         found[level] = max(smallest, mean / 0.759)  # mean of the lower 95% of a chi-squared law
     return found
 
 
 def _without_passages(path: IntArray) -> IntArray:
-    """Return a path without visits of one unit between a lower and a higher level: the switch fell into that unit."""
+    """Return a path without visits of one unit between a lower and a higher level: the switch fell
+    into that unit.
+    """
     path = path.copy()
     between = (path[1:-1] - path[:-2]) * (path[2:] - path[1:-1]) > 0
     path[1:-1][between] = path[:-2][between]
@@ -243,9 +282,9 @@ class MeanDwell:
 def mean_dwell(dwells: Dwells) -> MeanDwell:
     """Return the mean time at a level with its interval.
 
-    It is the mean of a gamma law by maximum likelihood with the unfinished dwell censored, where five dwells or more
-    are whole; else that of an exponential law, the time at the level over how often it was left. The interval is the
-    exact one of a gamma law whose shape is known.
+    It is the mean of a gamma law by maximum likelihood with the unfinished dwell censored, where
+    five dwells or more are whole; else that of an exponential law, the time at the level over how
+    often it was left. The interval is the exact one of a gamma law whose shape is known.
     """
     n = int(dwells.whole_s.size)
     if n == 0:
@@ -254,5 +293,7 @@ def mean_dwell(dwells: Dwells) -> MeanDwell:
     shape = gamma.params["a"] if gamma else 1.0
     mean_s = shape * gamma.params["scale"] if gamma else dwells.total_s / n
     degrees = 2 * n * shape
-    low, high = (degrees * mean_s / float(special.chdtri(degrees, tail)) for tail in (_TAIL, 1 - _TAIL))
+    low, high = (
+        degrees * mean_s / float(special.chdtri(degrees, tail)) for tail in (_TAIL, 1 - _TAIL)
+    )
     return MeanDwell(mean_s, Interval(low, high))

@@ -1,4 +1,6 @@
-"""Whether a rate has long memory, or a level shift, a trend or a strict period only looks like it."""
+"""Whether a rate has long memory, or a level shift, a trend or a strict period only looks like
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ Verdict = Literal["long_memory", "level_shift", "periodic", "none", "undecided"]
 
 #: More bins are added up in pairs.
 _MOST_BINS = 1 << 20
-#: No more levels than this are removed: with more of them, long memory itself would be explained away.
+#: No more levels than this are removed: with more of them, long memory itself would be explained
+#: away.
 _MOST_SHIFTS = 3
 #: Bins of each level at least, as a share of all.
 _SHORTEST_LEVEL = 0.1
 #: A shift is one where the variance within levels falls by this share at least.
 _EXPLAINED = 0.4
-#: A single frequency with this share of the variance, and this many times its surroundings, is a strict period.
+#: A single frequency with this share of the variance, and this many times its surroundings, is a
+#: strict period.
 _PERIOD_SHARE, _PERIOD_EXCESS, _SURROUNDINGS = 0.2, 20.0, 16
 #: Memory below this is not told from none.
 _SHORTEST_MEMORY = 0.5
@@ -33,9 +37,10 @@ class LongRange:
     """What the memory of a rate was found to be.
 
     Attributes:
-        verdict: long_memory: both estimators find it, and it stays when level shifts are removed; level_shift: it goes
-            with them; periodic: one frequency has the variance; none: an estimator's interval holds 0.5; undecided:
-            estimators disagree, or there are too few bins.
+        verdict: long_memory: both estimators find it, and it stays when level shifts are removed;
+            level_shift: it goes with them; periodic: one frequency has the variance; none: an
+            estimator's interval holds 0.5; undecided: estimators disagree, or there are too few
+            bins.
         whittle: Local Whittle estimate of the series.
         without_shifts: Wavelet estimate when the means of the levels are taken off.
         shifts: Level shifts found.
@@ -47,8 +52,9 @@ class LongRange:
     without_shifts: Hurst | None
     shifts: int
     method: str = (
-        "wavelet and local Whittle estimates (m = n**0.65); Qu's test; both again without the means of at most three"
-        " levels (binary segmentation, each a tenth of the series or more); share of the strongest frequency"
+        "wavelet and local Whittle estimates (m = n**0.65); Qu's test; both again without the means"
+        " of at most three levels (binary segmentation, each a tenth of the series or more); share"
+        " of the strongest frequency"
     )
 
     def to_json(self) -> dict[str, object]:
@@ -73,7 +79,8 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
 
     Args:
         series: Bytes in bins of equal width, shape (n,).
-        noise_variance: Variance that the placement of packets alone gives a bin, where it was measured.
+        noise_variance: Variance that the placement of packets alone gives a bin, where it was
+            measured.
     """
     while series.size > _MOST_BINS:  # memory shows at any scale
         series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)
@@ -88,8 +95,14 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
         verdict = "undecided"
     elif has_strict_period(series):
         verdict = "periodic"
-    elif whittle.low <= _SHORTEST_MEMORY or (wavelet is not None and wavelet.low <= _SHORTEST_MEMORY):
-        verdict = "level_shift" if shifts and (whittle.looks_spurious or whittle.low > _SHORTEST_MEMORY) else "none"
+    elif whittle.low <= _SHORTEST_MEMORY or (
+        wavelet is not None and wavelet.low <= _SHORTEST_MEMORY
+    ):
+        verdict = (
+            "level_shift"
+            if shifts and (whittle.looks_spurious or whittle.low > _SHORTEST_MEMORY)
+            else "none"
+        )
     elif shifts and (calm is None or calm.low <= _SHORTEST_MEMORY or _is_short(calm_whittle)):
         verdict = "level_shift"
     elif wavelet is None or whittle.low > 1:
@@ -107,8 +120,8 @@ def _is_short(whittle: LocalWhittle | None) -> bool:
 def level_shifts(series: FloatArray) -> FloatArray:
     """Return the number of the level, from 0, of each bin, shape (n,).
 
-    Binary segmentation: the split that takes most off the variance within levels, again and again, as long as each of
-    the splits takes the greater part of what a step of that size would.
+    Binary segmentation: the split that takes most off the variance within levels, again and again,
+    as long as each of the splits takes the greater part of what a step of that size would.
 
     Args:
         series: Values, shape (n,).
@@ -160,5 +173,9 @@ def has_strict_period(series: FloatArray) -> bool:
         return False
     row = int(power[_SURROUNDINGS:].argmax()) + _SURROUNDINGS
     peak = float(power[row - 1 : row + 2].sum())
-    around = np.concatenate((power[row - _SURROUNDINGS : row - 1], power[row + 2 : row + _SURROUNDINGS]))
-    return peak > _PERIOD_SHARE * float(power.sum()) and peak > _PERIOD_EXCESS * float(np.median(around))
+    around = np.concatenate(
+        (power[row - _SURROUNDINGS : row - 1], power[row + 2 : row + _SURROUNDINGS])
+    )
+    return peak > _PERIOD_SHARE * float(power.sum()) and peak > _PERIOD_EXCESS * float(
+        np.median(around)
+    )

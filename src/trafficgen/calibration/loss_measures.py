@@ -20,14 +20,16 @@ class Loss:
 
     Attributes:
         rate: Lost / expected packets, or repeated / all data packets.
-        mean_burst_packets: Mean run of consecutive ones; None where there are none, or only totals are known.
-        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports, a pair of captures
-            or the arrival times of a packet table.
+        mean_burst_packets: Mean run of consecutive ones; None where there are none, or only totals
+            are known.
+        source: What it was counted from: RTP sequence numbers, TCP retransmissions, RTCP reports, a
+            pair of captures or the arrival times of a packet table.
         packets: What the rate is relative to.
         low: Lower end of the 95% interval of the rate.
         high: Upper end of it.
         model: Law of the runs; None where they are not known or there is no loss.
-        lost_runs: Lengths of the runs, shape (r,); empty where they are not known or there is no loss.
+        lost_runs: Lengths of the runs, shape (r,); empty where they are not known or there is no
+            loss.
     """
 
     rate: float
@@ -37,32 +39,41 @@ class Loss:
     low: float = 0.0
     high: float = 1.0
     model: LossModel | None = None
-    lost_runs: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False)
+    lost_runs: IntArray = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False, compare=False
+    )
 
     def estimate(self) -> Estimate:
         """Return the rate with its interval."""
         return Estimate(
-            value=self.rate, low=self.low, high=self.high, method=f"share of {self.packets} packets; {_METHOD}"
+            value=self.rate,
+            low=self.low,
+            high=self.high,
+            method=f"share of {self.packets} packets; {_METHOD}",
         )
 
 
 _METHOD = "Wilson interval, as many independent packets as the runs of losses leave"
 
 
-def loss_of_runs(lost_runs: IntArray, *, packets: int, source: LossSource, stretches: int = 1) -> Loss:
+def loss_of_runs(
+    lost_runs: IntArray, *, packets: int, source: LossSource, stretches: int = 1
+) -> Loss:
     """Return the loss of a sequence of packets from the lengths of its runs of lost ones.
 
-    The two-state chain of Gilbert (1960) loses every packet of its bad state: with n_01 runs of loss among n_0 packets
-    that came, P(good to bad) is n_01 / n_0 and P(bad to good) is runs / lost, both maximum likelihood. Independent
-    loss (Bernoulli) is the case in which the two add up to 1. The interval of the rate is Wilson's (1927) for as many
-    independent packets as the chain's correlation rho = 1 - sum of the two leaves, n (1 - rho) / (1 + rho); without
-    evidence for runs (BIC) rho is 0.
+    The two-state chain of Gilbert (1960) loses every packet of its bad state: with n_01 runs of
+    loss among n_0 packets that came, P(good to bad) is n_01 / n_0 and P(bad to good) is runs /
+    lost, both maximum likelihood. Independent loss (Bernoulli) is the case in which the two add up
+    to 1. The interval of the rate is Wilson's (1927) for as many independent packets as the chain's
+    correlation rho = 1 - sum of the two leaves, n (1 - rho) / (1 + rho); without evidence for runs
+    (BIC) rho is 0.
 
     Args:
         lost_runs: Lengths of the runs of lost packets, shape (r,).
         packets: Packets in all, lost ones included, > 0.
         source: What it was counted from.
-        stretches: Sequences that were pooled: each may begin with a loss that no good packet precedes.
+        stretches: Sequences that were pooled: each may begin with a loss that no good packet
+            precedes.
     """
     lost, runs = int(lost_runs.sum()), int(lost_runs.size)
     came = packets - lost

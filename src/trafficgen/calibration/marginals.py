@@ -1,4 +1,6 @@
-"""The law of one quantity: atoms, then the best family of the rest, how sure it is, and how well it fits."""
+"""The law of one quantity: atoms, then the best family of the rest, how sure it is, and how well it
+fits.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,20 @@ from trafficgen.calibration.atoms import Split, split_atoms, without_atoms
 from trafficgen.calibration.cells import Cells, group
 from trafficgen.calibration.empirical import empirical_law
 from trafficgen.calibration.families import ESTIMATORS, fit_family
-from trafficgen.calibration.goodness_of_fit import KS_CRITICAL, P_VALUE_METHOD, FitCheck, check_fit, ks_distance
-from trafficgen.calibration.information import Intervals, LawCells, law_cells, wald_intervals, widen_for_dependence
+from trafficgen.calibration.goodness_of_fit import (
+    KS_CRITICAL,
+    P_VALUE_METHOD,
+    FitCheck,
+    check_fit,
+    ks_distance,
+)
+from trafficgen.calibration.information import (
+    Intervals,
+    LawCells,
+    law_cells,
+    wald_intervals,
+    widen_for_dependence,
+)
 from trafficgen.calibration.parameters import ENDS
 from trafficgen.calibration.scoring import Bounds
 from trafficgen.calibration.selection import (
@@ -28,13 +42,14 @@ from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
-#: A family whose continuous part is further than this from the sample, or whose mean is off by more than this share,
-#: does not stand for it: generation then uses the smoothed empirical law.
+#: A family whose continuous part is further than this from the sample, or whose mean is off by more
+#: than this share, does not stand for it: generation then uses the smoothed empirical law.
 LARGEST_KS = 0.05
 LARGEST_MEAN_ERROR = 0.03
 #: A mixture, which has more parameters than a description should, has to be closer.
 LARGEST_KS_OF_MIXTURE = 0.02
-#: Of fewer values than this, sampling error alone allows nearly every family: it has to be as close as this as well.
+#: Of fewer values than this, sampling error alone allows nearly every family: it has to be as close
+#: as this as well.
 _FEW_VALUES = 100
 LARGEST_KS_OF_FEW = 0.1
 #: Fewer values than this tell no richer family.
@@ -43,7 +58,8 @@ _PLAIN = 3
 
 #: Where the best family has less than this beyond the atoms that could cut it off, they do not.
 _CUT_OFF_SHARE = 0.002
-#: Whole numbers, and times that a coarse clock shows on so few ticks, may be a family with no atoms at all ...
+#: Whole numbers, and times that a coarse clock shows on so few ticks, may be a family with no atoms
+#: at all ...
 _FEW_TICKS = 64
 #: ... if this many ticks more than it has parameters tell, and its p-value is above this.
 _SPARE_TICKS = 2
@@ -98,20 +114,24 @@ class _Quantity:
         return self.split.rest
 
 
-def fit_law(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator) -> FittedLaw:
+def fit_law(
+    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+) -> FittedLaw:
     """Fit the law of one quantity.
 
-    Atoms are split off. Families are fitted to the rest by maximum likelihood, as the clock shows them
-    (:mod:`trafficgen.calibration.cells`), and chosen by :func:`trafficgen.calibration.selection.choose`. Intervals are
-    exact or from the Fisher information, stretched where values depend on each other
-    (:func:`trafficgen.calibration.information.widen_for_dependence`). Where no family is close to the sample, a
-    smoothed empirical law with a Pareto tail stands in, and the result says so. With the atoms at their shares, the KS
-    distance of the whole law is that of the continuous part times its weight.
+    Atoms are split off. Families are fitted to the rest by maximum likelihood, as the clock shows
+    them (:mod:`trafficgen.calibration.cells`), and chosen by
+    :func:`trafficgen.calibration.selection.choose`. Intervals are exact or from the Fisher
+    information, stretched where values depend on each other
+    (:func:`trafficgen.calibration.information.widen_for_dependence`). Where no family is close to
+    the sample, a smoothed empirical law with a Pareto tail stands in, and the result says so. With
+    the atoms at their shares, the KS distance of the whole law is that of the continuous part times
+    its weight.
 
     Args:
         sample: The sample in its order in time, shape (n,), values >= 0.
-        unit: Its unit, ``"s"``, ``"bytes"`` or ``"packets"``; the latter two are whole numbers, the first a difference
-            of two clock readings.
+        unit: Its unit, ``"s"``, ``"bytes"`` or ``"packets"``; the latter two are whole numbers, the
+            first a difference of two clock readings.
         tick: Granularity of its values: the clock's, or 1.
         generator: Source of the bootstrap's draws.
 
@@ -127,7 +147,12 @@ def fit_law(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random
     if split.rest.size == 0:
         fit = GoodnessOfFit(ks=0.0, method="the atoms are the sample")
         law = Law(
-            unit=unit, family="atoms", atoms=_atoms(split), integer=unit != "s", observations=sample.size, fit=fit
+            unit=unit,
+            family="atoms",
+            atoms=_atoms(split),
+            integer=unit != "s",
+            observations=sample.size,
+            fit=fit,
         )
         return FittedLaw(law, law)
     quantity = _quantity(split, unit=unit, tick=tick, observations=sample.size, generator=generator)
@@ -142,17 +167,25 @@ def fit_law(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random
         return FittedLaw(parametric, parametric)
     stand_in = _empirical(quantity, candidates)
     if stand_in.fit is not None and stand_in.fit.ks > _LARGE_STAND_IN_KS:
-        problem += f"; the smoothed empirical law in its place is off by {stand_in.fit.ks:.3f} itself"
+        problem += (
+            f"; the smoothed empirical law in its place is off by {stand_in.fit.ks:.3f} itself"
+        )
     return FittedLaw(parametric, stand_in, problem)
 
 
-def _quantity(split: Split, *, unit: Unit, tick: float, observations: int, generator: np.random.Generator) -> _Quantity:
+def _quantity(
+    split: Split, *, unit: Unit, tick: float, observations: int, generator: np.random.Generator
+) -> _Quantity:
     cells = group(split.rest, tick=tick, is_difference=unit == "s")
     return _Quantity(unit, tick, observations, split, cells, generator)
 
 
-def _law_without_atoms(sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator) -> Law | None:
-    """Return a family for a sample on few ticks, all of which would be atoms, where it fits well; else None."""
+def _law_without_atoms(
+    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+) -> Law | None:
+    """Return a family for a sample on few ticks, all of which would be atoms, where it fits well;
+    else None.
+    """
     if unit == "bytes":
         return None
     split = without_atoms(sample, tick=tick)
@@ -172,7 +205,9 @@ def _law_without_atoms(sample: FloatArray, *, unit: Unit, tick: float, generator
 
 
 def _candidates(quantity: _Quantity) -> list[Candidate]:
-    """Return the families fitted to the rest, best first; richer ones where the best one does not fit."""
+    """Return the families fitted to the rest, best first; richer ones where the best one does not
+    fit.
+    """
     singles = SINGLE_FAMILIES[quantity.unit]
     bounds: Bounds = (None, None)
     candidates = fit_candidates(quantity.cells, singles)
@@ -184,7 +219,10 @@ def _candidates(quantity: _Quantity) -> list[Candidate]:
             candidates = fit_candidates(quantity.cells, singles, bounds=bounds) or candidates
     chosen = choose(candidates)
     distance = _distance(quantity, chosen)
-    if distance > KS_CRITICAL / np.sqrt(quantity.rest.size) and quantity.rest.size >= _FEWEST_OF_RICHER:
+    if (
+        distance > KS_CRITICAL / np.sqrt(quantity.rest.size)
+        and quantity.rest.size >= _FEWEST_OF_RICHER
+    ):
         candidates += fit_candidates(quantity.cells, RICHER_FAMILIES[quantity.unit], bounds=bounds)
     return sorted(candidates, key=lambda one: one.bic)
 
@@ -201,19 +239,32 @@ def _cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bounds:
     if not endless:
         return None, None
     law = endless[0]
-    beyond = (float(law.cdf(minimum)) if minimum else 0.0) + (float(law.sf(maximum)) if maximum else 0.0)
+    beyond = (float(law.cdf(minimum)) if minimum else 0.0) + (
+        float(law.sf(maximum)) if maximum else 0.0
+    )
     return (minimum, maximum) if beyond >= _CUT_OFF_SHARE else (None, None)
 
 
 def _distance(quantity: _Quantity, candidate: Candidate) -> float:
-    return ks_distance(quantity.rest, candidate.distribution, tick=quantity.tick, is_difference=quantity.is_difference)
+    return ks_distance(
+        quantity.rest,
+        candidate.distribution,
+        tick=quantity.tick,
+        is_difference=quantity.is_difference,
+    )
 
 
-def _parametric(quantity: _Quantity, chosen: Candidate, candidates: Sequence[Candidate]) -> tuple[Law, FitCheck | None]:
-    """Return atoms beside the chosen family; sizes stay within what was seen, times are not bounded."""
+def _parametric(
+    quantity: _Quantity, chosen: Candidate, candidates: Sequence[Candidate]
+) -> tuple[Law, FitCheck | None]:
+    """Return atoms beside the chosen family; sizes stay within what was seen, times are not
+    bounded.
+    """
     cells = law_cells(chosen.maximum, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    check = check_fit(quantity.rest, cells, generator=quantity.generator) if cells is not None else None
+    check = (
+        check_fit(quantity.rest, cells, generator=quantity.generator) if cells is not None else None
+    )
     weight = quantity.rest.size / quantity.observations
     law = Law(
         unit=quantity.unit,
@@ -242,10 +293,18 @@ def _estimate(
     """
     maximum = chosen.maximum
     exact = None
-    if quantity.cells.coarse_share == 0 and maximum.bounds == (None, None) and chosen.family in ESTIMATORS:
+    if (
+        quantity.cells.coarse_share == 0
+        and maximum.bounds == (None, None)
+        and chosen.family in ESTIMATORS
+    ):
         exact = fit_family(chosen.family, quantity.rest)
     if exact is not None:
-        params, log_likelihood, intervals = exact.params, exact.log_likelihood, Intervals(exact.low, exact.high)
+        params, log_likelihood, intervals = (
+            exact.params,
+            exact.log_likelihood,
+            Intervals(exact.low, exact.high),
+        )
     elif cells is None:
         return maximum.params, chosen.log_likelihood, Intervals({}, {})
     else:
@@ -258,7 +317,8 @@ def _estimate(
 
 
 def _with_ends(quantity: _Quantity, chosen: Candidate, intervals: Intervals) -> Intervals:
-    """Add intervals of the parameters that are ends of the sample: from where it ends to what it may not have shown.
+    """Add intervals of the parameters that are ends of the sample: from where it ends to what it
+    may not have shown.
 
     The smallest of n Pareto values exceeds the scale by a factor that is Pareto with the shape n b.
     """
@@ -285,7 +345,9 @@ def _smallest(quantity: _Quantity, chosen: Candidate) -> float | None:
 
 def _goodness(ks: float, check: FitCheck | None) -> GoodnessOfFit:
     if check is None:
-        return GoodnessOfFit(ks=ks, method="no p-value: the sample does not tell the family's parameters")
+        return GoodnessOfFit(
+            ks=ks, method="no p-value: the sample does not tell the family's parameters"
+        )
     return GoodnessOfFit(
         ks=ks,
         p_value=check.ks_p_value,
@@ -301,19 +363,25 @@ def _alternatives(candidates: Sequence[Candidate], chosen: Candidate) -> tuple[A
     for one in candidates:
         if one.family != chosen.family and one.family not in others:
             gain, _ = one.held_out_gain(chosen)
-            others[one.family] = Alternative(family=one.family, delta_bic=one.bic - chosen.bic, held_out=gain)
+            others[one.family] = Alternative(
+                family=one.family, delta_bic=one.bic - chosen.bic, held_out=gain
+            )
     return tuple(others.values())
 
 
 def _misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> str | None:
     """Return in what a fitted law is too far from the sample, or None where it is close enough.
 
-    What sampling error allows is allowed to families that are not rejected. In a few values it would be anything: there
-    the family has to have their mean, and to be close.
+    What sampling error allows is allowed to families that are not rejected. In a few values it
+    would be anything: there the family has to have their mean, and to be close.
     """
     rest, law = quantity.rest, chosen.distribution
     ks, mean, found = _distance(quantity, chosen), law.mean, float(rest.mean())
-    largest_ks = LARGEST_KS_OF_MIXTURE if chosen.family in MIXTURES and chosen.parameters > _PLAIN else LARGEST_KS
+    largest_ks = (
+        LARGEST_KS_OF_MIXTURE
+        if chosen.family in MIXTURES and chosen.parameters > _PLAIN
+        else LARGEST_KS
+    )
     n, rejected = rest.size, check is None or check.ks_p_value < _SMALLEST_P_VALUE
     few = n < _FEW_VALUES
     by_chance = 0.0 if rejected else KS_CRITICAL / float(np.sqrt(n))
@@ -326,7 +394,9 @@ def _misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> s
 
 
 def _empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
-    """Return the smoothed empirical law of the rest beside the same atoms; all families that were tried are named."""
+    """Return the smoothed empirical law of the rest beside the same atoms; all families that were
+    tried are named.
+    """
     ordered = np.sort(quantity.rest)
     found = empirical_law(ordered, tick=quantity.tick, is_difference=quantity.is_difference)
     method = "smoothed empirical law, so no p-value"
@@ -346,7 +416,9 @@ def _empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     continuous = law.distribution().continuous
     assert continuous is not None
     ks = ks_distance(ordered, continuous, tick=quantity.tick, is_difference=False) * ordered.size
-    return law.model_copy(update={"fit": GoodnessOfFit(ks=ks / quantity.observations, method=method)})
+    return law.model_copy(
+        update={"fit": GoodnessOfFit(ks=ks / quantity.observations, method=method)}
+    )
 
 
 def _alternatives_of_none(candidates: Sequence[Candidate]) -> tuple[Alternative, ...]:
@@ -354,10 +426,14 @@ def _alternatives_of_none(candidates: Sequence[Candidate]) -> tuple[Alternative,
     if not candidates:
         return ()
     best = candidates[0]
-    return (Alternative(family=best.family, delta_bic=0.0, held_out=0.0), *_alternatives(candidates, best))
+    return (
+        Alternative(family=best.family, delta_bic=0.0, held_out=0.0),
+        *_alternatives(candidates, best),
+    )
 
 
 def _atoms(split: Split) -> tuple[Atom, ...]:
     return tuple(
-        Atom(value=float(value), p=float(p)) for value, p in zip(split.values, split.probabilities, strict=True)
+        Atom(value=float(value), p=float(p))
+        for value, p in zip(split.values, split.probabilities, strict=True)
     )

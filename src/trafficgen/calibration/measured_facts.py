@@ -23,17 +23,19 @@ _LAGS = 20
 def measured_facts(time_ns: IntArray, ip_bytes: IntArray, *, start_ns: int) -> Facts | None:
     """Return second-order facts of packets, or None where there are fewer than two times.
 
-    The index of dispersion for counts is the variance over the mean of the packets in a bin; that for intervals is the
-    variance of the sum of k successive gaps over k times the squared mean gap. Both are 1 for a Poisson process at all
-    scales, and grow with the scale where there is dependence.
+    The index of dispersion for counts is the variance over the mean of the packets in a bin; that
+    for intervals is the variance of the sum of k successive gaps over k times the squared mean gap.
+    Both are 1 for a Poisson process at all scales, and grow with the scale where there is
+    dependence.
 
     Args:
         time_ns: Times of the packets, ns, ascending, shape (n,).
         ip_bytes: IP total lengths, bytes, shape (n,).
         start_ns: Start of the first bin, ns.
 
-    Source: Gusella, "Characterizing the variability of arrival processes with indexes of dispersion", IEEE JSAC 9
-    (1991) 203; variance-time curve: Leland et al., IEEE/ACM Trans. Networking 2 (1994) 1.
+    Source: Gusella, "Characterizing the variability of arrival processes with indexes of
+    dispersion", IEEE JSAC 9 (1991) 203; variance-time curve: Leland et al., IEEE/ACM Trans.
+    Networking 2 (1994) 1.
     """
     if time_ns.size < 2 or time_ns[0] == time_ns[-1]:
         return None

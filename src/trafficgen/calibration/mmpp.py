@@ -1,7 +1,8 @@
 """Markov-modulated Poisson processes: maximum likelihood on the gaps by the EM algorithm.
 
-Source: Ryden, "An EM algorithm for estimation in Markov-modulated Poisson processes" (1996), with the exact integrals
-and the scaling of Roberts, Ephraim and Dieguez, "On Ryden's EM algorithm for estimating MMPPs" (2006).
+Source: Ryden, "An EM algorithm for estimation in Markov-modulated Poisson processes" (1996), with
+the exact integrals and the scaling of Roberts, Ephraim and Dieguez, "On Ryden's EM algorithm for
+estimating MMPPs" (2006).
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ class _Recursion:
     """Scaled forward and backward vectors of a chain of matrices.
 
     Attributes:
-        forward: Distribution of the state at each packet, given the gaps until then, shape (n + 1, k).
+        forward: Distribution of the state at each packet, given the gaps until then, shape (n + 1,
+            k).
         backward: Density of the gaps after each packet given its state, scaled, shape (n + 1, k).
         scale: Density of each gap given those before it, shape (n,).
     """
@@ -123,9 +125,10 @@ class _Recursion:
 def recursion(matrices: FloatArray, first: FloatArray, *, both: bool = True) -> _Recursion:
     """Return the forward and, if asked, the backward vectors of a chain of matrices.
 
-    The chain is cut into about as many blocks as a block has matrices. The product of each block is formed for all
-    blocks at once, then the vectors at the blocks' edges one by one, then those within, again for all blocks at once:
-    the same numbers as by the plain recursion, in a few hundred steps instead of thousands.
+    The chain is cut into about as many blocks as a block has matrices. The product of each block is
+    formed for all blocks at once, then the vectors at the blocks' edges one by one, then those
+    within, again for all blocks at once: the same numbers as by the plain recursion, in a few
+    hundred steps instead of thousands.
 
     Args:
         matrices: Non-negative matrices, shape (n, k, k).
@@ -199,8 +202,8 @@ def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: F
 def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
     """Return the probability of a shorter gap than each, given those before it, shape (n,).
 
-    For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate transformation",
-    1952).
+    For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate
+    transformation", 1952).
 
     Args:
         gap_s: Gaps, s, in their order, shape (n,).
@@ -208,7 +211,9 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
     """
     exponentials = _Exponentials.of(fit.generator_per_s, fit.rate_per_s).at(gap_s)
     first = at_packets(fit.rate_per_s, fit.generator_per_s)
-    chain = recursion(np.maximum(exponentials * fit.rate_per_s, _SMALLEST_DENSITY), first, both=False)
+    chain = recursion(
+        np.maximum(exponentials * fit.rate_per_s, _SMALLEST_DENSITY), first, both=False
+    )
     longer = np.einsum("ni,nij->n", chain.forward[:-1], exponentials)
     return np.asarray(np.clip(1.0 - longer, 0.0, 1.0))
 
@@ -216,8 +221,9 @@ def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
 def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit | None:
     """Fit a process by the EM algorithm; None where the gaps do not support so many states.
 
-    The first guess is a hidden Markov model on local rates over 4, 20 and 100 gaps; of the three the likeliest after a
-    few steps is taken. With more than 20,000 gaps, the first 20,000 are fitted.
+    The first guess is a hidden Markov model on local rates over 4, 20 and 100 gaps; of the three
+    the likeliest after a few steps is taken. With more than 20,000 gaps, the first 20,000 are
+    fitted.
 
     Args:
         gap_s: Gaps, s, in their order, shape (n,).
@@ -238,8 +244,12 @@ def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit
     return _improved(gap_s, best.rate_per_s, best.generator_per_s, iterations=iterations)
 
 
-def _first_guess(gap_s: FloatArray, states: int, *, window: int) -> tuple[FloatArray, FloatArray] | None:
-    """Return rates and jumps from the runs of local rates: windows in as many classes as there are states."""
+def _first_guess(
+    gap_s: FloatArray, states: int, *, window: int
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return rates and jumps from the runs of local rates: windows in as many classes as there are
+    states.
+    """
     count = gap_s.size // window
     if count < 4 * states:
         return None
@@ -254,7 +264,9 @@ def _first_guess(gap_s: FloatArray, states: int, *, window: int) -> tuple[FloatA
         centre = np.array([local[label == state].mean() for state in range(states)])
     time_s = np.bincount(label, weights=length_s, minlength=states)
     rate = window * np.bincount(label, minlength=states) / time_s
-    moves = np.bincount(label[:-1] * states + label[1:], minlength=states * states).reshape(states, states)
+    moves = np.bincount(label[:-1] * states + label[1:], minlength=states * states).reshape(
+        states, states
+    )
     generator = (moves + 0.5) / time_s[:, None]
     return rate, _with_diagonal(generator)
 
@@ -269,14 +281,20 @@ def _with_diagonal(generator_per_s: FloatArray) -> FloatArray:
 def _improved(
     gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray, *, iterations: int
 ) -> MmppFit | None:
-    """Return the process after some steps of the EM algorithm, states in descending order of their rates."""
+    """Return the process after some steps of the EM algorithm, states in descending order of their
+    rates.
+    """
     rate, generator, before = rate_per_s, generator_per_s, -np.inf
     for _ in range(iterations):
         try:
             rate, generator, likelihood = _em_step(gap_s, rate, generator)
         except (np.linalg.LinAlgError, FloatingPointError):
             return None
-        usable = np.all(np.isfinite(rate)) and np.all(np.isfinite(generator)) and np.all(np.diag(generator) < 0)
+        usable = (
+            np.all(np.isfinite(rate))
+            and np.all(np.isfinite(generator))
+            and np.all(np.diag(generator) < 0)
+        )
         if not usable or np.any(rate < 0):
             return None
         if likelihood - before < _TOLERANCE * gap_s.size:
@@ -287,11 +305,14 @@ def _improved(
     return MmppFit(rate, generator, log_likelihood(gap_s, rate, generator), int(gap_s.size))
 
 
-def _em_step(gap_s: FloatArray, rate: FloatArray, generator: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _em_step(
+    gap_s: FloatArray, rate: FloatArray, generator: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
     """Return rates and jumps after one step, and the log-likelihood before it.
 
-    Expected packets in a state over the expected time in it, and expected jumps over the time in the state they leave.
-    The integrals of products of matrix exponentials are exact, by the eigenvalues.
+    Expected packets in a state over the expected time in it, and expected jumps over the time in
+    the state they leave. The integrals of products of matrix exponentials are exact, by the
+    eigenvalues.
     """
     exponentials = _Exponentials.of(generator, rate)
     matrices = np.maximum(exponentials.at(gap_s) * rate, _SMALLEST_DENSITY)

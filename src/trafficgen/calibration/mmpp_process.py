@@ -19,11 +19,13 @@ _FEWEST_GAPS = 500
 #: Local means over so many gaps vary more than independent gaps would by this many standard errors.
 _WINDOWS = (2, 10, 50, 250)
 _CORRELATED_Z = 4.0
-#: The process must beat independent gaps by this much of BIC ("very strong", Kass and Raftery 1995).
+#: The process must beat independent gaps by this much of BIC ("very strong", Kass and Raftery
+#: 1995).
 _CLEAR_BIC = 10.0
 #: Of its residuals it is less: the largest of 32 fits to true processes was 2.0.
 _RESIDUAL_Z = 2.8
-#: Its residuals are uniform to this, or to the 1% point for as many values, and no more correlated than this.
+#: Its residuals are uniform to this, or to the 1% point for as many values, and no more correlated
+#: than this.
 _LARGEST_KS = 0.012
 _KOLMOGOROV_99 = 1.63
 _LARGEST_CORRELATION = 0.05
@@ -32,7 +34,8 @@ _CORRELATION_Z = 3.0
 _FAR_KS = 0.05
 #: The slowest state was entered this often at least.
 _FEWEST_CYCLES = 5.0
-#: Three states are tried on fewer gaps and in fewer steps: the time grows with the square of the states.
+#: Three states are tried on fewer gaps and in fewer steps: the time grows with the square of the
+#: states.
 _ITERATIONS = 60
 _GAPS_OF_THREE = 8000
 _ITERATIONS_OF_THREE = 30
@@ -43,18 +46,22 @@ _SHORTEST_LEVEL_S = 2.0
 _STEP = 1e-3
 _RENEWAL_FAMILIES: tuple[Family, ...] = ("expon", "lognorm", "gamma", "weibull_min", "pareto")
 _Z = 1.959963984540054
-_METHOD = "EM algorithm on the gaps (Ryden 1996); Wald interval of the logarithm, observed information"
+_METHOD = (
+    "EM algorithm on the gaps (Ryden 1996); Wald interval of the logarithm, observed information"
+)
 
 
 def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return a Poisson process whose rate a Markov chain switches, or None where the gaps do not support one.
+    """Return a Poisson process whose rate a Markov chain switches, or None where the gaps do not
+    support one.
 
-    They do not where they are fewer than 500 or show no dependence; where BIC does not prefer the process to the best
-    renewal family by 10 (the difference is kept as its evidence); where its residuals, the probabilities of shorter
-    gaps given the past, are not uniform and uncorrelated, as for bursts, frames and other traffic whose gaps are not
-    exponential within a state; where the slowest state was not entered five times; or where the stream has more levels
-    than the process states, or levels whose dwells are clearly not exponential. Two states are tried first, three where
-    the residuals of two are off.
+    They do not where they are fewer than 500 or show no dependence; where BIC does not prefer the
+    process to the best renewal family by 10 (the difference is kept as its evidence); where its
+    residuals, the probabilities of shorter gaps given the past, are not uniform and uncorrelated,
+    as for bursts, frames and other traffic whose gaps are not exponential within a state; where the
+    slowest state was not entered five times; or where the stream has more levels than the process
+    states, or levels whose dwells are clearly not exponential. Two states are tried first, three
+    where the residuals of two are off.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -87,32 +94,47 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
 
 
 def _renewal_bic(gap_s: FloatArray) -> float:
-    """Return the smallest BIC of independent gaps of one family, by densities as that of the process."""
+    """Return the smallest BIC of independent gaps of one family, by densities as that of the
+    process.
+    """
     fits = [fit for family in _RENEWAL_FAMILIES if (fit := fit_family(family, gap_s)) is not None]
     return min(
-        (len(fit.low) * float(np.log(fit.observations)) - 2 * fit.log_likelihood for fit in fits), default=np.inf
+        (len(fit.low) * float(np.log(fit.observations)) - 2 * fit.log_likelihood for fit in fits),
+        default=np.inf,
     )
 
 
 def _is_dependent(gap_s: FloatArray) -> bool:
-    """Return whether means of successive gaps vary more than those of independent ones, by the ranks of the gaps."""
-    return _largest_excess(np.argsort(np.argsort(gap_s, kind="stable")).astype(np.float64)) > _CORRELATED_Z
+    """Return whether means of successive gaps vary more than those of independent ones, by the
+    ranks of the gaps.
+    """
+    return (
+        _largest_excess(np.argsort(np.argsort(gap_s, kind="stable")).astype(np.float64))
+        > _CORRELATED_Z
+    )
 
 
 def _largest_excess(values: FloatArray) -> float:
-    """Return by how many standard errors means of successive values vary more than those of independent ones would."""
+    """Return by how many standard errors means of successive values vary more than those of
+    independent ones would.
+    """
     excess = []
     for window in _WINDOWS:
         count = values.size // window
         if count > 1:
             means = values[: count * window].reshape(count, window).mean(axis=1)
-            excess.append((window * float(means.var()) / float(values.var()) - 1) / np.sqrt(2 / count))
+            excess.append(
+                (window * float(means.var()) / float(values.var()) - 1) / np.sqrt(2 / count)
+            )
     return float(max(excess))
 
 
 def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None:
     """Return the process with the difference of BIC, or None."""
-    for states, most, iterations in ((2, MOST_GAPS, _ITERATIONS), (3, _GAPS_OF_THREE, _ITERATIONS_OF_THREE)):
+    for states, most, iterations in (
+        (2, MOST_GAPS, _ITERATIONS),
+        (3, _GAPS_OF_THREE, _ITERATIONS_OF_THREE),
+    ):
         sample = gap_s[:most]
         found = fit_mmpp(sample, states=states, iterations=iterations)
         if found is None or _cycles(sample, found) < _FEWEST_CYCLES:
@@ -129,7 +151,9 @@ def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None
 
 
 def _agrees_with_levels(packets: PhasePackets, fit: MmppFit) -> bool:
-    """Return whether levels that can be seen one by one are as many as the states, with exponential dwells."""
+    """Return whether levels that can be seen one by one are as many as the states, with exponential
+    dwells.
+    """
     seen = float((fit.rate_per_s * fit.mean_sojourn_s).min()) >= _PACKETS_OF_LEVEL
     if not seen or float(fit.mean_sojourn_s.min()) < _SHORTEST_LEVEL_S:
         return True
@@ -142,7 +166,9 @@ def _agrees_with_levels(packets: PhasePackets, fit: MmppFit) -> bool:
     for level in range(len(levels)):
         law = dwell_law(levels.dwells(level))
         if law is not None and law.family != "expon":
-            against += next(other.delta_bic for other in law.alternatives if other.family == "expon")
+            against += next(
+                other.delta_bic for other in law.alternatives if other.family == "expon"
+            )
     return against < _CLEAR_BIC
 
 
@@ -173,10 +199,14 @@ def _jump_chain(generator_per_s: FloatArray) -> FloatArray:
     return result
 
 
-def _intervals(gap_s: FloatArray, fit: MmppFit) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-    """Return lower and upper ends of the 95% intervals of rates and mean sojourns, NaN where there are none.
+def _intervals(
+    gap_s: FloatArray, fit: MmppFit
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Return lower and upper ends of the 95% intervals of rates and mean sojourns, NaN where there
+    are none.
 
-    The information is that of the logarithms of rates and sojourns, with the jump chain as estimated.
+    The information is that of the logarithms of rates and sojourns, with the jump chain as
+    estimated.
     """
     k = fit.rate_per_s.size
     chain = _jump_chain(fit.generator_per_s)

@@ -1,4 +1,6 @@
-"""Keeping a model file small: what further prototypes need to be played, without what only describes their fit."""
+"""Keeping a model file small: what further prototypes need to be played, without what only
+describes their fit.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,17 @@ def model_bytes(model: Model) -> int:
 
 
 def compact_streams(streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
-    """Return streams that play alike: laws lose alternatives, intervals and all but two dozen of their quantiles.
+    """Return streams that play alike: laws lose alternatives, intervals and all but two dozen of
+    their quantiles.
 
     What else was tried for a phase goes as well.
     """
     return tuple(
-        stream.model_copy(update={"phases": tuple(_untried(with_laws(phase, _compact)) for phase in stream.phases)})
+        stream.model_copy(
+            update={
+                "phases": tuple(_untried(with_laws(phase, _compact)) for phase in stream.phases)
+            }
+        )
         for stream in streams
     )
 
@@ -58,7 +65,8 @@ def compact_model(model: Model, *, most_bytes: int = MOST_BYTES) -> Model:
 
     Args:
         model: The model.
-        most_bytes: Largest size of the file. A model that cannot be made so small comes back as small as it gets.
+        most_bytes: Largest size of the file. A model that cannot be made so small comes back as
+            small as it gets.
     """
     for alternatives, points in _STEPS:
         if model_bytes(model) <= most_bytes:
@@ -71,19 +79,28 @@ def _smaller(law: Law, *, alternatives: int, points: int) -> Law:
     if len(law.alternatives) <= alternatives and len(law.quantiles) <= points:
         return law
     return law.model_copy(
-        update={"alternatives": law.alternatives[:alternatives], "quantiles": _thinned(law.quantiles, points)}
+        update={
+            "alternatives": law.alternatives[:alternatives],
+            "quantiles": _thinned(law.quantiles, points),
+        }
     )
 
 
 def _thinned(points: tuple[QuantilePoint, ...], most: int) -> tuple[QuantilePoint, ...]:
-    """Return the points that matter most, dropped one by one where that changes distribution and mean least."""
+    """Return the points that matter most, dropped one by one where that changes distribution and
+    mean least.
+    """
     p = np.array([point.p for point in points])
     value = np.array([point.value for point in points])
     kept = np.arange(p.size)
     while kept.size > most:
         at, v = p[kept], value[kept]
         rise, run = at[2:] - at[:-2], v[2:] - v[:-2]
-        moved = np.abs(v[:-2] + run * (at[1:-1] - at[:-2]) / np.maximum(rise, _TINY) - v[1:-1]) * rise / 2
+        moved = (
+            np.abs(v[:-2] + run * (at[1:-1] - at[:-2]) / np.maximum(rise, _TINY) - v[1:-1])
+            * rise
+            / 2
+        )
         lifted = np.abs(at[:-2] + rise * (v[1:-1] - v[:-2]) / np.maximum(run, _TINY) - at[1:-1])
         mean = float(np.sum(np.diff(at) * (v[1:] + v[:-1]) / 2))
         kept = np.delete(kept, int(np.argmin(moved / max(abs(mean), _TINY) + lifted)) + 1)

@@ -1,4 +1,6 @@
-"""Fitting renewal gaps under a slowly varying rate: the law and autocorrelation of bins, and laws by class of rate."""
+"""Fitting renewal gaps under a slowly varying rate: the law and autocorrelation of bins, and laws
+by class of rate.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,16 @@ _MOST_CLASSES = 4
 
 
 def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return renewal gaps under a slowly varying rate, or None where there are too few packets or bins for one.
+    """Return renewal gaps under a slowly varying rate, or None where there are too few packets or
+    bins for one.
 
-    The bytes of successive bins get a smoothed empirical law and their sample autocorrelation. Active bins are parted
-    into up to four classes of rate with about the same bytes; each has its own laws of gaps (within a bin) and
-    sizes. So slow ups and downs (scenes, key frames, quality, a sender that follows its path) come out as measured, and
-    gaps are short where the rate is high.
+    The bytes of successive bins get a smoothed empirical law and their sample autocorrelation.
+    Active bins are parted into up to four classes of rate with about the same bytes; each has its
+    own laws of gaps (within a bin) and sizes. So slow ups and downs (scenes, key frames, quality, a
+    sender that follows its path) come out as measured, and gaps are short where the rate is high.
 
-    Source: Cario and Nelson, "Autoregressive to anything" (1996), for the marginal law with an autocorrelation.
+    Source: Cario and Nelson, "Autoregressive to anything" (1996), for the marginal law with an
+    autocorrelation.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -51,7 +55,9 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     bin_of = (packets.time_ns - start_ns) // ns_from_s(width_s)
     inside = bin_of < bins
     weights = packets.ip_bytes[inside].astype(np.float64)
-    size_bytes: FloatArray = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(np.float64)
+    size_bytes: FloatArray = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(
+        np.float64
+    )
     lags = min(round(_LAGS_S / width_s), int(bins * _LARGEST_LAG_SHARE), _MOST_LAGS)
     bounds = _class_bounds(size_bytes, packets=packets.time_ns.size)
     class_of = np.searchsorted(bounds, size_bytes, side="left")[np.minimum(bin_of, bins - 1)]
@@ -64,14 +70,22 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     process = ModulatedProcess(
         bin_s=width_s,
         bin_bytes=_law_of_bins(size_bytes),
-        autocorrelation=tuple(round(float(r), _DIGITS) for r in sample_autocorrelation(size_bytes, lags)),
+        autocorrelation=tuple(
+            round(float(r), _DIGITS) for r in sample_autocorrelation(size_bytes, lags)
+        ),
         classes=tuple(classes),
     )
     return FittedProcess(process, fit.problems)
 
 
 def _rate_class(
-    packets: PhasePackets, mine: BoolArray, bound: float | None, fit: LawFitter, *, number: int, width_s: float
+    packets: PhasePackets,
+    mine: BoolArray,
+    bound: float | None,
+    fit: LawFitter,
+    *,
+    number: int,
+    width_s: float,
 ) -> RateClass | None:
     """Return the laws of one class of rates, or None where it has no gaps."""
     gap_s = packets.gap_s
@@ -86,7 +100,9 @@ def _rate_class(
             idle = fit.law(f"class {number} idle_s", gap_s[long], "s")
             runs = np.diff(np.flatnonzero(np.concatenate(([True], gap_s > threshold_s, [True]))))
             burst_of = np.concatenate(([0], np.cumsum(gap_s > threshold_s)))
-            burst_packets = fit.law(f"class {number} burst_packets", runs[burst_of[ends]].astype(np.float64), "packets")
+            burst_packets = fit.law(
+                f"class {number} burst_packets", runs[burst_of[ends]].astype(np.float64), "packets"
+            )
     if not within.any():
         return None
     return RateClass(
@@ -94,7 +110,9 @@ def _rate_class(
         gap_s=fit.law(f"class {number} gap_s", gap_s[within], "s"),
         idle_s=idle,
         burst_packets=burst_packets,
-        packet_bytes=fit.law(f"class {number} packet_bytes", packets.ip_bytes[mine].astype(np.float64), "bytes"),
+        packet_bytes=fit.law(
+            f"class {number} packet_bytes", packets.ip_bytes[mine].astype(np.float64), "bytes"
+        ),
     )
 
 
@@ -109,16 +127,29 @@ def _class_bounds(size_bytes: FloatArray, *, packets: int) -> list[float]:
 
 
 def _law_of_bins(size_bytes: FloatArray) -> Law:
-    """Return the smoothed empirical law of the bytes of a bin, with the share of idle bins as an atom."""
+    """Return the smoothed empirical law of the bytes of a bin, with the share of idle bins as an
+    atom.
+    """
     active = np.sort(size_bytes[size_bytes > 0])
     idle = 1 - active.size / size_bytes.size
     atoms = (Atom(value=0.0, p=idle),) if idle > 0 else ()
     if active[0] == active[-1]:
         value = Atom(value=float(active[0]), p=1 - idle)
-        return Law(unit="bytes", family="atoms", atoms=(*atoms, value), integer=True, observations=size_bytes.size)
+        return Law(
+            unit="bytes",
+            family="atoms",
+            atoms=(*atoms, value),
+            integer=True,
+            observations=size_bytes.size,
+        )
     points: tuple[QuantilePoint, ...] = quantile_points(
         active, most=int(np.clip(active.size // _BINS_PER_POINT, *_POINTS))
     )
     return Law(
-        unit="bytes", family="quantiles", quantiles=points, atoms=atoms, integer=True, observations=size_bytes.size
+        unit="bytes",
+        family="quantiles",
+        quantiles=points,
+        atoms=atoms,
+        integer=True,
+        observations=size_bytes.size,
     )

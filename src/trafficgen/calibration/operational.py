@@ -1,4 +1,6 @@
-"""Operational measures of the papers: CCZ-B1, CCZ-F1 and CCZ-M1, NIC-S4 and NIC-P2, the buffering time of BMW."""
+"""Operational measures of the papers: CCZ-B1, CCZ-F1 and CCZ-M1, NIC-S4 and NIC-P2, the buffering
+time of BMW.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trafficgen.calibration.conditions import PathConditions
-from trafficgen.calibration.delivered import ScaleChanges, SessionDelivery, count_scale_changes, session_delivery
+from trafficgen.calibration.delivered import (
+    ScaleChanges,
+    SessionDelivery,
+    count_scale_changes,
+    session_delivery,
+)
 from trafficgen.calibration.levels import Levels
 from trafficgen.calibration.pairing import Pairing
 from trafficgen.calibration.phases import Phases
@@ -36,7 +43,8 @@ class Measures:
         tcp_friendly_kbps: CCZ-F1: rate of a TCP-friendly flow on the path.
         play_s: First RTSP PLAY, s from the first media packet (negative before it).
         buffering_period_s: NIC-S4: from RTSP PLAY until the buffer is full, s.
-        buffering_period_until: What ended it: the player's report, or the end of the faster part of the packets.
+        buffering_period_until: What ended it: the player's report, or the end of the faster part of
+            the packets.
         playback_delay_s: BMW: first media packet to the start of the playback, s.
         delivery: NIC-P2, NIC-P3: offered and achieved rate and loss in and after buffering.
         scale_changes: CCZ-M1: how often the encoded rate changes.
@@ -66,7 +74,8 @@ def operational_measures(
     log: PlayerLog | None = None,
     played: PlayedLevels | None = None,
 ) -> Measures:
-    """Return the papers' measures of a session; zero is its first media packet, rates are of IP bytes of media.
+    """Return the papers' measures of a session; zero is its first media packet, rates are of IP
+    bytes of media.
 
     Args:
         view: The session.
@@ -88,16 +97,24 @@ def operational_measures(
     if play_s is None:
         absent["buffering_period_s"] = "no RTSP PLAY in the capture"
     elif period_s is None:
-        absent["buffering_period_s"] = "neither a player log with a full buffer nor an end of buffering in the packets"
+        absent["buffering_period_s"] = (
+            "neither a player log with a full buffer nor an end of buffering in the packets"
+        )
     delay_s = log.playback_start_s if log else None
     if delay_s is None:
-        absent["playback_delay_s"] = "the player log has no start of the playback" if log else "needs a player log"
-    delivered, why_not = session_delivery(view, phases, pairing=pairing, records=path.records, loss=path.loss)
+        absent["playback_delay_s"] = (
+            "the player log has no start of the playback" if log else "needs a player log"
+        )
+    delivered, why_not = session_delivery(
+        view, phases, pairing=pairing, records=path.records, loss=path.loss
+    )
     return Measures(
         buffering_data_rate_kbps=rates.buffering_kbps if rates else None,
         steady_playout_rate_kbps=rates.steady_kbps if rates else None,
         ratio=rates.ratio if rates else None,
-        tcp_friendly_kbps=tcp_friendly_kbps(rtt_s=path.rtt_s, loss_rate=path.loss.rate if path.loss else None),
+        tcp_friendly_kbps=tcp_friendly_kbps(
+            rtt_s=path.rtt_s, loss_rate=path.loss.rate if path.loss else None
+        ),
         play_s=play_s,
         buffering_period_s=period_s,
         buffering_period_until=until,
@@ -115,7 +132,9 @@ def _data_rates(view: SessionView, phases: Phases) -> DataRates | None:
     time_ns, size_bytes, zero_ns = view.media_time_ns, view.media_ip_bytes, view.first_media_ns
     early_end_ns = zero_ns + ns_from_s(BUFFERING_UNTIL_S)
     # Bins of the start alone: a session may last for years.
-    early = rate_series(time_ns, size_bytes, bin_s=MEASURE_BIN_S, start_ns=zero_ns, end_ns=early_end_ns)
+    early = rate_series(
+        time_ns, size_bytes, bin_s=MEASURE_BIN_S, start_ns=zero_ns, end_ns=early_end_ns
+    )
     late_bytes = float(size_bytes[time_ns >= zero_ns + ns_from_s(STEADY_FROM_S)].sum())
     span_s = s_from_ns(int(time_ns[-1]) - zero_ns)
     return data_rates_of_parts(early.size_bytes, late_bytes=late_bytes, span_s=span_s)
@@ -127,7 +146,8 @@ def _play_s(view: SessionView) -> float | None:
     mine = [
         time_ns
         for time_ns, flow, method in zip(
-            *(messages.column(name).to_pylist() for name in ("time_ns", "flow", "method")), strict=True
+            *(messages.column(name).to_pylist() for name in ("time_ns", "flow", "method")),
+            strict=True,
         )
         if method == "PLAY" and flow in view.flows
     ]

@@ -15,8 +15,8 @@ _CONFIRMED = (6, 3, 2)
 def match_numbers(one: IntArray, two: IntArray) -> IntArray:
     """Return the place in ``two`` of each number of ``one``, -1 where there is none, shape (n,).
 
-    A number that was sent several times and came fewer times is matched from its last sending on: an earlier one was
-    lost, or it would not have been sent again.
+    A number that was sent several times and came fewer times is matched from its last sending on:
+    an earlier one was lost, or it would not have been sent again.
 
     Args:
         one: Numbers in order of sending, shape (n,).
@@ -44,10 +44,12 @@ def _from_last(numbers: IntArray) -> IntArray:
 
 
 def match_sizes(one: IntArray, two: IntArray) -> IntArray:
-    """Return the place in ``two`` of each packet of ``one`` by the order of their sizes, -1 where it is missing.
+    """Return the place in ``two`` of each packet of ``one`` by the order of their sizes, -1 where
+    it is missing.
 
-    Both are walked through in step; where the sizes differ, as few packets of ``one`` are taken for lost as make the
-    next six agree (three or two, where another loss is near). Where no such skip is found the arrival is passed over.
+    Both are walked through in step; where the sizes differ, as few packets of ``one`` are taken for
+    lost as make the next six agree (three or two, where another loss is near). Where no such skip
+    is found the arrival is passed over.
 
     Args:
         one: Sizes in order of sending, bytes, shape (n,).
@@ -72,7 +74,9 @@ def match_sizes(one: IntArray, two: IntArray) -> IntArray:
 
 
 def _skip(one: IntArray, two: IntArray, at: int, place: int) -> int | None:
-    """Return how many packets of ``one`` to skip for the next sizes to agree; fewer where another loss is near."""
+    """Return how many packets of ``one`` to skip for the next sizes to agree; fewer where another
+    loss is near.
+    """
     for confirmed in _CONFIRMED:
         wanted = two[place : place + confirmed]
         stretch = one[at : at + _LONGEST_SKIP + wanted.size]

@@ -1,4 +1,6 @@
-"""Both ends of a path: two captures of one session matched packet by packet, or one table with arrival times."""
+"""Both ends of a path: two captures of one session matched packet by packet, or one table with
+arrival times.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,22 @@ class Pairing:
     """Packets of a session at both ends of a path.
 
     Attributes:
-        sender: The session at the sender, of which the packets below are media packets in order of time.
+        sender: The session at the sender, of which the packets below are media packets in order of
+            time.
         rows: Rows of the sender's table, shape (n,).
         sent_ns: Times of sending, ns from the sender's origin, shape (n,).
-        arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, shape (n,); -1 where lost.
+        arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, shape
+            (n,); -1 where lost.
         ip_bytes: IP total lengths, bytes, shape (n,).
         flow: Flows in the sender's table, shape (n,).
-        delay_s: One-way delay above the least, clock offset and skew removed, s; NaN where a packet was lost or cannot
-            be told from others of its size, shape (n,).
+        delay_s: One-way delay above the least, clock offset and skew removed, s; NaN where a packet
+            was lost or cannot be told from others of its size, shape (n,).
         is_lost: Whether it never arrived, shape (n,).
         lost: Packets that never arrived; known also where it is not known which.
         are_told_apart: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
         reordered: Packets that arrived after one sent later.
-        least_delay_s: The least delay between the two clocks, s: offset plus propagation; NaN where nothing came.
+        least_delay_s: The least delay between the two clocks, s: offset plus propagation; NaN where
+            nothing came.
         skew: Clock of the receiver runs this much faster, 1.
         swapped: Whether the second capture turned out to be the sender's.
         source: What tells when packets arrived.
@@ -66,11 +71,12 @@ class Pairing:
 def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
     """Match the media packets of a session with those of a capture at the path's other end.
 
-    Flows are matched by their addresses and ports, else by RTP source, by TCP sequence numbers or as the heaviest of
-    their transport (addresses may have been translated). Packets are matched by RTP source and number, by TCP sequence
-    number and payload, else by the order of their sizes. Which capture is the sender's is told by the packets that only
-    one of them has, else by the sign of the delay. Offset and skew of the two clocks go with the line below all delays
-    (Moon, Skelly, Towsley 1999); what is left is queueing.
+    Flows are matched by their addresses and ports, else by RTP source, by TCP sequence numbers or
+    as the heaviest of their transport (addresses may have been translated). Packets are matched by
+    RTP source and number, by TCP sequence number and payload, else by the order of their sizes.
+    Which capture is the sender's is told by the packets that only one of them has, else by the sign
+    of the delay. Offset and skew of the two clocks go with the line below all delays (Moon, Skelly,
+    Towsley 1999); what is left is queueing.
 
     Args:
         view: The session in the first capture.
@@ -85,12 +91,15 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
         its_flow = _same_flow(view.table, flow, other)
         if its_flow is None:
             continue
-        its_rows = np.flatnonzero((other.flow == its_flow) & other.to_client & (other.payload_bytes > 0))
+        its_rows = np.flatnonzero(
+            (other.flow == its_flow) & other.to_client & (other.payload_bytes > 0)
+        )
         parts.append((flow, rows, its_rows, _match(view.table, rows, other, its_rows)))
     matched = sum(int(np.count_nonzero(places >= 0)) for *_, places in parts)
     if matched < _FEWEST_MATCHES:
         raise CalibrationError(
-            f"the two captures share {matched} media packets; give the same session at the sender and at the receiver"
+            f"the two captures share {matched} media packets; give the same session at the sender"
+            " and at the receiver"
         )
     if _is_receiver(view, other, parts):
         return _turned(view, other, parts)
@@ -98,11 +107,13 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
 
 
 def pair_arrivals(view: SessionView) -> Pairing | None:
-    """Return what the path did to a session whose table knows it: the tables of simulations, logs of both ends.
+    """Return what the path did to a session whose table knows it: the tables of simulations, logs
+    of both ends.
 
-    Packets without an arrival were lost where any of the table has one (see ``arrival_ns`` of the packet table). Where
-    all have one, that says nothing, unless the table comes from a simulation, which keeps the path in its notes: the
-    log of a receiver has the same look, and so have packets as the receiver saw them, at their arrival.
+    Packets without an arrival were lost where any of the table has one (see ``arrival_ns`` of the
+    packet table). Where all have one, that says nothing, unless the table comes from a simulation,
+    which keeps the path in its notes: the log of a receiver has the same look, and so have packets
+    as the receiver saw them, at their arrival.
 
     Returns:
         None where the table does not tell.
@@ -143,7 +154,11 @@ def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: Int
                 for side, at in ((table, rows[mine]), (other, its[theirs]))
             )
             found = match_numbers(one, _aligned(one, two, bits=_RTP_BITS))
-            places[mine] = np.where(found >= 0, np.searchsorted(its_rows, its[theirs[found]]), -1) if two.size else -1
+            places[mine] = (
+                np.where(found >= 0, np.searchsorted(its_rows, its[theirs[found]]), -1)
+                if two.size
+                else -1
+            )
         return places
     if table.known("tcp_sequence")[rows].all():
         one, two = (
@@ -155,7 +170,9 @@ def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: Int
 
 
 def _aligned(one: IntArray, two: IntArray, *, bits: int) -> IntArray:
-    """Return extended numbers of the second side moved by whole cycles next to those of the first."""
+    """Return extended numbers of the second side moved by whole cycles next to those of the
+    first.
+    """
     if not two.size or not one.size:
         return two
     space = 1 << bits
@@ -172,16 +189,26 @@ def _same_flow(table: PacketTable, flow: int, other: PacketTable) -> int | None:
     ]
     ends = ("server", "server_port", "client", "client_port")
     for names in (ends, ("ssrc",), ("server_port", "client_port"), ("server_port",)):
-        same = [row for row in candidates if all(row[name] == mine[name] and row[name] for name in names)]
+        same = [
+            row
+            for row in candidates
+            if all(row[name] == mine[name] and row[name] for name in names)
+        ]
         if same:
             return int(max(same, key=lambda row: row["payload_bytes_to_client"])["flow"])
-    return int(max(candidates, key=lambda row: row["payload_bytes_to_client"])["flow"]) if candidates else None
+    return (
+        int(max(candidates, key=lambda row: row["payload_bytes_to_client"])["flow"])
+        if candidates
+        else None
+    )
 
 
 def _is_receiver(view: SessionView, other: PacketTable, parts: list[_Part]) -> bool:
     """Return whether the first capture is the receiver's."""
     only_here = sum(int(np.count_nonzero(places < 0)) for *_, places in parts)
-    only_there = sum(its_rows.size - int(np.count_nonzero(places >= 0)) for *_, its_rows, places in parts)
+    only_there = sum(
+        its_rows.size - int(np.count_nonzero(places >= 0)) for *_, its_rows, places in parts
+    )
     if only_here != only_there:
         return only_there > only_here
     return float(np.median(_raw_delays_s(view.table, other, parts))) < 0
@@ -191,7 +218,11 @@ def _raw_delays_s(table: PacketTable, other: PacketTable, parts: list[_Part]) ->
     offset_ns = other.origin_ns - table.origin_ns
     return np.concatenate(
         [
-            s_from_ns(other.time_ns[its_rows[places[places >= 0]]] + offset_ns - table.time_ns[rows[places >= 0]])
+            s_from_ns(
+                other.time_ns[its_rows[places[places >= 0]]]
+                + offset_ns
+                - table.time_ns[rows[places >= 0]]
+            )
             for _, rows, its_rows, places in parts
         ]
     )
@@ -209,7 +240,9 @@ def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairin
         turned.append((flow, its_rows, rows, back))
     columns = other.flows.select(["flow", "session"]).to_pydict()
     session_of = dict(zip(columns["flow"], columns["session"], strict=True))
-    members = {flow for flow, session in session_of.items() if session == session_of[flows[0]]} | set(flows)
+    members = {
+        flow for flow, session in session_of.items() if session == session_of[flows[0]]
+    } | set(flows)
     inside = np.isin(other.flow, sorted(members))
     sender = SessionView(
         session=session_of[flows[0]],
@@ -222,15 +255,21 @@ def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairin
     return _matched(sender, view.table, turned, swapped=True)
 
 
-def _matched(sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool) -> Pairing:
+def _matched(
+    sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool
+) -> Pairing:
     """Return what the path did to the matched packets."""
     rows = np.concatenate([part[1] for part in parts])
     at_ns = receiver.time_ns + (receiver.origin_ns - sender.table.origin_ns)
-    arrival_ns = np.concatenate([np.where(places >= 0, at_ns[its_rows[places]], -1) for *_, its_rows, places in parts])
+    arrival_ns = np.concatenate(
+        [np.where(places >= 0, at_ns[its_rows[places]], -1) for *_, its_rows, places in parts]
+    )
     has_come = np.concatenate([places >= 0 for *_, places in parts])
     apart = all(_tells_apart(sender.table, part[1]) for part in parts)
     order = np.argsort(rows, kind="stable")
-    return _measured(sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped)
+    return _measured(
+        sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped
+    )
 
 
 def _measured(
@@ -243,7 +282,9 @@ def _measured(
     swapped: bool,
     source: PairSource = "two captures",
 ) -> Pairing:
-    """Return what the path did to packets whose arrival, ns from the sender's origin, is known where ``has_come``."""
+    """Return what the path did to packets whose arrival, ns from the sender's origin, is known
+    where ``has_come``.
+    """
     table = sender.table
     sent_ns = table.time_ns[rows]
     delay_s = np.full(rows.size, np.nan)
@@ -274,11 +315,14 @@ def _measured(
 
 
 def _tells_apart(table: PacketTable, rows: IntArray) -> bool:
-    """Return whether each packet of a flow can be found at the other end: by number, or by sizes that vary."""
+    """Return whether each packet of a flow can be found at the other end: by number, or by sizes
+    that vary.
+    """
     if table.known("rtp_sequence")[rows].all() or table.known("tcp_sequence")[rows].all():
         return True
     return float(np.bincount(table.ip_bytes[rows]).max()) < _LARGEST_SAME_SIZE * rows.size
 
 
-#: With more packets of one size than this share, their order does not tell which of them is missing.
+#: With more packets of one size than this share, their order does not tell which of them is
+#: missing.
 _LARGEST_SAME_SIZE = 0.5

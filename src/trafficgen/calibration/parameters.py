@@ -10,8 +10,8 @@ import numpy as np
 from trafficgen.distributions import MIXTURES
 from trafficgen.units import FloatArray
 
-#: How a parameter becomes a number without bounds. A ``weight`` is one of the probabilities of a mixture, which add up
-#: to 1; a ``shift`` is counted in units of the scale.
+#: How a parameter becomes a number without bounds. A ``weight`` is one of the probabilities of a
+#: mixture, which add up to 1; a ``shift`` is counted in units of the scale.
 Kind = Literal["log", "identity", "logit", "log_above_1", "shift", "weight"]
 
 #: Estimated parameters by family, without those that are set to the ends of the sample.
@@ -54,7 +54,9 @@ def parameter_count(family: str, params: Mapping[str, float]) -> int:
 
 
 def to_free(family: str, params: Mapping[str, float]) -> FloatArray:
-    """Return the estimated parameters as numbers without bounds, shape (p,); weights relative to the last one."""
+    """Return the estimated parameters as numbers without bounds, shape (p,); weights relative to
+    the last one.
+    """
     numbers, kinds = [], free_parameters(family, params)
     last = _last_weight(kinds)
     for name, kind in kinds.items():
@@ -65,7 +67,9 @@ def to_free(family: str, params: Mapping[str, float]) -> FloatArray:
 
 
 def from_free(family: str, template: Mapping[str, float], numbers: FloatArray) -> dict[str, float]:
-    """Return all parameters from numbers without bounds; what is not estimated is that of the template."""
+    """Return all parameters from numbers without bounds; what is not estimated is that of the
+    template.
+    """
     params, kinds = dict(template), free_parameters(family, template)
     last, given = _last_weight(kinds), iter(numbers.tolist())
     odds = {last: 1.0} if last else {}
@@ -82,9 +86,15 @@ def from_free(family: str, template: Mapping[str, float], numbers: FloatArray) -
 
 
 def interval_of(
-    family: str, template: Mapping[str, float], numbers: FloatArray, covariance: FloatArray, *, z: float
+    family: str,
+    template: Mapping[str, float],
+    numbers: FloatArray,
+    covariance: FloatArray,
+    *,
+    z: float,
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the ends of intervals of the estimated parameters by the delta method on their own scales.
+    """Return the ends of intervals of the estimated parameters by the delta method on their own
+    scales.
 
     Args:
         family: Name of the family.
@@ -96,7 +106,8 @@ def interval_of(
     params = from_free(family, template, numbers)
     low, high, step = {}, {}, 1e-5
     moved = [
-        [from_free(family, template, numbers + sign * step * axis) for sign in (1, -1)] for axis in np.eye(numbers.size)
+        [from_free(family, template, numbers + sign * step * axis) for sign in (1, -1)]
+        for axis in np.eye(numbers.size)
     ]
     for name, kind in free_parameters(family, template).items():
         own: Kind = "logit" if kind == "weight" else kind
@@ -108,7 +119,9 @@ def interval_of(
         half = z * float(np.sqrt(max(0.0, slope @ covariance @ slope)))
         centre = scaled(params)
         ends = [centre - half, centre + half]
-        low[name], high[name] = ends if own == "shift" else (from_free_scale(end, own) for end in ends)
+        low[name], high[name] = (
+            ends if own == "shift" else (from_free_scale(end, own) for end in ends)
+        )
     return low, high
 
 
@@ -128,7 +141,9 @@ def on_free_scale(value: float, kind: Kind, *, reference: float = 1.0) -> float:
     return 0.0 if kind == "shift" else value
 
 
-def from_free_scale(number: float, kind: Kind, *, template: Mapping[str, float] | None = None, name: str = "") -> float:
+def from_free_scale(
+    number: float, kind: Kind, *, template: Mapping[str, float] | None = None, name: str = ""
+) -> float:
     """Return a parameter from a number without bounds."""
     if kind == "log":
         return float(np.exp(_within(number, 700.0)))

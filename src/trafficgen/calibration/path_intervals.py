@@ -12,7 +12,8 @@ from trafficgen.flows import SessionView, extend_sequence
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 _TIMESTAMP_BITS, _TCP_BITS = 32, 32
-#: Windows over which TCP's throughput is taken, s; the fastest of an interval is what the path gives.
+#: Windows over which TCP's throughput is taken, s; the fastest of an interval is what the path
+#: gives.
 _WINDOW_S = 0.25
 #: Share of the bytes that is all of them, but for the edges of windows.
 _ALL = 0.95
@@ -23,12 +24,14 @@ class PathIntervals:
     """Successive intervals of one capture; NaN where the capture does not show a quantity.
 
     Attributes:
-        rate_bps: What the source sent of IP bytes, lost packets of RTP added, resendings of TCP left out, shape (n,).
+        rate_bps: What the source sent of IP bytes, lost packets of RTP added, resendings of TCP
+            left out, shape (n,).
         loss_rate: Lost / expected RTP packets, or resent / all TCP data packets, shape (n,).
         packets: What the loss is relative to, shape (n,).
         queueing_delay_s: Delay above the least of the capture, median, s, shape (n,).
-        throughput_bps: Largest rate over 0.25 s of what TCP brings, bit/s, shape (n,): it sends as fast as the path
-            lets it while it has something to send. NaN where not all media come by TCP.
+        throughput_bps: Largest rate over 0.25 s of what TCP brings, bit/s, shape (n,): it sends as
+            fast as the path lets it while it has something to send. NaN where not all media come by
+            TCP.
         frames_hz: RTP frames in a second, shape (n,).
     """
 
@@ -43,11 +46,13 @@ class PathIntervals:
         return int(self.rate_bps.size)
 
     def path_loss(self) -> FloatArray:
-        """Return the loss of the path in each interval, without the chance of the few packets of an interval, (n,).
+        """Return the loss of the path in each interval, without the chance of the few packets of an
+        interval, (n,).
 
-        What varies more from interval to interval than independent losses would (with the mean run of losses unknown:
-        twice that) is kept, the rest is drawn to the mean: the empirical Bayes estimate of Efron and Morris (1975).
-        Left as counted, chance would hide an answer to the loss, as errors in a regressor do.
+        What varies more from interval to interval than independent losses would (with the mean run
+        of losses unknown: twice that) is kept, the rest is drawn to the mean: the empirical Bayes
+        estimate of Efron and Morris (1975). Left as counted, chance would hide an answer to the
+        loss, as errors in a regressor do.
         """
         known = self.packets > 0
         if np.count_nonzero(known) < 2:
@@ -62,10 +67,10 @@ class PathIntervals:
 def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> PathIntervals:
     """Return the intervals of a session from ``start_s`` on; the last, partial one is left out.
 
-    RTP: loss by the extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of the first packet of a
-    frame, and the lost packets have the mean size of those that came. TCP: segments that bring nothing new are
-    resendings; delay from data to its acknowledgement, without resent ones (Karn), which says something on the
-    sender's side only.
+    RTP: loss by the extended sequence numbers (RFC 3550 A.3), delay by arrival less timestamp of
+    the first packet of a frame, and the lost packets have the mean size of those that came. TCP:
+    segments that bring nothing new are resendings; delay from data to its acknowledgement, without
+    resent ones (Karn), which says something on the sender's side only.
 
     Args:
         view: The session.
@@ -76,7 +81,12 @@ def path_intervals(view: SessionView, *, start_s: float, interval_s: float) -> P
     count = max(0, int((int(view.media_time_ns[-1]) - start_ns) // ns_from_s(interval_s)))
     bins = _Bins(start_ns, ns_from_s(interval_s), count)
     total = _Totals(count)
-    clock_of = dict(zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")), strict=True))
+    clock_of = dict(
+        zip(
+            *(view.table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")),
+            strict=True,
+        )
+    )
     for flow in view.media_flows:
         rows = np.flatnonzero(view.media & (view.table.flow == flow))
         if view.table.known("rtp_sequence")[rows].all():
@@ -120,7 +130,9 @@ class _Totals:
         self.by_tcp: list[tuple[IntArray, IntArray]] = []
 
 
-def _add_rtp(view: SessionView, rows: IntArray, bins: _Bins, total: _Totals, *, clock_hz: int | None) -> None:
+def _add_rtp(
+    view: SessionView, rows: IntArray, bins: _Bins, total: _Totals, *, clock_hz: int | None
+) -> None:
     table = view.table
     ssrc = table.values("rtp_ssrc")[rows]
     for source in np.unique(ssrc):
@@ -133,8 +145,12 @@ def _add_rtp(view: SessionView, rows: IntArray, bins: _Bins, total: _Totals, *, 
         total.lost += lost
         total.expected += received + lost
         mean_bytes = float(size_bytes.mean())
-        total.size_bytes += sums + lost * np.where(received > 0, sums / np.maximum(received, 1), mean_bytes)
-        stamp = extend_sequence(table.values("rtp_timestamp")[mine].astype(np.int64), bits=_TIMESTAMP_BITS)
+        total.size_bytes += sums + lost * np.where(
+            received > 0, sums / np.maximum(received, 1), mean_bytes
+        )
+        stamp = extend_sequence(
+            table.values("rtp_timestamp")[mine].astype(np.int64), bits=_TIMESTAMP_BITS
+        )
         first = np.concatenate(([True], np.diff(stamp) != 0))
         total.frames += bins.sums(time_ns[first])
         if clock_hz:
@@ -152,14 +168,19 @@ def _highest_at_ends(sequence: IntArray, time_ns: IntArray, bins: _Bins) -> Floa
 def _add_tcp(view: SessionView, flow: int, rows: IntArray, bins: _Bins, total: _Totals) -> None:
     table = view.table
     time_ns, payload = table.time_ns[rows], table.payload_bytes[rows]
-    end = extend_sequence(table.values("tcp_sequence")[rows].astype(np.int64), bits=_TCP_BITS) + payload
+    end = (
+        extend_sequence(table.values("tcp_sequence")[rows].astype(np.int64), bits=_TCP_BITS)
+        + payload
+    )
     before = np.concatenate((end[:1] - payload[:1], np.maximum.accumulate(end)[:-1]))
     resent = end <= before
     total.lost += bins.sums(time_ns[resent])
     total.expected += bins.sums(time_ns)
     total.size_bytes += bins.sums(time_ns[~resent], table.ip_bytes[rows][~resent])
     total.by_tcp.append((time_ns[~resent], table.ip_bytes[rows][~resent]))
-    back = np.flatnonzero((table.flow == flow) & ~table.to_client & table.known("tcp_acknowledgement"))
+    back = np.flatnonzero(
+        (table.flow == flow) & ~table.to_client & table.known("tcp_acknowledgement")
+    )
     if back.size == 0:
         return
     modulus = np.int64(1) << _TCP_BITS
@@ -189,7 +210,9 @@ def _throughput(total: _Totals, bins: _Bins) -> FloatArray:
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    return np.asarray(np.divide(part, whole, out=np.full(part.size, np.nan), where=whole > 0), dtype=np.float64)
+    return np.asarray(
+        np.divide(part, whole, out=np.full(part.size, np.nan), where=whole > 0), dtype=np.float64
+    )
 
 
 def _medians(delays: list[tuple[IntArray, FloatArray]], count: int) -> FloatArray:

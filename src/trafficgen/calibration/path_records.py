@@ -1,4 +1,6 @@
-"""What the path did to each media packet of a session, as far as one capture or a pair of them tells."""
+"""What the path did to each media packet of a session, as far as one capture or a pair of them
+tells.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,12 @@ class PathRecords:
 
 
 def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | None:
-    """Return the records of a session's media packets; None where neither a pair, RTP nor TCP tells anything.
+    """Return the records of a session's media packets; None where neither a pair, RTP nor TCP tells
+    anything.
 
-    A pair tells all. RTP tells what was lost, and delays as far as timestamps say when frames were sent (see
-    :func:`trafficgen.calibration.rtp_schedule.restore_rtp`). TCP tells what was sent again, but no delays.
+    A pair tells all. RTP tells what was lost, and delays as far as timestamps say when frames were
+    sent (see :func:`trafficgen.calibration.rtp_schedule.restore_rtp`). TCP tells what was sent
+    again, but no delays.
     """
     if pairing is not None:
         return PathRecords(
@@ -61,7 +65,9 @@ def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | No
 
 
 def _frame_starts(pairing: Pairing) -> BoolArray:
-    """Return which of the packets sent have another RTP timestamp than the one before of the same flow."""
+    """Return which of the packets sent have another RTP timestamp than the one before of the same
+    flow.
+    """
     table, rows = pairing.sender.table, pairing.rows
     starts = np.zeros(rows.size, dtype=np.bool_)
     known = table.known("rtp_timestamp")[rows]

@@ -44,7 +44,9 @@ def path_series(records: PathRecords, *, interval_s: float) -> PathSeries:
     count = int(index.max()) + 1 if index.size else 0
 
     def summed(weights: FloatArray) -> FloatArray:
-        total: FloatArray = np.bincount(index, weights=weights, minlength=count)[1:-1].astype(np.float64)
+        total: FloatArray = np.bincount(index, weights=weights, minlength=count)[1:-1].astype(
+            np.float64
+        )
         return total
 
     to_bps = bps_from_bytes(1.0, interval_s)
@@ -55,7 +57,8 @@ def path_series(records: PathRecords, *, interval_s: float) -> PathSeries:
     return PathSeries(
         interval_s=interval_s,
         offered_bps=summed(records.ip_bytes.astype(np.float64)) * to_bps,
-        goodput_bps=summed(np.where(records.is_lost, 0, records.ip_bytes).astype(np.float64)) * to_bps,
+        goodput_bps=summed(np.where(records.is_lost, 0, records.ip_bytes).astype(np.float64))
+        * to_bps,
         packets=packets,
         loss=np.divide(lost, packets, out=np.zeros(packets.size), where=packets > 0),
         delay_s=np.divide(total_s, delays, out=np.full(packets.size, np.nan), where=delays > 0),

@@ -1,4 +1,6 @@
-"""What a packet process is fitted to: the packets of one stream in one phase; and the fitting of its laws."""
+"""What a packet process is fitted to: the packets of one stream in one phase; and the fitting of
+its laws.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
-#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of the sample.
+#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of
+#: the sample.
 _NOTABLE_KS = 0.02
 
 GeneratorOf = Callable[[str], np.random.Generator]
@@ -28,8 +31,10 @@ class PhasePackets:
         ip_bytes: IP total lengths, bytes, shape (n,).
         span_ns: Start and end of the phase, ns; it may reach beyond the first and the last packet.
         tick_s: Granularity of the clock, s.
-        threshold_s: Largest gap within a burst of the whole stream, s; None where its gaps are of one kind.
-        rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where it is not RTP.
+        threshold_s: Largest gap within a burst of the whole stream, s; None where its gaps are of
+            one kind.
+        rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where
+            it is not RTP.
         rtp_marker: RTP markers, shape (n,); None where it is not RTP.
         clock_hz: RTP clock, Hz; None where it is not known.
         name: What to call stream and phase to people.
@@ -88,7 +93,9 @@ class LawFitter:
             unit: Its unit.
         """
         tick = self._tick_s if unit == "s" else 1.0
-        fitted: FittedLaw = fit_law(sample, unit=unit, tick=tick, generator=self.generator_of(quantity))
+        fitted: FittedLaw = fit_law(
+            sample, unit=unit, tick=tick, generator=self.generator_of(quantity)
+        )
         notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
         if fitted.problem and notable:
             self.problems[quantity] = fitted.problem

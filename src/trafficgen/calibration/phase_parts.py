@@ -1,4 +1,6 @@
-"""The phases of one stream of a session: which of its packets belong to which, and from when to when."""
+"""The phases of one stream of a session: which of its packets belong to which, and from when to
+when.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,9 @@ class StreamPart:
 def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[StreamPart]:
     """Return the phases in which a stream sends, in order of time.
 
-    A stall is the gap between two phases; its refill is a phase of its own (``rebuffering``). The last phase, ``end``,
-    begins with the packet before it, so that a single stray has a gap. Phases reach from boundary to boundary of the
-    session, but not beyond the stream's own packets.
+    A stall is the gap between two phases; its refill is a phase of its own (``rebuffering``). The
+    last phase, ``end``, begins with the packet before it, so that a single stray has a gap. Phases
+    reach from boundary to boundary of the session, but not beyond the stream's own packets.
 
     Args:
         time_ns: Times of the stream's media packets, ns, ascending, shape (n,), n > 0.
@@ -59,13 +61,21 @@ def stream_parts(time_ns: IntArray, phases: Phases, *, zero_ns: int) -> list[Str
         if name == "end":
             start = max(0, start - 1)
         parts.append(
-            StreamPart(name, start, stop, max(first_s, start_s), last_s if stop == time_ns.size else min(last_s, end_s))
+            StreamPart(
+                name,
+                start,
+                stop,
+                max(first_s, start_s),
+                last_s if stop == time_ns.size else min(last_s, end_s),
+            )
         )
     return parts
 
 
 def _spans(phases: Phases) -> list[_Span]:
-    """Return name, start, end and the side on which a packet at the very start falls, of each phase of a session."""
+    """Return name, start, end and the side on which a packet at the very start falls, of each phase
+    of a session.
+    """
     spans: list[_Span] = []
     at_s = phases.playout_start_s
     side: Literal["left", "right"] = phases.side

@@ -1,4 +1,6 @@
-"""Silence, buffering and playout, parted by change points of the rate, with an interval for the change."""
+"""Silence, buffering and playout, parted by change points of the rate, with an interval for the
+change.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,20 @@ import numpy as np
 
 from trafficgen.calibration.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.ending import regular_packets
-from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles, tail_cycles, two_rate_log_likelihood
+from trafficgen.calibration.falls import (
+    SMALLEST_RATIO,
+    buffering_cycles,
+    tail_cycles,
+    two_rate_log_likelihood,
+)
 from trafficgen.calibration.player_log import Pause
 from trafficgen.calibration.rebuffering import Stall, find_stalls
 from trafficgen.flows import SessionView
 from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
 
 _REPLICATES = 400
-#: Blocks of cycles that are resampled hold this power of the number of cycles, against dependence between them.
+#: Blocks of cycles that are resampled hold this power of the number of cycles, against dependence
+#: between them.
 _BLOCK_POWER = 1 / 3
 
 
@@ -32,10 +40,12 @@ class Phases:
         end_s: Last media packet.
         buffering_kbps: Mean IP rate while buffering.
         playout_kbps: Mean IP rate from then to ``playout_end_s`` (of all, without buffering).
-        side: Whether the packet at the very end of buffering starts playout (``"left"``, as for `numpy.searchsorted`),
-            or still belongs to buffering because a pause follows it (``"right"``).
+        side: Whether the packet at the very end of buffering starts playout (``"left"``, as for
+            `numpy.searchsorted`), or still belongs to buffering because a pause follows it
+            (``"right"``).
         stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
-        playout_end_s: Last packet before the stream runs out or only strays come; None where it goes on to ``end_s``.
+        playout_end_s: Last packet before the stream runs out or only strays come; None where it
+            goes on to ``end_s``.
         anchor: What in a player log placed the end of buffering; None where the packets did.
         player_stalls: Stalls that a player log reports; None without a log.
     """
@@ -67,18 +77,18 @@ class Phases:
 
 
 PHASES_METHOD = (
-    "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested against a rate that"
-    " wanders (variance-time); interval by block bootstrap of whole cycles"
+    "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested"
+    " against a rate that wanders (variance-time); interval by block bootstrap of whole cycles"
 )
 
 
 def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
     """Part a session into silence, buffering, playout with its stalls, and end.
 
-    Late strays and a last part that runs out are set apart first; then the start is tested for being faster than the
-    rest (:func:`~trafficgen.calibration.falls.buffering_cycles`) on whole cycles, so that an ON period alone is no
-    phase; stalls are sought in the playout. Nothing is assumed of where in the file the media begin, and all media
-    flows of the session count together.
+    Late strays and a last part that runs out are set apart first; then the start is tested for
+    being faster than the rest (:func:`~trafficgen.calibration.falls.buffering_cycles`) on whole
+    cycles, so that an ON period alone is no phase; stalls are sought in the playout. Nothing is
+    assumed of where in the file the media begin, and all media flows of the session count together.
 
     Args:
         view: The session.
@@ -109,16 +119,22 @@ def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Genera
         high_s=found.high_s if found else None,
         end_s=end_s,
         buffering_kbps=found.rate_kbps if found else None,
-        playout_kbps=kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0,
+        playout_kbps=(
+            kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0
+        ),
         side="right" if found and cycles.paused else "left",
-        stalls=find_stalls(view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s),
+        stalls=find_stalls(
+            view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s
+        ),
         playout_end_s=playout_end_s if kept < time_ns.size else None,
     )
 
 
 @dataclass(frozen=True)
 class _Buffering:
-    """Buffering: its end with interval, s from the first media packet; its packets; its mean rate."""
+    """Buffering: its end with interval, s from the first media packet; its packets; its mean
+    rate.
+    """
 
     end_s: float
     low_s: float
@@ -146,9 +162,13 @@ def _buffering(
 
 
 def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
-    """Return the time of the change, ns: the burst where two rates are likeliest, or the last packet before a pause."""
+    """Return the time of the change, ns: the burst where two rates are likeliest, or the last
+    packet before a pause.
+    """
     last = min(len(cycles), 2 * change + 20)
-    total = np.cumsum(size_bytes[: int(np.searchsorted(time_ns, cycles.edge_ns[last]))], dtype=np.float64)
+    total = np.cumsum(
+        size_bytes[: int(np.searchsorted(time_ns, cycles.edge_ns[last]))], dtype=np.float64
+    )
     margin = (1, 0) if cycles.paused else (2, 2)
     around = cycles.edge_ns[[max(0, change - margin[0]), min(len(cycles), change + margin[1])]]
     first, end = np.searchsorted(cycles.burst_rows, np.searchsorted(time_ns, around))
@@ -160,29 +180,45 @@ def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change
     return int(end_ns[int(np.argmax(likelihood))])
 
 
-def _interval(cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the 95% interval of the end of buffering by resampling blocks of cycles within each phase.
+def _interval(
+    cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Return the 95% interval of the end of buffering by resampling blocks of cycles within each
+    phase.
 
-    The change can't be known better than to a cycle, or to the middle of a pause: so much is added on either side.
+    The change can't be known better than to a cycle, or to the middle of a pause: so much is added
+    on either side.
     """
     n = min(len(cycles), 2 * change + 20)
     duration_s, size_bytes = cycles.duration_s[:n], cycles.size_bytes[:n]
     rows = np.concatenate(
-        (_resampled(change, generator=generator), change + _resampled(n - change, generator=generator)), axis=1
+        (
+            _resampled(change, generator=generator),
+            change + _resampled(n - change, generator=generator),
+        ),
+        axis=1,
     )
     ends_s = np.cumsum(duration_s[rows], axis=1)
     total = np.cumsum(size_bytes[rows], axis=1)
-    likelihood = two_rate_log_likelihood(total[:, :-1], total[:, -1:], ends_s[:, :-1], ends_s[:, -1:])
+    likelihood = two_rate_log_likelihood(
+        total[:, :-1], total[:, -1:], ends_s[:, :-1], ends_s[:, -1:]
+    )
     best = np.argmax(likelihood, axis=1)
     error_s = np.take_along_axis(ends_s, best[:, None], axis=1)[:, 0] - ends_s[:, change - 1]
     pause_s = s_from_ns(int(cycles.edge_ns[change] - cycles.active_end_ns[change - 1]))
-    margin_s = pause_s / 2 if cycles.paused else float(max(duration_s[change - 1], duration_s[min(change, n - 1)]))
+    margin_s = (
+        pause_s / 2
+        if cycles.paused
+        else float(max(duration_s[change - 1], duration_s[min(change, n - 1)]))
+    )
     below, above = (float(value) for value in np.quantile(error_s, [0.025, 0.975]))
     return max(0.0, end_s + min(below, 0.0) - margin_s), end_s + max(above, 0.0) + margin_s
 
 
 def _resampled(count: int, *, generator: np.random.Generator) -> IntArray:
-    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (replicates, count)."""
+    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (replicates,
+    count).
+    """
     block = max(1, round(count**_BLOCK_POWER))
     starts = generator.integers(0, count, (_REPLICATES, -(-count // block)))
     rows = (starts[:, :, None] + np.arange(block)) % count

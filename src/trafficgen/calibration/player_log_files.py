@@ -1,4 +1,6 @@
-"""Reading player logs: our own CSV and JSON, the lab's ground truth, and the playback tables of the Requet data set."""
+"""Reading player logs: our own CSV and JSON, the lab's ground truth, and the playback tables of the
+Requet data set.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from trafficgen.private_text import without_addresses
 LARGEST_PLAYER_LOG_BYTES = 64_000_000
 #: Columns of our own log; the time and one more are needed.
 COLUMNS = ("time_s", "unix_time_s", "buffer_s", "position_s", "level_kbps", "level", "stalled")
-_FORMAT_REMEDY = f"give a CSV or JSON with time_s or unix_time_s and any of {', '.join(COLUMNS[2:])}"
+_FORMAT_REMEDY = (
+    f"give a CSV or JSON with time_s or unix_time_s and any of {', '.join(COLUMNS[2:])}"
+)
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 _MILLISECONDS = 1e-3
 
@@ -39,10 +43,12 @@ class _Row:
 def read_player_log(path: str | Path) -> PlayerLog:
     """Return the player log in a file: JSON or CSV, told apart by its content.
 
-    Our own form is a CSV with a header, or a JSON list of objects (or an object with the list under ``samples``) with
-    the same names: ``time_s`` (from any zero) or ``unix_time_s``; ``buffer_s``, media in the buffer; ``position_s``,
-    media position of its end; ``level_kbps``, or ``level``, a number or name; ``stalled``, 1 while the player waits for
-    media, before the playback starts too. Empty fields say nothing.
+    Our own form is a CSV with a header, or a JSON list of objects (or an object with the list under
+    ``samples``) with
+    the same names: ``time_s`` (from any zero) or ``unix_time_s``; ``buffer_s``, media in the
+    buffer; ``position_s``, media position of its end; ``level_kbps``, or ``level``, a number or
+    name; ``stalled``, 1 while the player waits for media, before the playback starts too. Empty
+    fields say nothing.
 
     Raises:
         PlayerLogError: If the file can't be read, or is no player log; says where and what to do.
@@ -52,10 +58,16 @@ def read_player_log(path: str | Path) -> PlayerLog:
         with Path(path).open("rb") as stream:
             beginning = stream.read(LARGEST_PLAYER_LOG_BYTES + 1)
         if len(beginning) > LARGEST_PLAYER_LOG_BYTES:
-            raise _error(name, f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes", "give the log of one session")
+            raise _error(
+                name,
+                f"is larger than {LARGEST_PLAYER_LOG_BYTES:,} bytes",
+                "give the log of one session",
+            )
         text = beginning.decode("utf-8-sig")
     except OSError as error:
-        raise _error(name, f"cannot be read ({error.strerror})", "check name and permissions") from None
+        raise _error(
+            name, f"cannot be read ({error.strerror})", "check name and permissions"
+        ) from None
     except UnicodeDecodeError as error:
         raise _error(name, f"is no text (byte {error.start})", _FORMAT_REMEDY) from None
     if not text.strip():
@@ -110,7 +122,13 @@ def _from_records(name: str, records: Iterator[tuple[str, Mapping[str, Any]]]) -
     stalled = [(row.time_s - zero_s, row.stalled) for row in rows if row.stalled is not None]
     start_s, pauses = _pauses(stalled, end_s=rows[-1].time_s - zero_s)
     return _log(
-        name, "plain", rows, zero_s=zero_s, zero_unix_s=zero_s if unix else None, start_s=start_s, stalls=pauses
+        name,
+        "plain",
+        rows,
+        zero_s=zero_s,
+        zero_unix_s=zero_s if unix else None,
+        start_s=start_s,
+        stalls=pauses,
     )
 
 
@@ -124,7 +142,11 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
         except (TypeError, ValueError):
             result = math.nan
         if not math.isfinite(result):
-            raise _error(name, f"{place}: {column} is {value!r}, not a number", "correct it or leave it empty")
+            raise _error(
+                name,
+                f"{place}: {column} is {value!r}, not a number",
+                "correct it or leave it empty",
+            )
         return result
 
     time_s = number("unix_time_s" if unix else "time_s")
@@ -132,11 +154,19 @@ def _row(name: str, place: str, record: Mapping[str, Any], *, unix: bool) -> _Ro
         raise _error(name, f"{place}: the time is missing", "give every entry its time")
     rate_kbps = number("level_kbps")
     if rate_kbps is not None and rate_kbps <= 0:
-        raise _error(name, f"{place}: level_kbps is {rate_kbps:g}", "give a rate above 0 or leave it empty")
+        raise _error(
+            name, f"{place}: level_kbps is {rate_kbps:g}", "give a rate above 0 or leave it empty"
+        )
     level: float | str | None = rate_kbps
     if level is None and record.get("level") not in (None, ""):
         level = str(record["level"]).strip()
-    return _Row(time_s, number("buffer_s"), number("position_s"), level, _flag(name, place, record.get("stalled")))
+    return _Row(
+        time_s,
+        number("buffer_s"),
+        number("position_s"),
+        level,
+        _flag(name, place, record.get("stalled")),
+    )
 
 
 def _flag(name: str, place: str, value: Any) -> bool | None:
@@ -148,7 +178,9 @@ def _flag(name: str, place: str, value: Any) -> bool | None:
     raise _error(name, f"{place}: stalled is {value!r}", "write 1 or 0, or leave it empty")
 
 
-def _pauses(stalled: list[tuple[float, bool]], *, end_s: float) -> tuple[float | None, tuple[Pause, ...]]:
+def _pauses(
+    stalled: list[tuple[float, bool]], *, end_s: float
+) -> tuple[float | None, tuple[Pause, ...]]:
     """Return the start of the playback and the stalls after it from flags in order of time."""
     starts = [time_s for time_s, waits in stalled if not waits]
     if not starts:
@@ -187,7 +219,9 @@ def _log(
         stalls=stalls,
         sample_time_s=np.array([row.time_s - zero_s for row in samples], dtype=np.float64),
         buffer_s=np.array([row.buffer_s for row in samples], dtype=np.float64),
-        position_s=np.array([math.nan if row.position_s is None else row.position_s for row in samples]),
+        position_s=np.array(
+            [math.nan if row.position_s is None else row.position_s for row in samples]
+        ),
         level_time_s=np.array([row.time_s - zero_s for row in levels], dtype=np.float64),
         levels=tuple(row.level for row in levels if row.level is not None),
         end_s=rows[-1].time_s - zero_s,
@@ -197,7 +231,8 @@ def _log(
 def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
     """Return a playback table of the Requet data set (Gutterman et al. 2019), one row each 0.1 s.
 
-    Its Unix times are those of the player's reports; the median of their distance from the row's time places the zero.
+    Its Unix times are those of the player's reports; the median of their distance from the row's
+    time places the zero.
     """
     rows, states, offsets_s = [], [], []
     for line, record in enumerate(records, start=2):
@@ -205,7 +240,9 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
             time_s, epoch_s = float(record["rel_time_s"]), _MILLISECONDS * float(record["epoch_ms"])
             buffer_s, progress_s = float(record["buffer_health_s"]), float(record["progress_s"])
         except (KeyError, TypeError, ValueError):
-            raise _error(name, f"line {line}: not a row of a playback table", "give the table as published") from None
+            raise _error(
+                name, f"line {line}: not a row of a playback table", "give the table as published"
+            ) from None
         events = set(record.get("events", "").split("+")) - {""}
         if not events:
             continue
@@ -220,7 +257,9 @@ def _from_requet(name: str, records: list[dict[str, str]]) -> PlayerLog:
         raise _error(name, "has no report of the player", "give the table as published")
     start_s, stalls = _pauses(states, end_s=rows[-1].time_s)
     zero_unix_s = float(np.median(offsets_s))
-    return _log(name, "requet", rows, zero_s=0.0, zero_unix_s=zero_unix_s, start_s=start_s, stalls=stalls)
+    return _log(
+        name, "requet", rows, zero_s=0.0, zero_unix_s=zero_unix_s, start_s=start_s, stalls=stalls
+    )
 
 
 def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
@@ -229,7 +268,10 @@ def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
     try:
         samples = [entry for entry in entries if entry["event"] == "sample"]
         shown = [entry for entry in entries if entry["event"] == "switch_shown"]
-        stalls = tuple(Pause(float(stall["t_s"]), float(stall["seconds"])) for stall in found.get("stalls") or [])
+        stalls = tuple(
+            Pause(float(stall["t_s"]), float(stall["seconds"]))
+            for stall in found.get("stalls") or []
+        )
         start_s = found.get("playback_start_s")
         return PlayerLog(
             file=without_addresses(Path(name).name),
@@ -239,10 +281,14 @@ def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
             stalls=stalls,
             sample_time_s=np.array([float(entry["t"]) for entry in samples]),
             buffer_s=np.array([float(entry["buffered_s"]) for entry in samples]),
-            position_s=np.array([float(entry["media_s"]) + float(entry["buffered_s"]) for entry in samples]),
+            position_s=np.array(
+                [float(entry["media_s"]) + float(entry["buffered_s"]) for entry in samples]
+            ),
             level_time_s=np.array([float(entry["t"]) for entry in shown]),
             levels=tuple(float(entry["to_kbps"]) for entry in shown),
             end_s=max((float(entry["t"]) for entry in entries), default=0.0),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise _error(name, f"player_log lacks or misstates {error}", "give the lab's JSON as recorded") from None
+        raise _error(
+            name, f"player_log lacks or misstates {error}", "give the lab's JSON as recorded"
+        ) from None

@@ -1,4 +1,6 @@
-"""Pooling of the sessions' estimates of one quantity: what differs between sessions, apart from their own errors."""
+"""Pooling of the sessions' estimates of one quantity: what differs between sessions, apart from
+their own errors.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.errors import TooFewObservationsError
 from trafficgen.units import FloatArray
 
 _LEVEL = 0.95
-#: Upper end of the search for the variance between sessions, in units of the spread of their estimates.
+#: Upper end of the search for the variance between sessions, in units of the spread of their
+#: estimates.
 _WIDEST = 100.0
 _NO_SPREAD = 1e-9
 
@@ -27,8 +30,10 @@ class Pooled:
         deviation: Standard deviation between sessions, without their own errors.
         deviation_low: Lower end of its 95% interval; None for one session.
         deviation_high: Upper end.
-        error_share: Share of the estimates' variance that is their own error (1 - I squared of Higgins and Thompson).
-        effects: The sessions' values drawn towards the mean, such that they spread as sessions do, shape (k,).
+        error_share: Share of the estimates' variance that is their own error (1 - I squared of
+            Higgins and Thompson).
+        effects: The sessions' values drawn towards the mean, such that they spread as sessions do,
+            shape (k,).
     """
 
     mean: float
@@ -42,16 +47,19 @@ class Pooled:
 
 
 def pool_random_effects(estimates: FloatArray, *, standard_errors: FloatArray) -> Pooled:
-    """Pool estimates of one quantity, each with its standard error, by a normal random-effects model.
+    """Pool estimates of one quantity, each with its standard error, by a normal random-effects
+    model.
 
-    The variance between sessions is estimated by restricted maximum likelihood (Viechtbauer, "Bias and efficiency of
-    meta-analytic variance estimators in the random-effects model", 2005), which unlike the moments of DerSimonian and
-    Laird (1986) also takes sessions whose error is zero. Its interval is by the Q profile (Viechtbauer 2007), that of
-    the mean by Hartung and Knapp (2001), never narrower than by the variance alone (Roever et al. 2015).
+    The variance between sessions is estimated by restricted maximum likelihood (Viechtbauer, "Bias
+    and efficiency of meta-analytic variance estimators in the random-effects model", 2005), which
+    unlike the moments of DerSimonian and Laird (1986) also takes sessions whose error is zero. Its
+    interval is by the Q profile (Viechtbauer 2007), that of the mean by Hartung and Knapp (2001),
+    never narrower than by the variance alone (Roever et al. 2015).
 
-    Each session is drawn towards the mean by its own error as in Efron and Morris, "Data analysis using Stein's
-    estimator and its generalizations" (1975), with the constraint of Louis (1984) and Ghosh (1992): by the root of the
-    usual factor, so that all of them together spread as sessions do.
+    Each session is drawn towards the mean by its own error as in Efron and Morris, "Data analysis
+    using Stein's estimator and its generalizations" (1975), with the constraint of Louis (1984) and
+    Ghosh (1992): by the root of the usual factor, so that all of them together spread as sessions
+    do.
 
     Args:
         estimates: Estimates on a scale on which sessions are about normal, shape (k,).
@@ -95,13 +103,17 @@ def _restricted_maximum(estimates: FloatArray, error: FloatArray, spread: float)
         variance = between + error
         weight = 1 / variance
         residual = estimates - np.dot(weight, estimates) / weight.sum()
-        return float(0.5 * (np.log(variance).sum() + np.log(weight.sum()) + np.dot(weight, residual**2)))
+        return float(
+            0.5 * (np.log(variance).sum() + np.log(weight.sum()) + np.dot(weight, residual**2))
+        )
 
     # The likelihood may have several maxima: a grid first, then the best of its valleys.
     grid = np.concatenate(([0.0], spread * np.logspace(-6, np.log10(_WIDEST), 81)))
     best = int(np.argmin([loss(between) for between in grid]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-    found = optimize.minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-8 * spread})
+    found = optimize.minimize_scalar(
+        loss, bounds=(low, high), method="bounded", options={"xatol": 1e-8 * spread}
+    )
     return float(found.x) if found.fun < loss(grid[best]) else float(grid[best])
 
 
@@ -116,7 +128,9 @@ def _mean(estimates: FloatArray, error: FloatArray, between: float) -> tuple[flo
 
 
 def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[float, float]:
-    """Return the variances between sessions at which Cochran's Q is at its upper and at its lower quantile."""
+    """Return the variances between sessions at which Cochran's Q is at its upper and at its lower
+    quantile.
+    """
 
     def heterogeneity(between: float) -> float:
         weight = 1 / (between + error)
@@ -125,18 +139,27 @@ def _profile(estimates: FloatArray, error: FloatArray, spread: float) -> tuple[f
 
     ends = []
     for probability in ((1 + _LEVEL) / 2, (1 - _LEVEL) / 2):
-        wanted, widest = 2 * float(special.gammaincinv((estimates.size - 1) / 2, probability)), spread
+        wanted, widest = (
+            2 * float(special.gammaincinv((estimates.size - 1) / 2, probability)),
+            spread,
+        )
         if heterogeneity(0.0) <= wanted:
             ends.append(0.0)
             continue
         while heterogeneity(widest) > wanted:
             widest *= 2
-        ends.append(float(optimize.brentq(lambda between, at=wanted: heterogeneity(between) - at, 0.0, widest)))
+        ends.append(
+            float(
+                optimize.brentq(lambda between, at=wanted: heterogeneity(between) - at, 0.0, widest)
+            )
+        )
     return ends[0], ends[1]
 
 
 def _error_share(error: FloatArray, between: float) -> float:
-    """Return the share of the typical error in the variance of the estimates (Higgins and Thompson 2002)."""
+    """Return the share of the typical error in the variance of the estimates (Higgins and Thompson
+    2002).
+    """
     weight = 1 / error
     typical = (error.size - 1) * weight.sum() / (weight.sum() ** 2 - np.dot(weight, weight))
     return float(np.clip(typical / (typical + between), 0.0, 1.0))

@@ -1,4 +1,6 @@
-"""From the fitted sessions of a corpus to one model: the typical session, and how sessions differ."""
+"""From the fitted sessions of a corpus to one model: the typical session, and how sessions
+differ.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,13 @@ _SMALLEST_LOG_DEVIATION = 0.1
 
 
 def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: int) -> Model:
-    """Return the model of a corpus: that of its most typical session, with the population beside it.
+    """Return the model of a corpus: that of its most typical session, with the population beside
+    it.
 
-    Each quantity has a law across sessions, pooled with the sessions' own errors; the dependence between the rate, the
-    length and the buffering is kept as a Gaussian copula of ranks; the packet processes are those of a few sessions in
-    the middle of groups of alike ones, as many as the silhouette supports and a model file has room for.
+    Each quantity has a law across sessions, pooled with the sessions' own errors; the dependence
+    between the rate, the length and the buffering is kept as a Gaussian copula of ranks; the packet
+    processes are those of a few sessions in the middle of groups of alike ones, as many as the
+    silhouette supports and a model file has room for.
 
     Args:
         sessions: Fitted sessions, at least one.
@@ -75,14 +79,19 @@ def pool_sessions(sessions: Sequence[SessionEstimates], *, captures: int, seed: 
     laws, absent = _laws(sessions, seed=seed)
     columns = {
         quantity: np.array(
-            [each.observed[quantity].value if quantity in each.observed else np.nan for each in sessions]
+            [
+                each.observed[quantity].value if quantity in each.observed else np.nan
+                for each in sessions
+            ]
         )
         for quantity in DEPENDENT
         if quantity in laws
     }
     dependence = rank_correlations(columns)
     if not dependence:
-        absent["dependence"] = f"{len(sessions)} sessions say nothing about it: quantities are drawn independently"
+        absent["dependence"] = (
+            f"{len(sessions)} sessions say nothing about it: quantities are drawn independently"
+        )
     ladder = _ladder(sessions)
     if not ladder:
         absent["ladder"] = "no session shows levels of its rate"
@@ -126,8 +135,12 @@ def _laws(
 
 
 def _ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
-    """Return the rungs that sessions share: their levels, parted where the next is a fifth higher."""
-    found = [(level, row) for row, each in enumerate(sessions) for level in each.levels_bps if level > 0]
+    """Return the rungs that sessions share: their levels, parted where the next is a fifth
+    higher.
+    """
+    found = [
+        (level, row) for row, each in enumerate(sessions) for level in each.levels_bps if level > 0
+    ]
     if not found:
         return ()
     found.sort()
@@ -137,7 +150,8 @@ def _ladder(sessions: Sequence[SessionEstimates]) -> tuple[LadderRung, ...]:
     having = len(set(rows.tolist()))
     return tuple(
         LadderRung(
-            rate_bps=float(np.median(rates[rungs == rung])), share=len(set(rows[rungs == rung].tolist())) / having
+            rate_bps=float(np.median(rates[rungs == rung])),
+            share=len(set(rows[rungs == rung].tolist())) / having,
         )
         for rung in range(int(rungs[-1]) + 1)
     )
@@ -147,13 +161,24 @@ def _prototypes(sessions: Sequence[SessionEstimates], groups: Groups) -> tuple[P
     """Return the prototypes; the first is the model itself."""
     log_rates = np.array([np.log(each.observed["playout_rate_bps"].value) for each in sessions])
     return tuple(
-        _prototype(sessions, int(medoid), np.flatnonzero(groups.member_of == group), log_rates, own=group > 0)
+        _prototype(
+            sessions,
+            int(medoid),
+            np.flatnonzero(groups.member_of == group),
+            log_rates,
+            own=group > 0,
+        )
         for group, medoid in enumerate(groups.medoids)
     )
 
 
 def _prototype(
-    sessions: Sequence[SessionEstimates], medoid: int, members: IntArray, log_rates: FloatArray, *, own: bool
+    sessions: Sequence[SessionEstimates],
+    medoid: int,
+    members: IntArray,
+    log_rates: FloatArray,
+    *,
+    own: bool,
 ) -> Prototype:
     session = sessions[medoid]
     model = session.model

@@ -1,4 +1,6 @@
-"""The packet process of one stream in one phase: the simplest that, when played, looks like what was measured."""
+"""The packet process of one stream in one phase: the simplest that, when played, looks like what
+was measured.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +36,23 @@ _CHI_SQUARED_99 = 6.635
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
-    """Fit the packet process of one stream in one phase: the simplest one that passes a posterior predictive check.
+    """Fit the packet process of one stream in one phase: the simplest one that passes a posterior
+    predictive check.
 
-    First come bursts where a threshold was found in the stream's gaps, else independent gaps (renewal). A process
-    passes when sessions that it plays differ from the packets, in rates at several scales and their autocorrelation, no
-    more than from one another. Where it fails, the others are fitted in order of their complexity until one passes;
-    where all fail, the one that comes closest is taken. Fractional noise is tried even after rate states passed: two
-    states follow many a swinging rate, and the nearer of the two is taken.
+    First come bursts where a threshold was found in the stream's gaps, else independent gaps
+    (renewal). A process passes when sessions that it plays differ from the packets, in rates at
+    several scales and their autocorrelation, no more than from one another. Where it fails, the
+    others are fitted in order of their complexity until one passes; where all fail, the one that
+    comes closest is taken. Fractional noise is tried even after rate states passed: two states
+    follow many a swinging rate, and the nearer of the two is taken.
 
     Args:
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
-    _log.info("%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size)
+    _log.info(
+        "%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size
+    )
     simple = _simple(packets, generator_of)
     if packets.time_ns.size < _FEWEST_CHECKED:
         return simple
@@ -62,7 +68,9 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         if proposal is None:
             continue
         varies = propose in _VARYING
-        check = check_process(proposal.process, packets, generator_of=generator_of, independent=not varies)
+        check = check_process(
+            proposal.process, packets, generator_of=generator_of, independent=not varies
+        )
         fitted.append(proposal)
         checks.append(check)
         passed = check.passed or (propose in _PROVEN and _is_tolerable(check))
@@ -80,7 +88,9 @@ def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> Proc
                 kind=found.process.kind,
                 passed=check.passed,
                 score=round(check.score, _DIGITS),
-                distances={name: round(distance, _DIGITS) for name, distance in check.distances.items()},
+                distances={
+                    name: round(distance, _DIGITS) for name, distance in check.distances.items()
+                },
             )
             for found, check in zip(fitted, checks, strict=True)
         ),
@@ -88,7 +98,9 @@ def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> Proc
 
 
 def _is_tolerable(check: Check) -> bool:
-    """Return whether rates and their autocorrelation are not far beyond what chance makes of them."""
+    """Return whether rates and their autocorrelation are not far beyond what chance makes of
+    them.
+    """
     return all(
         distance <= _TOLERABLE * check.chance[name] + _TOLERABLE_SLACK
         for name, distance in check.distances.items()
@@ -97,7 +109,9 @@ def _is_tolerable(check: Check) -> bool:
 
 
 def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
-    """Return bursts where the gaps are of two kinds and make up more than a few of them, else a renewal process."""
+    """Return bursts where the gaps are of two kinds and make up more than a few of them, else a
+    renewal process.
+    """
     return propose_bursts(
         packets, LawFitter(generator_of, packets.tick_s), threshold_s=packets.threshold_s
     ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
@@ -106,13 +120,15 @@ def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
 def propose_bursts(
     packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
 ) -> FittedProcess | None:
-    """Return bursts of packets, or None where the phase has fewer than five, or these have one packet on average.
+    """Return bursts of packets, or None where the phase has fewer than five, or these have one
+    packet on average.
 
     Args:
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
         threshold_s: Largest gap within a burst, s, or None.
-        dependent: Whether the bursts are to hang together; None is returned where they look independent.
+        dependent: Whether the bursts are to hang together; None is returned where they look
+            independent.
     """
     if threshold_s is None:
         return None
@@ -135,10 +151,11 @@ def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedPro
 
 
 def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return bursts that are parted by pauses of a second and more, as those of a player that fetches chunks.
+    """Return bursts that are parted by pauses of a second and more, as those of a player that
+    fetches chunks.
 
-    None where such bursts are known already, or where pauses come as the rare gaps of a renewal process do: after
-    numbers of packets that follow a geometric law.
+    None where such bursts are known already, or where pauses come as the rare gaps of a renewal
+    process do: after numbers of packets that follow a geometric law.
     """
     known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
     bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=PAUSE_S)
@@ -172,31 +189,39 @@ def _bursts(bursts: Bursts, packets: PhasePackets, fit: LawFitter) -> BurstProce
 
 
 def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
-    """Return the spacings, s, with that of the last burst where it is longer than the mean of the others.
+    """Return the spacings, s, with that of the last burst where it is longer than the mean of the
+    others.
 
-    The burst after the last one is not seen. The phase is closed to a ring: what is left of it after the last burst's
-    start and before the first one's is the last spacing, so that all spacings together are the phase. Left out, it
-    would give a few bursts of which the last fills half of the phase twice the phase's rate.
+    The burst after the last one is not seen. The phase is closed to a ring: what is left of it
+    after the last burst's start and before the first one's is the last spacing, so that all
+    spacings together are the phase. Left out, it would give a few bursts of which the last fills
+    half of the phase twice the phase's rate.
     """
     seen_s = bursts.spacing_s
     last_s = s_from_ns(int(bursts.end_ns[-1] - bursts.start_ns[-1])) + bursts.threshold_s
     start_ns, end_ns = span_ns
-    last_s = max(last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns))
+    last_s = max(
+        last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns)
+    )
     return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
 
 
 def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return semi-Markov rate states, each with bursts or independent gaps, or None where the rate has one level."""
+    """Return semi-Markov rate states, each with bursts or independent gaps, or None where the rate
+    has one level.
+    """
     return propose_semi_markov(packets, fit, simple=_simple)
 
 
 Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
 
-#: Processes that pass a test of their own before they are proposed: they need not pass the check, which has few bins of
-#: 10 s, but must be better than independent gaps and not far beyond chance in any rate.
+#: Processes that pass a test of their own before they are proposed: they need not pass the check,
+#: which has few bins of 10 s, but must be better than independent gaps and not far beyond chance in
+#: any rate.
 _PROVEN: tuple[Propose, ...] = (propose_mmpp, propose_rate_states)
-#: Processes of which sessions truly differ from one another, since a few long states or slow swings make up each. Of
-#: the others, sessions that differ much are a sign of laws that do not hold together.
+#: Processes of which sessions truly differ from one another, since a few long states or slow swings
+#: make up each. Of the others, sessions that differ much are a sign of laws that do not hold
+#: together.
 _VARYING: tuple[Propose, ...] = (*_PROVEN, propose_fgn)
 _TOLERABLE = 1.5
 _TOLERABLE_SLACK = 0.02
@@ -209,5 +234,6 @@ _PROPOSALS: tuple[Propose, ...] = (
     propose_pauses,
     propose_modulated,
 )
-#: A process that fails its check is left for another one that fails too only where the score falls by this share.
+#: A process that fails its check is left for another one that fails too only where the score falls
+#: by this share.
 _CLEARLY_BETTER = 0.85

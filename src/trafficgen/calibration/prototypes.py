@@ -34,10 +34,12 @@ class Groups:
 def group_sessions_by_process(features: FloatArray, *, most: int = MOST_PROTOTYPES) -> Groups:
     """Part sessions into groups of alike packet processes, each with the session in its middle.
 
-    Partitioning around medoids with the number of groups by the mean silhouette; one group where none is reasonable.
+    Partitioning around medoids with the number of groups by the mean silhouette; one group where
+    none is reasonable.
 
     Args:
-        features: What tells processes apart, one row a session, each column on a scale of its own, shape (k, f).
+        features: What tells processes apart, one row a session, each column on a scale of its own,
+            shape (k, f).
         most: Largest number of groups.
 
     Source: Kaufman and Rousseeuw, "Finding Groups in Data" (1990), chapter 2.
@@ -90,7 +92,9 @@ def _medoids(distance: FloatArray, count: int) -> IntArray:
 def _silhouette(distance: FloatArray, member_of: IntArray, count: int) -> float:
     """Return the mean silhouette (Rousseeuw 1987); every group has two members or more."""
     sizes = np.bincount(member_of, minlength=count)
-    totals = np.stack([distance[:, member_of == group].sum(axis=1) for group in range(count)], axis=1)
+    totals = np.stack(
+        [distance[:, member_of == group].sum(axis=1) for group in range(count)], axis=1
+    )
     rows = np.arange(member_of.size)
     own = totals[rows, member_of] / (sizes[member_of] - 1)
     means = totals / sizes

@@ -15,19 +15,21 @@ _LEVEL = 0.95
 _NEARLY_ONE = 0.999
 _SMALLEST_EIGENVALUE = 1e-6
 _METHOD = (
-    "normal scores of the ranks, shrunk towards independence (Schaefer and Strimmer 2005) by {shrinkage:.2f};"
-    " interval by Fisher's z of {count} sessions, before shrinking"
+    "normal scores of the ranks, shrunk towards independence (Schaefer and Strimmer 2005) by"
+    " {shrinkage:.2f}; interval by Fisher's z of {count} sessions, before shrinking"
 )
 
 
 def rank_correlations(columns: dict[PopulationQuantity, FloatArray]) -> tuple[RankCorrelation, ...]:
     """Return the dependence of each two quantities that five sessions or more have both.
 
-    The shrinkage is that which makes the expected squared error of the whole matrix least: sum of the variances of
-    the correlations over the sum of their squares. It leaves the matrix positive definite.
+    The shrinkage is that which makes the expected squared error of the whole matrix least: sum of
+    the variances of the correlations over the sum of their squares. It leaves the matrix positive
+    definite.
 
     Args:
-        columns: Each quantity of each session, NaN where the session does not have it, shape (k,) each.
+        columns: Each quantity of each session, NaN where the session does not have it, shape (k,)
+            each.
     """
     found: list[tuple[PopulationQuantity, PopulationQuantity, float, int]] = []
     names = list(columns)
@@ -45,12 +47,18 @@ def rank_correlations(columns: dict[PopulationQuantity, FloatArray]) -> tuple[Ra
 
 
 def _of_scores(first: FloatArray, second: FloatArray) -> float | None:
-    """Return the correlation of the normal scores of the ranks; None where there are too few, or all equal."""
+    """Return the correlation of the normal scores of the ranks; None where there are too few, or
+    all equal.
+    """
     if first.size < FEWEST_SESSIONS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    scores = np.stack([special.ndtri(mean_ranks(values) / (values.size + 1)) for values in (first, second)])
+    scores = np.stack(
+        [special.ndtri(mean_ranks(values) / (values.size + 1)) for values in (first, second)]
+    )
     # Scores have the mean zero.
-    correlation = float(scores[0] @ scores[1] / np.sqrt((scores[0] @ scores[0]) * (scores[1] @ scores[1])))
+    correlation = float(
+        scores[0] @ scores[1] / np.sqrt((scores[0] @ scores[0]) * (scores[1] @ scores[1]))
+    )
     return float(np.clip(correlation, -_NEARLY_ONE, _NEARLY_ONE))
 
 
@@ -61,9 +69,12 @@ def _shrinkage(found: list[tuple[PopulationQuantity, PopulationQuantity, float, 
 
 
 def _least_for_positive(
-    found: list[tuple[PopulationQuantity, PopulationQuantity, float, int]], names: list[PopulationQuantity]
+    found: list[tuple[PopulationQuantity, PopulationQuantity, float, int]],
+    names: list[PopulationQuantity],
 ) -> float:
-    """Return the least shrinkage with which a matrix of correlations from different sessions is positive definite."""
+    """Return the least shrinkage with which a matrix of correlations from different sessions is
+    positive definite.
+    """
     matrix = np.eye(len(names))
     for first, second, correlation, _ in found:
         at = names.index(first), names.index(second)
@@ -76,7 +87,12 @@ def _least_for_positive(
 
 
 def _described(
-    first: PopulationQuantity, second: PopulationQuantity, correlation: float, count: int, *, shrinkage: float
+    first: PopulationQuantity,
+    second: PopulationQuantity,
+    correlation: float,
+    count: int,
+    *,
+    shrinkage: float,
 ) -> RankCorrelation:
     half = float(special.ndtri((1 + _LEVEL) / 2)) / np.sqrt(count - 3)
     low, high = np.tanh(np.arctanh(correlation) + np.array([-half, half])).tolist()

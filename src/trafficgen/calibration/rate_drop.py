@@ -1,4 +1,6 @@
-"""Whether a fall of the rate is more than the rate's own wandering: the test that a start has to pass to be a phase."""
+"""Whether a fall of the rate is more than the rate's own wandering: the test that a start has to
+pass to be a phase.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ _SMALLEST_VARIANCE = 1e-4
 def rate_drop_p_value(duration_s: FloatArray, size_bytes: FloatArray, change: int) -> float:
     """Return the probability of a fall like this one where the rate only wanders, one-sided.
 
-    The log-rates before and after a change are compared. How far a mean over a time t wanders is learnt from blocks of
-    the two parts: the variance of log-rates of blocks of length s falls as s ** (2 H - 2) (variance-time plot, Leland
-    et al. 1994), with H from 1/2 where nothing is remembered to 1 where levels last; line and uncertainty of its slope
-    are fitted by weighted least squares and carried to the lengths of the two parts. The difference is judged by
-    Student's law, its degrees of freedom those of the largest scale that has three. Level switching, rates with long
-    memory and heavy-tailed gaps wander on all scales, and so need a larger fall than independent gaps.
+    The log-rates before and after a change are compared. How far a mean over a time t wanders is
+    learnt from blocks of
+    the two parts: the variance of log-rates of blocks of length s falls as s ** (2 H - 2)
+    (variance-time plot, Leland et al. 1994), with H from 1/2 where nothing is remembered to 1 where
+    levels last; line and uncertainty of its slope are fitted by weighted least squares and carried
+    to the lengths of the two parts. The difference is judged by Student's law, its degrees of
+    freedom those of the largest scale that has three. Level switching, rates with long memory and
+    heavy-tailed gaps wander on all scales, and so need a larger fall than independent gaps.
 
     Args:
         duration_s: Length of each cycle, s, shape (c,).
@@ -36,7 +40,9 @@ def rate_drop_p_value(duration_s: FloatArray, size_bytes: FloatArray, change: in
     before, after = float(total[change]) / before_s, float(total[-1] - total[change]) / after_s
     if after <= 0:
         return 0.0 if before > 0 else 1.0
-    scale_s, variance, degrees = _variance_time(edges_s, total, change, shortest_s=_mean_cycle_s(duration_s))
+    scale_s, variance, degrees = _variance_time(
+        edges_s, total, change, shortest_s=_mean_cycle_s(duration_s)
+    )
     if scale_s.size == 0:
         return 1.0
     intercept, slope = _line(scale_s, variance, degrees)
@@ -46,10 +52,12 @@ def rate_drop_p_value(duration_s: FloatArray, size_bytes: FloatArray, change: in
 
 
 def size_drop_p_value(size_bytes: FloatArray) -> float:
-    """Return the probability that the first of independent log-normal sizes is that much larger than the rest.
+    """Return the probability that the first of independent log-normal sizes is that much larger
+    than the rest.
 
-    One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for n sizes). It serves
-    ON/OFF streams of few periods, whose first ON period fills the player's buffer.
+    One-sided; the prediction interval of a normal law (Student's with n - 2 degrees of freedom for
+    n sizes). It serves ON/OFF streams of few periods, whose first ON period fills the player's
+    buffer.
 
     Args:
         size_bytes: Bytes of each ON period, shape (n,).
@@ -58,19 +66,25 @@ def size_drop_p_value(size_bytes: FloatArray) -> float:
     if rest.size < _FEWEST_DEGREES + 1:
         return 1.0
     spread = max(float(np.sqrt(_SMALLEST_VARIANCE)), float(rest.std(ddof=1)))
-    statistic = (np.log(max(1.0, float(size_bytes[0]))) - rest.mean()) / (spread * np.sqrt(1 + 1 / rest.size))
+    statistic = (np.log(max(1.0, float(size_bytes[0]))) - rest.mean()) / (
+        spread * np.sqrt(1 + 1 / rest.size)
+    )
     return float(special.stdtr(rest.size - 1, -statistic))
 
 
 def _mean_cycle_s(duration_s: FloatArray) -> float:
-    """Return the mean length of a cycle as time sees it, s: below it a rate is that of a part of a cycle."""
+    """Return the mean length of a cycle as time sees it, s: below it a rate is that of a part of a
+    cycle.
+    """
     return float(np.average(duration_s, weights=duration_s))
 
 
 def _variance_time(
     edges_s: FloatArray, total: FloatArray, change: int, *, shortest_s: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scales, s, variance of the blocks' log-rates about their part's mean, and degrees of freedom."""
+    """Return scales, s, variance of the blocks' log-rates about their part's mean, and degrees of
+    freedom.
+    """
     rows = []
     scale_s = shortest_s
     spans = [(0.0, float(edges_s[change])), (float(edges_s[change]), float(edges_s[-1]))]
@@ -94,7 +108,8 @@ def _variance_time(
 
 
 def _line(scale_s: FloatArray, variance: FloatArray, degrees: FloatArray) -> tuple[float, float]:
-    """Return intercept and slope of log-variance on log-scale, the slope one standard error up and within [-1, 0].
+    """Return intercept and slope of log-variance on log-scale, the slope one standard error up and
+    within [-1, 0].
 
     The line passes through the weighted mean; of one scale alone the slope is taken as -1/2.
     """

@@ -10,12 +10,14 @@ from trafficgen.models import Estimate, MmppProcess, PacketProcess
 Json = dict[str, object]
 
 
-def describe_levels(levels: Levels | None, association: LevelAssociation | str | None = None) -> Json | None:
+def describe_levels(
+    levels: Levels | None, association: LevelAssociation | str | None = None
+) -> Json | None:
     """Return the levels of the application's rate, or None where it has a single one.
 
-    ``kbps`` is IP bytes like every measured rate, headers included. ``transition`` and ``mean_dwell_s`` are null for a
-    level that was never left. Intervals are 95%. ``association`` has the hazards of stepping down and up, each an
-    object or the reason why there is none.
+    ``kbps`` is IP bytes like every measured rate, headers included. ``transition`` and
+    ``mean_dwell_s`` are null for a level that was never left. Intervals are 95%. ``association``
+    has the hazards of stepping down and up, each an object or the reason why there is none.
     """
     if levels is None:
         return None
@@ -59,7 +61,9 @@ def _ends(row: list[Interval] | None, *, low: bool) -> list[float] | None:
 
 
 def describe_mmpp(process: PacketProcess) -> Json:
-    """Return rates and mean sojourns of the states of an MMPP, fastest first; nothing for another process."""
+    """Return rates and mean sojourns of the states of an MMPP, fastest first; nothing for another
+    process.
+    """
     if not isinstance(process, MmppProcess):
         return {}
     return {

@@ -1,9 +1,11 @@
-"""Hidden rate states of a stream cut into units: their likelihood, their most likely path, and how many there are.
+"""Hidden rate states of a stream cut into units: their likelihood, their most likely path, and how
+many there are.
 
-The states are those of a hidden Markov model whose logarithmic rates are normal about the level of their state, with a
-small share of outliers (Rabiner, "A tutorial on hidden Markov models", 1989). Their number is chosen by BIC, and they
-must beat a single level with correlated noise: an autoregression of the same series with Student-t innovations, which
-moves as far but does not return to the same few rates.
+The states are those of a hidden Markov model whose logarithmic rates are normal about the level of
+their state, with a small share of outliers (Rabiner, "A tutorial on hidden Markov models", 1989).
+Their number is chosen by BIC, and they must beat a single level with correlated noise: an
+autoregression of the same series with Student-t innovations, which moves as far but does not return
+to the same few rates.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from trafficgen.calibration.plateaus import RateUnits
 from trafficgen.units import FloatArray, IntArray
 
 MOST_STATES = 8
-#: Share of units whose rate has nothing to do with their state, such as those in which the state changes.
+#: Share of units whose rate has nothing to do with their state, such as those in which the state
+#: changes.
 _OUTLIERS = 0.02
 _SMALLEST_SD = 0.01
 #: Levels are further apart than this in the logarithm.
@@ -28,7 +31,8 @@ _ROUNDS = 3
 _ORDERS = (0, 1, 2, 4, 8)
 _DEGREES_OF_FREEDOM = (1.5, 3.0, 8.0, 100.0)
 _SCALE_STEPS = 20
-#: Units are joined until noise moves the logarithm of their rate no more than this, and they are not more than this.
+#: Units are joined until noise moves the logarithm of their rate no more than this, and they are
+#: not more than this.
 _LARGEST_NOISE_SD = 0.3
 _MOST_SCORED = 1500
 
@@ -57,7 +61,8 @@ def joined_for_states(units: RateUnits, *, dispersion_bytes: float) -> int:
 
 
 def find_states(log_rate: FloatArray, plateau: IntArray) -> RateStates | None:
-    """Return the rate states of a series, or None where fewer than two plateaus are there to begin with.
+    """Return the rate states of a series, or None where fewer than two plateaus are there to begin
+    with.
 
     Args:
         log_rate: Logarithmic rates, shape (n,).
@@ -80,7 +85,9 @@ def find_states(log_rate: FloatArray, plateau: IntArray) -> RateStates | None:
 
 
 def _clustered(values: FloatArray, weight: FloatArray, count: int) -> IntArray:
-    """Return the cluster of each value, ascending: least weighted squares, exactly (Fisher 1958), shape (n,)."""
+    """Return the cluster of each value, ascending: least weighted squares, exactly (Fisher 1958),
+    shape (n,).
+    """
     order = np.argsort(values)
     v, w = values[order], weight[order]
     total, first, second = (np.concatenate(([0.0], np.cumsum(x))) for x in (w, w * v, w * v * v))
@@ -88,7 +95,11 @@ def _clustered(values: FloatArray, weight: FloatArray, count: int) -> IntArray:
     start = np.arange(n)[:, None]
     stop = np.arange(1, n + 1)[None, :]
     mass = np.where(stop > start, total[stop] - total[start], 1.0)
-    cost = np.where(stop > start, second[stop] - second[start] - (first[stop] - first[start]) ** 2 / mass, np.inf)
+    cost = np.where(
+        stop > start,
+        second[stop] - second[start] - (first[stop] - first[start]) ** 2 / mass,
+        np.inf,
+    )
     best = cost[0]
     choices = []
     for _ in range(count - 1):
@@ -107,8 +118,12 @@ def _clustered(values: FloatArray, weight: FloatArray, count: int) -> IntArray:
     return result
 
 
-def _trained(log_rate: FloatArray, path: IntArray, count: int, *, single_bic: float) -> RateStates | None:
-    """Return states trained from a first path along the most likely one; None where states vanish or lie too close."""
+def _trained(
+    log_rate: FloatArray, path: IntArray, count: int, *, single_bic: float
+) -> RateStates | None:
+    """Return states trained from a first path along the most likely one; None where states vanish
+    or lie too close.
+    """
     log_density = np.zeros((log_rate.size, count))
     log_transition = np.zeros((count, count))
     centre = np.zeros(count)
@@ -124,16 +139,21 @@ def _trained(log_rate: FloatArray, path: IntArray, count: int, *, single_bic: fl
     if np.any(np.diff(centre) < _SMALLEST_STEP):
         return None
     likelihood = log_likelihood(log_density, log_transition)
-    jumps = np.unique(path[:-1][path[1:] != path[:-1]] * count + path[1:][path[1:] != path[:-1]]).size
+    jumps = np.unique(
+        path[:-1][path[1:] != path[:-1]] * count + path[1:][path[1:] != path[:-1]]
+    ).size
     bic = (2 * count + count + jumps) * float(np.log(log_rate.size)) - 2 * likelihood
     return RateStates(centre, path, bic, single_bic)
 
 
 def _emission(log_rate: FloatArray, path: IntArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the centre of each state and the log-density of each element in each state, shape (n, k)."""
+    """Return the centre of each state and the log-density of each element in each state, shape (n,
+    k).
+    """
     centre = np.array([float(np.median(log_rate[path == state])) for state in range(count)])
     off = [np.abs(log_rate[path == state] - centre[state]) for state in range(count)]
-    # A sd from the smaller 95% of the deviations: the largest are of elements in which the state changes.
+    # A sd from the smaller 95% of the deviations: the largest are of elements in which the state
+    # changes.
     sd = np.array([_trimmed_sd(each) for each in off])
     z = (log_rate[:, None] - centre) / sd
     normal = np.exp(-0.5 * z * z) / (sd * np.sqrt(2 * np.pi))
@@ -143,15 +163,22 @@ def _emission(log_rate: FloatArray, path: IntArray, count: int) -> tuple[FloatAr
 
 def _trimmed_sd(deviation: FloatArray) -> float:
     kept = np.sort(deviation)[: max(1, int(np.ceil(0.95 * deviation.size)))]
-    return max(_SMALLEST_SD, float(np.sqrt(np.mean(kept**2) / 0.759)))  # mean of the lower 95% of a chi-squared law
+    return max(
+        _SMALLEST_SD, float(np.sqrt(np.mean(kept**2) / 0.759))
+    )  # mean of the lower 95% of a chi-squared law
 
 
 def transition_matrix(path: IntArray, count: int) -> FloatArray:
     """Return transition probabilities of one step from a path, no jump impossible, shape (k, k).
 
-    Each state is left once more than seen, evenly to all others, with half a count (Jeffreys' prior).
+    Each state is left once more than seen, evenly to all others, with half a count (Jeffreys'
+    prior).
     """
-    moves = np.bincount(path[:-1] * count + path[1:], minlength=count * count).reshape(count, count).astype(np.float64)
+    moves = (
+        np.bincount(path[:-1] * count + path[1:], minlength=count * count)
+        .reshape(count, count)
+        .astype(np.float64)
+    )
     stays = np.diag(moves).copy()
     moves += 0.5 / max(1, count - 1)
     np.fill_diagonal(moves, stays + 0.5)
@@ -191,7 +218,8 @@ class Smoothed:
 
 
 def smoothed(log_density: FloatArray, transition: FloatArray) -> Smoothed:
-    """Return the smoothed probabilities of the states, all equally likely at the start (Baum and others 1970).
+    """Return the smoothed probabilities of the states, all equally likely at the start (Baum and
+    others 1970).
 
     Args:
         log_density: Log-density of each element in each state, shape (n, k).
@@ -219,7 +247,8 @@ def smoothed(log_density: FloatArray, transition: FloatArray) -> Smoothed:
 
 
 def viterbi(log_density: FloatArray, log_transition: FloatArray) -> IntArray:
-    """Return the most likely path of states (Viterbi 1967), all equally likely at the start, shape (n,).
+    """Return the most likely path of states (Viterbi 1967), all equally likely at the start, shape
+    (n,).
 
     Args:
         log_density: Log-density of each element in each state, shape (n, k).
@@ -242,9 +271,9 @@ def viterbi(log_density: FloatArray, log_transition: FloatArray) -> IntArray:
 def single_level_bic(series: FloatArray) -> float:
     """Return the BIC of an autoregression with Student-t innovations, the best of several orders.
 
-    The first elements, which have no full past, count like the others. Coefficients are by least squares, the scale by
-    the EM algorithm of the t law (Lange, Little and Taylor, "Robust statistical modeling using the t distribution",
-    1989), the degrees of freedom from a few values.
+    The first elements, which have no full past, count like the others. Coefficients are by least
+    squares, the scale by the EM algorithm of the t law (Lange, Little and Taylor, "Robust
+    statistical modeling using the t distribution", 1989), the degrees of freedom from a few values.
     """
     n = series.size
     best = np.inf
@@ -252,10 +281,14 @@ def single_level_bic(series: FloatArray) -> float:
     for order in _ORDERS:
         if n < 10 * (order + 1):
             break
-        past = np.column_stack([np.ones(n - order)] + [centred[order - lag : n - lag] for lag in range(1, order + 1)])
+        past = np.column_stack(
+            [np.ones(n - order)] + [centred[order - lag : n - lag] for lag in range(1, order + 1)]
+        )
         coefficients, *_ = np.linalg.lstsq(past, centred[order:], rcond=None)
         residual = centred[order:] - past @ coefficients
-        likelihood = max(_t_log_likelihood(residual, df) for df in _DEGREES_OF_FREEDOM) * n / (n - order)
+        likelihood = (
+            max(_t_log_likelihood(residual, df) for df in _DEGREES_OF_FREEDOM) * n / (n - order)
+        )
         best = min(best, (order + 3) * float(np.log(n)) - 2 * likelihood)
     return float(best)
 
@@ -265,5 +298,7 @@ def _t_log_likelihood(residual: FloatArray, df: float) -> float:
     scale2 = max(float(np.median(squares)), _SMALLEST_SD**2)
     for _ in range(_SCALE_STEPS):
         scale2 = max(float(np.mean((df + 1) / (df + squares / scale2) * squares)), _SMALLEST_SD**2)
-    constant = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - 0.5 * np.log(df * np.pi * scale2)
+    constant = (
+        special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - 0.5 * np.log(df * np.pi * scale2)
+    )
     return float(residual.size * constant - (df + 1) / 2 * np.log1p(squares / (df * scale2)).sum())

@@ -13,7 +13,8 @@ from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles
 from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
-#: Shorter pauses are no stalls, nor are pauses that the law of the others expects this often in the session.
+#: Shorter pauses are no stalls, nor are pauses that the law of the others expects this often in the
+#: session.
 _SHORTEST_S = 1.0
 _LARGEST_EXPECTED = 0.01
 #: A law of pauses needs this many; its tail is the upper tenth of them.
@@ -29,7 +30,8 @@ _TIMESTAMP_BITS = 32
 
 @dataclass(frozen=True)
 class Stall:
-    """A pause of the source and the refill after it; times in s from the session's first media packet.
+    """A pause of the source and the refill after it; times in s from the session's first media
+    packet.
 
     Attributes:
         start_s: Last packet before the pause.
@@ -37,7 +39,8 @@ class Stall:
         refill_end_s: Where the faster stretch after it ends; ``end_s`` where none was seen.
         refill_kbps: Mean IP rate of that stretch; None where none was seen.
         expected: How many pauses this long the law of the others has in such a session.
-        evidence: ``"refill"``: a faster stretch follows; ``"rtp"``: the RTP clock stood still meanwhile.
+        evidence: ``"refill"``: a faster stretch follows; ``"rtp"``: the RTP clock stood still
+            meanwhile.
     """
 
     start_s: float
@@ -58,10 +61,10 @@ def find_stalls(
 ) -> tuple[Stall, ...]:
     """Return the stalls of the playout of a session.
 
-    A pause is a stall when it lasts a second or more, is out of the law of the other pauses (log-normal and Pareto
-    tail, the larger probability counts), and either the RTP clock stood still for half of it or more, or a stretch
-    faster than the rest follows (the test of buffering). An RTP clock that ran on through the pause tells of loss or
-    silence.
+    A pause is a stall when it lasts a second or more, is out of the law of the other pauses
+    (log-normal and Pareto tail, the larger probability counts), and either the RTP clock stood
+    still for half of it or more, or a stretch faster than the rest follows (the test of buffering).
+    An RTP clock that ran on through the pause tells of loss or silence.
 
     Args:
         view: The session, for its RTP timestamps.
@@ -89,9 +92,11 @@ def find_stalls(
 
 
 def unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, float]]:
-    """Return place and expected number of the gaps out of the law of the other pauses, in order of time.
+    """Return place and expected number of the gaps out of the law of the other pauses, in order of
+    time.
 
-    Outliers are sought from the largest set down, so that several stalls do not hide each other (Rosner 1983).
+    Outliers are sought from the largest set down, so that several stalls do not hide each other
+    (Rosner 1983).
 
     Args:
         gap_s: Gaps between packets, s, in order of time, shape (n,).
@@ -100,30 +105,43 @@ def unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[tuple[int, float
     threshold_s = find_burst_threshold_s(gap_s, tick_s=tick_s) or 0.0
     pauses = np.flatnonzero(gap_s > threshold_s)
     ascending = pauses[np.argsort(gap_s[pauses], kind="stable")]
-    most = min(_MOST_STALLS, ascending.size - _FEWEST_PAUSES, int(np.count_nonzero(gap_s[pauses] >= _SHORTEST_S)))
+    most = min(
+        _MOST_STALLS,
+        ascending.size - _FEWEST_PAUSES,
+        int(np.count_nonzero(gap_s[pauses] >= _SHORTEST_S)),
+    )
     for count in range(most, 0, -1):
         others_s, candidates = gap_s[ascending[:-count]], ascending[-count:]
         if _expected(others_s, float(gap_s[candidates[0]])) < _LARGEST_EXPECTED:
-            return [(int(row), _expected(others_s, float(gap_s[row]))) for row in np.sort(candidates)]
+            return [
+                (int(row), _expected(others_s, float(gap_s[row]))) for row in np.sort(candidates)
+            ]
     return []
 
 
 def _expected(others_s: FloatArray, pause_s: float) -> float:
-    """Return how many pauses this long the law of the others has among as many; the larger of two laws."""
+    """Return how many pauses this long the law of the others has among as many; the larger of two
+    laws.
+    """
     n = others_s.size
     ascending = np.log(np.maximum(others_s, 1e-9))
     spread = max(1e-3, float(ascending.std(ddof=1)))
     statistic = (np.log(pause_s) - float(ascending.mean())) / (spread * np.sqrt(1 + 1 / n))
     log_normal = float(special.stdtr(n - 1, -statistic))
     in_tail = min(n - 1, max(_FEWEST_IN_TAIL, int(_TAIL_SHARE * n)))
-    start, mean_excess = ascending[-in_tail - 1], float(np.mean(ascending[-in_tail:] - ascending[-in_tail - 1]))
+    start, mean_excess = (
+        ascending[-in_tail - 1],
+        float(np.mean(ascending[-in_tail:] - ascending[-in_tail - 1])),
+    )
     # one standard error of Hill's estimator towards the heavier tail
     mean_excess = max(1e-3, mean_excess * (1 + 1 / np.sqrt(in_tail)))
     pareto = in_tail / n * float(np.exp(-(np.log(pause_s) - start) / mean_excess))
     return n * max(log_normal, pareto)
 
 
-def _refill(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[float, float] | None:
+def _refill(
+    time_ns: IntArray, size_bytes: IntArray, *, tick_s: float
+) -> tuple[float, float] | None:
     """Return length, s, and rate, kbit/s, of the faster stretch at the start of a part, or None."""
     if time_ns.size < _FEWEST_PAUSES:
         return None
@@ -143,11 +161,17 @@ def _refill(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) -> tuple[
 
 
 def _late_share(view: SessionView, before_ns: int, after_ns: int) -> float | None:
-    """Return the share of a pause that the heaviest flow's RTP timestamps do not have; None where it is not RTP."""
+    """Return the share of a pause that the heaviest flow's RTP timestamps do not have; None where
+    it is not RTP.
+    """
     table = view.table
-    clocks = dict(zip(*(table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")), strict=True))
+    clocks = dict(
+        zip(*(table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")), strict=True)
+    )
     clock_hz = clocks.get(view.heaviest_flow)
-    rows = np.flatnonzero(view.media & (table.flow == view.heaviest_flow) & table.known("rtp_timestamp"))
+    rows = np.flatnonzero(
+        view.media & (table.flow == view.heaviest_flow) & table.known("rtp_timestamp")
+    )
     if not clock_hz or rows.size < 2:
         return None
     after = int(np.searchsorted(table.time_ns[rows], after_ns))

@@ -1,4 +1,6 @@
-"""What a source does when its path is congested: classified by how its rate follows loss and delay."""
+"""What a source does when its path is congested: classified by how its rate follows loss and
+delay.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,11 @@ _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
 _FEWEST = 5
 #: A capture whose clock jumps by years must not fill the memory with empty intervals.
 _LONGEST_S = 864_000.0
-#: A source answers where its rate is certainly below this share of what it was, and does not where it is certainly
-#: above.
+#: A source answers where its rate is certainly below this share of what it was, and does not where
+#: it is certainly above.
 _ANSWERED = 0.9
-#: With fewer calm intervals than this share there is nothing to compare with; then a rate that stands decides.
+#: With fewer calm intervals than this share there is nothing to compare with; then a rate that
+#: stands decides.
 _CALM_SHARE = 0.1
 _LOSS_BINS = (0.0, 1e-9, 0.01, 0.05, 0.2, 1.0)
 _DELAY_BINS_S = (0.0, 0.02, 0.1, 0.3, float("inf"))
@@ -45,14 +48,17 @@ class FoundResponse:
 def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundResponse:
     """Return how a source answers to congestion, with the evidence.
 
-    In intervals of 1 s the logarithm of the rate sent is regressed on whether one of the three intervals before was
-    congested (1% loss or 50 ms of queueing), by least squares with heteroskedasticity- and autocorrelation-consistent
-    errors (Newey and West 1987). A source whose rate afterwards is certainly above 0.9 of what it is otherwise is
-    unresponsive; one certainly below 1, by a tenth or more, answers: by thinning if it sends fewer frames of the same
-    size, by level switching if few plateaus explain its rate, else by following. Where nearly all intervals are
-    congested there is nothing to compare with; then a rate that certainly does not fall by a tenth from the session's
-    start to its end is unresponsive. TCP sets the rate of what it carries, and brings about the loss that it answers
-    to, so there the regression says nothing: such a source is rate following wherever it met congestion.
+    In intervals of 1 s the logarithm of the rate sent is regressed on whether one of the three
+    intervals before was congested (1% loss or 50 ms of queueing), by least squares with
+    heteroskedasticity- and autocorrelation-consistent errors (Newey and West 1987). A source whose
+    rate afterwards is certainly above 0.9 of what it is otherwise is unresponsive; one certainly
+    below 1, by a tenth or more, answers: by thinning if it sends fewer frames of the same size, by
+    level switching if few plateaus explain its rate, else by following. Where nearly all intervals
+    are congested there is nothing to compare with; then a rate that certainly does not fall by a
+    tenth from the session's start to its end is unresponsive. TCP sets the rate of what it carries,
+    and brings about the loss that it answers
+    to, so there the regression says nothing: such a source is rate following wherever it met
+    congestion.
 
     Args:
         records: Media packets; None where the capture does not tell what the path did to them.
@@ -66,15 +72,23 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
     series = path_series(records, interval_s=INTERVAL_S)
     congested = _is_congested(series)
     if series.offered_bps.size < 2 * _FEWEST or np.count_nonzero(congested) < _FEWEST:
-        return _unknown(f"the capture shows no congestion ({int(congested.sum())} of {congested.size} s)")
-    kind, effect, evidence = _follows_tcp() if records.is_tcp else _classified(series, _lagged(congested))
+        return _unknown(
+            f"the capture shows no congestion ({int(congested.sum())} of {congested.size} s)"
+        )
+    kind, effect, evidence = (
+        _follows_tcp() if records.is_tcp else _classified(series, _lagged(congested))
+    )
     curve = _curve(series)
     friendly = None
     if rtt_s:
-        friendly = bounds.friendliness(path_series(records, interval_s=bounds.INTERVAL_S), rtt_s=rtt_s)
+        friendly = bounds.friendliness(
+            path_series(records, interval_s=bounds.INTERVAL_S), rtt_s=rtt_s
+        )
     absent = {} if curve else {"response.curve": "the path was in one state only"}
     if friendly is None:
-        absent["response.friendliness"] = "no loss in an interval" if rtt_s else "the round-trip time is not known"
+        absent["response.friendliness"] = (
+            "no loss in an interval" if rtt_s else "the round-trip time is not known"
+        )
     response = CongestionResponse.model_validate(
         {
             "kind": kind,
@@ -93,7 +107,9 @@ def find_response(records: PathRecords | None, *, rtt_s: float | None) -> FoundR
 
 def _unknown(why: str) -> FoundResponse:
     response = CongestionResponse(kind="unknown", evidence=(why,), interval_s=INTERVAL_S)
-    return FoundResponse(response, {"response.effect": why, "response.curve": why, "response.friendliness": why})
+    return FoundResponse(
+        response, {"response.effect": why, "response.curve": why, "response.friendliness": why}
+    )
 
 
 def _lagged(congested: BoolArray) -> BoolArray:
@@ -108,18 +124,33 @@ def _follows_tcp() -> tuple[str, Estimate | None, list[str]]:
     return "rate_following", None, ["TCP carries the media: its congestion control sets the rate"]
 
 
-def _answered(series: PathSeries, effect: Estimate, told: str) -> tuple[str, Estimate | None, list[str]]:
+def _answered(
+    series: PathSeries, effect: Estimate, told: str
+) -> tuple[str, Estimate | None, list[str]]:
     """Return the class of a source that sends less after congestion."""
     levels = _levels(series.offered_bps)
     if not series.frames.any():
-        return ("level_switching" if levels else "rate_following"), effect, [told, "frames are not known"]
+        return (
+            ("level_switching" if levels else "rate_following"),
+            effect,
+            [told, "frames are not known"],
+        )
     frames, size = (
-        _effect(values, _lagged(_is_congested(series))) for values in (series.frames, _bytes_per_frame(series))
+        _effect(values, _lagged(_is_congested(series)))
+        for values in (series.frames, _bytes_per_frame(series))
     )
     if (frames.high or 1.0) < 1 and frames.value <= _ANSWERED <= size.value:
-        return "thinning", effect, [told, f"{_in_words(frames)} of the frames, of {_in_words(size)} of the size"]
+        return (
+            "thinning",
+            effect,
+            [told, f"{_in_words(frames)} of the frames, of {_in_words(size)} of the size"],
+        )
     if levels is not None:
-        return "level_switching", effect, [told, f"{levels} plateaus explain {_LEVELS_EXPLAIN:.0%} of its variance"]
+        return (
+            "level_switching",
+            effect,
+            [told, f"{levels} plateaus explain {_LEVELS_EXPLAIN:.0%} of its variance"],
+        )
     return "rate_following", effect, [told]
 
 
@@ -148,8 +179,8 @@ def _always_congested(series: PathSeries) -> tuple[str, Estimate | None, list[st
     time = np.linspace(-0.5, 0.5, series.offered_bps.size)
     change = _effect(series.offered_bps, time)
     told = (
-        f"congested throughout, {series.loss.mean():.1%} lost: at the end it sends {_in_words(change)} of the rate at "
-        "the start"
+        f"congested throughout, {series.loss.mean():.1%} lost: at the end it sends"
+        f" {_in_words(change)} of the rate at the start"
     )
     if change.low is not None and change.low >= _ANSWERED:
         return "unresponsive", None, [told]
@@ -157,7 +188,9 @@ def _always_congested(series: PathSeries) -> tuple[str, Estimate | None, list[st
 
 
 def _bytes_per_frame(series: PathSeries) -> FloatArray:
-    return np.divide(series.offered_bps, series.frames, out=np.zeros(series.frames.size), where=series.frames > 0)
+    return np.divide(
+        series.offered_bps, series.frames, out=np.zeros(series.frames.size), where=series.frames > 0
+    )
 
 
 def _effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estimate:
@@ -174,7 +207,9 @@ def _effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estimate:
     low, high = slope - _Z * error, slope + _Z * error
     if not np.isfinite(error):
         return Estimate(value=float(np.exp(slope)), method=method)
-    return Estimate(value=float(np.exp(slope)), low=float(np.exp(low)), high=float(np.exp(high)), method=method)
+    return Estimate(
+        value=float(np.exp(slope)), low=float(np.exp(low)), high=float(np.exp(high)), method=method
+    )
 
 
 def _in_words(effect: Estimate) -> str:
@@ -192,7 +227,9 @@ def _curve(series: PathSeries) -> tuple[ResponsePoint, ...]:
     return by_delay if len(by_delay) > 1 else ()
 
 
-def _points(rate: FloatArray, signal: FloatArray, bins: tuple[float, ...], *, what: str) -> tuple[ResponsePoint, ...]:
+def _points(
+    rate: FloatArray, signal: FloatArray, bins: tuple[float, ...], *, what: str
+) -> tuple[ResponsePoint, ...]:
     relative, before = rate[1:] / np.median(rate[rate > 0]), signal[:-1]
     points = []
     for low, high in itertools.pairwise(bins):
@@ -219,7 +256,9 @@ def _points(rate: FloatArray, signal: FloatArray, bins: tuple[float, ...], *, wh
 
 
 def _mean(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
-    """Return the mean of some intervals and its standard error, neighbours counted together (Newey and West 1987)."""
+    """Return the mean of some intervals and its standard error, neighbours counted together (Newey
+    and West 1987).
+    """
     mean = float(values[inside].mean())
     off = np.where(inside, values - mean, 0.0)
     variance = float(off @ off)
@@ -229,7 +268,8 @@ def _mean(values: FloatArray, inside: BoolArray) -> tuple[float, float]:
 
 
 def _levels(rate: FloatArray) -> int | None:
-    """Return the fewest levels, up to six, that explain nine tenths of a rate's variance and last; else None.
+    """Return the fewest levels, up to six, that explain nine tenths of a rate's variance and last;
+    else None.
 
     Levels are the classes that part the sorted values at their largest gaps.
     """
@@ -242,7 +282,9 @@ def _levels(rate: FloatArray) -> int | None:
         if total > 0 and within <= (1 - _LEVELS_EXPLAIN) * total:
             edges = ordered[cuts]
             switches = int(
-                np.count_nonzero(np.diff(np.searchsorted(edges, np.log(np.maximum(rate, 1.0)), side="right")))
+                np.count_nonzero(
+                    np.diff(np.searchsorted(edges, np.log(np.maximum(rate, 1.0)), side="right"))
+                )
             )
             return levels if rate.size / (switches + 1) >= _SHORTEST_DWELL else None
     return None

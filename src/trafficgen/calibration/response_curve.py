@@ -1,4 +1,6 @@
-"""A response curve from several captures: regression with an effect of each capture, then monotone points."""
+"""A response curve from several captures: regression with an effect of each capture, then monotone
+points.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ _FEWEST_INTERVALS = 5
 _SMALLEST_VARIANCE = 1e-8
 _LARGEST_AUTOCORRELATION = 0.95
 _METHOD = (
-    "log rate against the condition with a random effect of each capture (restricted maximum likelihood), errors"
-    " widened for lag-one autocorrelation; points by weighted means with both errors, made monotone (isotonic"
-    " regression); 95% intervals"
+    "log rate against the condition with a random effect of each capture (restricted maximum"
+    " likelihood), errors widened for lag-one autocorrelation; points by weighted means with both"
+    " errors, made monotone (isotonic regression); 95% intervals"
 )
 
 
@@ -30,7 +32,8 @@ class Observations:
 
     Attributes:
         condition: The condition, in the unit of the curve, shape (n,).
-        log_rate: Logarithm of the rate an interval later over the rate without congestion, shape (n,).
+        log_rate: Logarithm of the rate an interval later over the rate without congestion, shape
+            (n,).
         capture: Number of the capture, shape (n,), in order of captures and time.
         increasing: Whether the rate may only grow with the condition; else it may only fall.
     """
@@ -53,9 +56,10 @@ class _Regression:
 def response_curve(observations: Observations, condition: PathCondition) -> ResponseCurve:
     """Return the curve of the rate against a condition that varies.
 
-    The slope rests on the differences between captures and on those within; where the condition differs between
-    captures alone, its interval has the few degrees of freedom that captures give. (Laird and Ware 1982; degrees of
-    freedom by Satterthwaite's rule from the share of the condition's variance that lies between captures.)
+    The slope rests on the differences between captures and on those within; where the condition
+    differs between captures alone, its interval has the few degrees of freedom that captures give.
+    (Laird and Ware 1982; degrees of freedom by Satterthwaite's rule from the share of the
+    condition's variance that lies between captures.)
 
     Args:
         observations: Intervals of all captures.
@@ -87,7 +91,9 @@ def _regression(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     between = 0.0
     if captures > 1:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a variance of zero between captures is a result, not a failure
+            warnings.simplefilter(
+                "ignore"
+            )  # a variance of zero between captures is a result, not a failure
             fitted = MixedLM(y, design, groups=capture).fit(reml=True, method=["lbfgs", "powell"])
         between = max(0.0, float(np.asarray(fitted.cov_re)[0, 0]))
         within = max(float(fitted.scale), _SMALLEST_VARIANCE)
@@ -98,13 +104,17 @@ def _regression(x: FloatArray, y: FloatArray, capture: IntArray) -> _Regression:
     share = _between_share(standard, capture)
     effective = max(y.size / factor - captures - 1, 1.0)
     degrees = 1 / (share**2 / max(captures - 2, 1) + (1 - share) ** 2 / effective)
-    return _Regression(slope / spread, float(np.sqrt(variance)) / spread, degrees, between, within * factor)
+    return _Regression(
+        slope / spread, float(np.sqrt(variance)) / spread, degrees, between, within * factor
+    )
 
 
 def _weighted_slope(
     design: FloatArray, y: FloatArray, capture: IntArray, *, between: float, within: float
 ) -> tuple[float, float, float]:
-    """Return slope and variance by generalised least squares, and by how much autocorrelation widens errors."""
+    """Return slope and variance by generalised least squares, and by how much autocorrelation
+    widens errors.
+    """
     factor = 1.0
     for _ in range(2):
         information, moment = np.zeros((2, 2)), np.zeros(2)
@@ -123,14 +133,20 @@ def _weighted_slope(
 
 
 def _widening(residual: FloatArray, capture: IntArray) -> float:
-    """Return the factor (1 + r) / (1 - r) of the lag-one autocorrelation r within captures, at least 1."""
+    """Return the factor (1 + r) / (1 - r) of the lag-one autocorrelation r within captures, at
+    least 1.
+    """
     means = np.bincount(capture, weights=residual) / np.maximum(np.bincount(capture), 1)
     centred = residual - means[capture]
     pairs = capture[1:] == capture[:-1]
     power = float(centred @ centred)
     if power <= 0:
         return 1.0
-    r = float(np.clip(float(centred[1:][pairs] @ centred[:-1][pairs]) / power, 0.0, _LARGEST_AUTOCORRELATION))
+    r = float(
+        np.clip(
+            float(centred[1:][pairs] @ centred[:-1][pairs]) / power, 0.0, _LARGEST_AUTOCORRELATION
+        )
+    )
     return (1 + r) / (1 - r)
 
 
@@ -138,7 +154,9 @@ def _between_share(x: FloatArray, capture: IntArray) -> float:
     """Return the share of the variance of x that lies between captures."""
     sizes = np.bincount(capture)
     means = np.bincount(capture, weights=x) / np.maximum(sizes, 1)
-    return float(np.average((means[capture] - x.mean()) ** 2) / max(float(x.var()), _SMALLEST_VARIANCE))
+    return float(
+        np.average((means[capture] - x.mean()) ** 2) / max(float(x.var()), _SMALLEST_VARIANCE)
+    )
 
 
 def _ranges(condition: FloatArray) -> IntArray:
@@ -149,18 +167,24 @@ def _ranges(condition: FloatArray) -> IntArray:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def _points(observations: Observations, groups: IntArray, found: _Regression) -> tuple[PooledPoint, ...]:
+def _points(
+    observations: Observations, groups: IntArray, found: _Regression
+) -> tuple[PooledPoint, ...]:
     """Return the points of the curve, monotone."""
     means, errors = [], []
     for group in range(int(groups.max()) + 1):
         rows = groups == group
         number, counts = np.unique(observations.capture[rows], return_counts=True)
-        by_capture = [observations.log_rate[rows & (observations.capture == each)].mean() for each in number]
+        by_capture = [
+            observations.log_rate[rows & (observations.capture == each)].mean() for each in number
+        ]
         weight = 1 / (found.between + found.within / counts)
         means.append(float(np.dot(weight, by_capture) / weight.sum()))
         errors.append(float(1 / np.sqrt(weight.sum())))
     weights = 1 / np.maximum(np.array(errors), np.sqrt(_SMALLEST_VARIANCE)) ** 2
-    level = optimize.isotonic_regression(np.array(means), weights=weights, increasing=observations.increasing).x
+    level = optimize.isotonic_regression(
+        np.array(means), weights=weights, increasing=observations.increasing
+    ).x
     width = float(stats.t.ppf((1 + _LEVEL) / 2, found.degrees))
     points = []
     for group, (value, error) in enumerate(zip(level.tolist(), errors, strict=True)):
@@ -181,5 +205,7 @@ def _points(observations: Observations, groups: IntArray, found: _Regression) ->
 
 def _estimate(log_value: float, half: float) -> Estimate:
     # Beyond a factor of e^20 nothing is said.
-    low, value, high = np.exp(np.clip([log_value - half, log_value, log_value + half], -20, 20)).tolist()
+    low, value, high = np.exp(
+        np.clip([log_value - half, log_value, log_value + half], -20, 20)
+    ).tolist()
     return Estimate(value=value, low=low, high=high, method=_METHOD)

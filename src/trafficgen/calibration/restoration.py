@@ -1,8 +1,10 @@
-"""What the source sent, restored from what arrived: lost RTP packets put back, queueing undone, repeats left out.
+"""What the source sent, restored from what arrived: lost RTP packets put back, queueing undone,
+repeats left out.
 
-A model describes the source, so it must not hold what the path did to its packets. RTP says enough to tell the two
-apart: sequence numbers count what was sent, timestamps say when. TCP says which bytes are sent again. Plain UDP says
-nothing, and stays as it was captured.
+A model describes the source, so it must not hold what the path did to its packets. RTP says enough
+to tell the two
+apart: sequence numbers count what was sent, timestamps say when. TCP says which bytes are sent
+again. Plain UDP says nothing, and stays as it was captured.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from trafficgen.flows import SessionView, extend_sequence, rtp_loss
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
-#: From this loss of one of its RTP flows on a session counts as congested: its queueing is undone, not only its loss.
+#: From this loss of one of its RTP flows on a session counts as congested: its queueing is undone,
+#: not only its loss.
 CONGESTED_LOSS = 0.01
 #: RTP sources with fewer packets say nothing about congestion.
 _FEWEST_PACKETS = 100
@@ -50,15 +53,18 @@ class Restoration:
 def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS) -> Restoration:
     """Return a session as its source sent it, as far as RTP and TCP tell.
 
-    - RTP: each number missing between the first and the highest is put back, with a timestamp and a size as its frame
-      and its neighbours have. Where a flow lost at least ``congested_loss`` of its packets the path is taken to have
+    - RTP: each number missing between the first and the highest is put back, with a timestamp and a
+      size as its frame and its neighbours have. Where a flow lost at least ``congested_loss`` of
+      its packets the path is taken to have
       queued those of the whole session: frames go back to the schedule of their timestamps (see
       :func:`trafficgen.calibration.rtp_schedule.restore_rtp`).
     - TCP: packets all of whose data had come before are left out.
 
     Args:
-        view: The session as captured at the receiver (a capture of the sender comes out as it went in).
-        congested_loss: Share of lost packets of a flow from which on its queueing is undone, 0 to 1.
+        view: The session as captured at the receiver (a capture of the sender comes out as it went
+            in).
+        congested_loss: Share of lost packets of a flow from which on its queueing is undone, 0 to
+            1.
     """
     table = view.table
     again = repeats_of(view)
@@ -76,7 +82,9 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
         ssrc = table.values("rtp_ssrc")[of_flow]
         for source in np.unique(ssrc):
             rows = of_flow[ssrc == source]
-            sent = restore_rtp(table, rows, clock_hz=view.clock_hz(flow), undo_queueing=is_congested)
+            sent = restore_rtp(
+                table, rows, clock_hz=view.clock_hz(flow), undo_queueing=is_congested
+            )
             if sent is not None:
                 keep[rows] = False
                 parts.append((rows, sent))
@@ -101,7 +109,9 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
 
 
 def repeats_of(view: SessionView) -> BoolArray:
-    """Return which packets of a session's table are TCP media packets all of whose data had come before, shape (n,)."""
+    """Return which packets of a session's table are TCP media packets all of whose data had come
+    before, shape (n,).
+    """
     again = np.zeros(len(view.table), dtype=np.bool_)
     for rows, start, end in _byte_ranges(view):
         again[rows] = repeated_ranges(start, end)
@@ -109,7 +119,8 @@ def repeats_of(view: SessionView) -> BoolArray:
 
 
 def repeated_packets(view: SessionView) -> list[BoolArray]:
-    """Return, for each TCP media flow, which of its packets end at or below the highest number seen before them.
+    """Return, for each TCP media flow, which of its packets end at or below the highest number seen
+    before them.
 
     At the sender these are what it sends again; at the receiver what filled a hole, or came twice.
     """
@@ -143,7 +154,8 @@ def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     again = np.zeros(start.size, dtype=np.bool_)
     hole_starts: list[int] = []  # bytes below the highest one that never came: disjoint, ascending
     hole_ends: list[int] = []
-    # Only packets that do not begin where the highest one ended have to be looked at one by one: they are few.
+    # Only packets that do not begin where the highest one ended have to be looked at one by one:
+    # they are few.
     for index in np.flatnonzero(start != highest_before).tolist():
         first, after = int(start[index]), int(end[index])
         if first > highest_before[index]:
@@ -161,7 +173,9 @@ def repeated_ranges(start: IntArray, end: IntArray) -> BoolArray:
     return again
 
 
-def _rebuilt(table: PacketTable, keep: BoolArray, parts: list[tuple[IntArray, SentPackets]]) -> PacketTable:
+def _rebuilt(
+    table: PacketTable, keep: BoolArray, parts: list[tuple[IntArray, SentPackets]]
+) -> PacketTable:
     """Return the table with the rows that are kept and the restored ones, in order of time."""
     kept = np.flatnonzero(keep)
     source = np.concatenate([kept, *(sent.like for _, sent in parts)])

@@ -1,4 +1,6 @@
-"""Round-trip time of a session: from TCP handshakes, RTCP reports or RTSP requests, in this order."""
+"""Round-trip time of a session: from TCP handshakes, RTCP reports or RTSP requests, in this
+order.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ _BESIDE_SHARE = 0.1
 
 
 def round_trip(view: SessionView, rtcp: RtcpMeasures) -> Estimate | None:
-    """Return the round-trip time of a session, s, with how it was measured; None where nothing tells.
+    """Return the round-trip time of a session, s, with how it was measured; None where nothing
+    tells.
 
-    Handshakes of TCP hold wherever the capture was taken. RTCP (RFC 3550 A.8) and RTSP see the part of the path beyond
-    the place of the capture; RTSP's answers also wait for the server, so the least of them is an upper bound.
+    Handshakes of TCP hold wherever the capture was taken. RTCP (RFC 3550 A.8) and RTSP see the part
+    of the path beyond the place of the capture; RTSP's answers also wait for the server, so the
+    least of them is an upper bound.
     """
     times = handshake_times_s(view.table)
     if times:
@@ -52,20 +56,26 @@ def handshake_rtt_s(table: PacketTable) -> float | None:
 def handshake_times_s(table: PacketTable) -> list[float]:
     """Return the round-trip times of the TCP handshakes, s.
 
-    From the client's SYN to its first ACK after the SYN/ACK is one round trip wherever the capture was taken.
-    Handshakes with a repeated SYN are left out (Karn's rule).
+    From the client's SYN to its first ACK after the SYN/ACK is one round trip wherever the capture
+    was taken. Handshakes with a repeated SYN are left out (Karn's rule).
     """
     return [whole_s for _, whole_s in _handshakes(table)]
 
 
 def is_beside_server(table: PacketTable) -> bool:
-    """Return whether handshakes say that the capture was taken beside the server: it answers a SYN in no time."""
+    """Return whether handshakes say that the capture was taken beside the server: it answers a SYN
+    in no time.
+    """
     handshakes = _handshakes(table)
-    return bool(handshakes) and all(answer_s < _BESIDE_SHARE * whole_s for answer_s, whole_s in handshakes)
+    return bool(handshakes) and all(
+        answer_s < _BESIDE_SHARE * whole_s for answer_s, whole_s in handshakes
+    )
 
 
 def _handshakes(table: PacketTable) -> list[tuple[float, float]]:
-    """Return, for each TCP handshake, the times from SYN to SYN/ACK and from SYN to the client's ACK, s."""
+    """Return, for each TCP handshake, the times from SYN to SYN/ACK and from SYN to the client's
+    ACK, s.
+    """
     if "tcp_flags" not in table.packets.column_names:
         return []
     flags = np.where(table.known("tcp_flags"), table.values("tcp_flags"), 0).astype(np.uint8)
@@ -77,10 +87,19 @@ def _handshakes(table: PacketTable) -> list[tuple[float, float]]:
         # One SYN and one answer to it, in this order.
         if mine.size != 2 or both[mine[0]] != _SYN or both[mine[1]] != (_SYN | _ACK):
             continue
-        after = (table.flow[mine[1] :] == flow) & ~table.to_client[mine[1] :] & (both[mine[1] :] == _ACK)
+        after = (
+            (table.flow[mine[1] :] == flow)
+            & ~table.to_client[mine[1] :]
+            & (both[mine[1] :] == _ACK)
+        )
         if after.any():
             times_ns = table.time_ns[[mine[0], mine[1], mine[1] + int(after.argmax())]]
-            found.append((s_from_ns(int(times_ns[1] - times_ns[0])), s_from_ns(int(times_ns[2] - times_ns[0]))))
+            found.append(
+                (
+                    s_from_ns(int(times_ns[1] - times_ns[0])),
+                    s_from_ns(int(times_ns[2] - times_ns[0])),
+                )
+            )
     return found
 
 

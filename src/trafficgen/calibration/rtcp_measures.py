@@ -24,7 +24,8 @@ _LONGEST_RTT_S = 60.0
 
 @dataclass(frozen=True)
 class RtcpMeasures:
-    """Loss, jitter and round-trip time as the reports of a session have them; None where they have not.
+    """Loss, jitter and round-trip time as the reports of a session have them; None where they have
+    not.
 
     Attributes:
         loss: Loss of the media flows.
@@ -46,10 +47,14 @@ def rtcp_measures(view: SessionView) -> RtcpMeasures:
     if not rtcp.num_rows:
         return RtcpMeasures(None, None, None)
     first_numbers = _first_numbers(view)
-    rows = rtcp.filter(pc.is_in(rtcp.column("flow"), pc.cast(list(view.flows), rtcp.schema.field("flow").type)))
+    rows = rtcp.filter(
+        pc.is_in(rtcp.column("flow"), pc.cast(list(view.flows), rtcp.schema.field("flow").type))
+    )
     reports = rows.to_pylist()
     blocks = [row for row in reports if row["ssrc"] in first_numbers and not row["to_client"]]
-    return RtcpMeasures(_loss(blocks, first_numbers), _jitter(blocks, view), _round_trip(reports, blocks))
+    return RtcpMeasures(
+        _loss(blocks, first_numbers), _jitter(blocks, view), _round_trip(reports, blocks)
+    )
 
 
 def _first_numbers(view: SessionView) -> dict[int, int]:
@@ -62,7 +67,9 @@ def _first_numbers(view: SessionView) -> dict[int, int]:
 
 
 def _loss(blocks: list[dict[str, Any]], first_numbers: dict[int, int]) -> Loss | None:
-    """Return cumulative loss over expected packets from the first captured number to the last report."""
+    """Return cumulative loss over expected packets from the first captured number to the last
+    report.
+    """
     lost = expected = 0
     for ssrc, first_number in first_numbers.items():
         mine = [block for block in blocks if block["ssrc"] == ssrc]
@@ -83,8 +90,12 @@ def _loss(blocks: list[dict[str, Any]], first_numbers: dict[int, int]) -> Loss |
 
 
 def _jitter(blocks: list[dict[str, Any]], view: SessionView) -> Estimate | None:
-    clocks = {row["ssrc"]: row["clock_hz"] for row in view.table.flows.to_pylist() if row["clock_hz"]}
-    values = [block["jitter"] / clocks[block["ssrc"]] for block in blocks if block["ssrc"] in clocks]
+    clocks = {
+        row["ssrc"]: row["clock_hz"] for row in view.table.flows.to_pylist() if row["clock_hz"]
+    }
+    values = [
+        block["jitter"] / clocks[block["ssrc"]] for block in blocks if block["ssrc"] in clocks
+    ]
     if not values:
         return None
     low, high = np.quantile(values, [0.025, 0.975])
@@ -97,7 +108,9 @@ def _jitter(blocks: list[dict[str, Any]], view: SessionView) -> Estimate | None:
 
 
 def _round_trip(reports: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> Estimate | None:
-    """Return the least time from a sender report to the receiver report that answers it, less DLSR."""
+    """Return the least time from a sender report to the receiver report that answers it, less
+    DLSR.
+    """
     sent = {
         (row["reporter_ssrc"], (row["ntp"] >> _SHORT_NTP_SHIFT) & _SHORT_NTP_MASK): row["time_ns"]
         for row in reports
@@ -117,5 +130,8 @@ def _round_trip(reports: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> 
         value=float(np.median(times)),
         low=float(min(times)),
         high=float(max(times)),
-        method=f"median of {len(times)} RTCP reports (LSR, DLSR), capture to receiver and back; their range",
+        method=(
+            f"median of {len(times)} RTCP reports (LSR, DLSR), capture to receiver and back; their"
+            " range"
+        ),
     )

@@ -1,4 +1,6 @@
-"""Lost RTP packets put back among those that arrived: their frames, timestamps, markers and sizes."""
+"""Lost RTP packets put back among those that arrived: their frames, timestamps, markers and
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ import numpy as np
 
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: A source is framed where frames have this many packets in the mean and this share of their last ones is marked.
+#: A source is framed where frames have this many packets in the mean and this share of their last
+#: ones is marked.
 _PACKETS_PER_FRAME, _MARKED_SHARE = 1.05, 0.8
-#: A timestamp is missing where its neighbours are a multiple of the step apart, this far from it at most, in steps.
+#: A timestamp is missing where its neighbours are a multiple of the step apart, this far from it at
+#: most, in steps.
 _STEP_TOLERANCE = 0.1
 #: Frames on either side of a gap that tell which timestamps belong there.
 _NEAR_FRAMES = 3
@@ -21,7 +25,8 @@ _GOLDEN_RATIO = 0.6180339887498949
 
 @dataclass(frozen=True)
 class AllPackets:
-    """All packets of a source between its first and its highest number, arrived or not, shape (n,) each.
+    """All packets of a source between its first and its highest number, arrived or not, shape (n,)
+    each.
 
     Attributes:
         sequence: Extended sequence number.
@@ -46,13 +51,16 @@ class AllPackets:
         return np.flatnonzero(np.concatenate(([True], np.diff(self.timestamp) != 0)))
 
 
-def complete(sequence: IntArray, timestamp: IntArray, marker: BoolArray, ip_bytes: IntArray) -> AllPackets:
+def complete(
+    sequence: IntArray, timestamp: IntArray, marker: BoolArray, ip_bytes: IntArray
+) -> AllPackets:
     """Return all packets of a source from those that arrived.
 
-    In a framed source (video: packets share timestamps, the last one is marked) the packets missing after one without
-    a marker are the rest of its frame, for a queue that drops takes the head of a burst and loses its tail; whole
-    frames are missing where a timestamp is. Elsewhere each missing packet is one by itself, evenly stamped. A packet
-    within a frame has the commonest size, the last one of a frame a size from among those of last packets.
+    In a framed source (video: packets share timestamps, the last one is marked) the packets missing
+    after one without a marker are the rest of its frame, for a queue that drops takes the head of a
+    burst and loses its tail; whole frames are missing where a timestamp is. Elsewhere each missing
+    packet is one by itself, evenly stamped. A packet within a frame has the commonest size, the
+    last one of a frame a size from among those of last packets.
 
     Args:
         sequence: Extended sequence numbers, ascending, without duplicates, shape (n,).
@@ -73,7 +81,9 @@ def complete(sequence: IntArray, timestamp: IntArray, marker: BoolArray, ip_byte
     sizes = ip_bytes[like].copy()
     arrived_last = last[place]
     sizes[is_lost & ~last] = _commonest(ip_bytes[~arrived_last])
-    sizes[is_lost & last] = _spread_over(ip_bytes[arrived_last], int(np.count_nonzero(is_lost & last)))
+    sizes[is_lost & last] = _spread_over(
+        ip_bytes[arrived_last], int(np.count_nonzero(is_lost & last))
+    )
     return AllPackets(number, stamps, np.where(is_lost, last, marker[like]), sizes, is_lost, like)
 
 
@@ -82,7 +92,9 @@ def _is_framed(sequence: IntArray, timestamp: IntArray, marker: BoolArray) -> bo
     ends = followed & (np.diff(timestamp) != 0)
     frames = int(np.count_nonzero(np.diff(timestamp))) + 1
     marked = int(np.count_nonzero(ends & marker[:-1]))
-    return sequence.size >= _PACKETS_PER_FRAME * frames and marked >= _MARKED_SHARE * int(np.count_nonzero(ends))
+    return sequence.size >= _PACKETS_PER_FRAME * frames and marked >= _MARKED_SHARE * int(
+        np.count_nonzero(ends)
+    )
 
 
 def _frame_stamps(sequence: IntArray, timestamp: IntArray, marker: BoolArray) -> IntArray:
@@ -113,8 +125,8 @@ def _frame_stamps(sequence: IntArray, timestamp: IntArray, marker: BoolArray) ->
 def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[int, list[int]]:
     """Return which missing timestamps belong to which gap, ascending.
 
-    A timestamp is missing where the timestamps, put in order, leave one out. It belongs to the gap around which the
-    timestamps are nearest to it, if that has room for a frame.
+    A timestamp is missing where the timestamps, put in order, leave one out. It belongs to the gap
+    around which the timestamps are nearest to it, if that has room for a frame.
     """
     stamps = np.unique(timestamp)
     steps = np.diff(stamps)
@@ -122,7 +134,9 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
         return {}
     step = float(_commonest(steps))
     multiple = np.rint(steps / step)
-    holes = np.flatnonzero((multiple > 1) & (np.abs(steps - multiple * step) <= _STEP_TOLERANCE * step))
+    holes = np.flatnonzero(
+        (multiple > 1) & (np.abs(steps - multiple * step) <= _STEP_TOLERANCE * step)
+    )
     frames = timestamp[np.concatenate(([True], np.diff(timestamp) != 0))]
     frame_of = np.concatenate(([0], np.cumsum(np.diff(timestamp) != 0)))
     centres = np.array([_centre(frames, int(frame_of[gap])) for gap in gaps.tolist()])
@@ -131,7 +145,9 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
     for hole in holes.tolist():
         for part in range(1, int(multiple[hole])):
             stamp = float(stamps[hole]) + part * steps[hole] / multiple[hole]
-            chosen = _nearest_gap(stamp, centres[order], left[order], furthest=_FURTHEST_STEPS * step)
+            chosen = _nearest_gap(
+                stamp, centres[order], left[order], furthest=_FURTHEST_STEPS * step
+            )
             if chosen is not None:
                 index = int(order[chosen])
                 left[index] -= 1
@@ -143,7 +159,9 @@ def _centre(frames: IntArray, frame: int) -> float:
     return float(np.median(frames[max(0, frame + 1 - _NEAR_FRAMES) : frame + 1 + _NEAR_FRAMES]))
 
 
-def _nearest_gap(stamp: float, centres: FloatArray, room: IntArray, *, furthest: float) -> int | None:
+def _nearest_gap(
+    stamp: float, centres: FloatArray, room: IntArray, *, furthest: float
+) -> int | None:
     low, high = np.searchsorted(centres, [stamp - furthest, stamp + furthest])
     near = np.flatnonzero(room[low:high] > 0) + low
     return int(near[np.argmin(np.abs(centres[near] - stamp))]) if near.size else None
@@ -161,7 +179,9 @@ def _commonest(values: IntArray) -> int:
 
 
 def _spread_over(values: IntArray, count: int) -> IntArray:
-    """Return ``count`` of some values that are distributed as they are, in an order without a pattern."""
+    """Return ``count`` of some values that are distributed as they are, in an order without a
+    pattern.
+    """
     ordered = np.sort(values)
     if not ordered.size:
         return np.zeros(count, dtype=np.int64)

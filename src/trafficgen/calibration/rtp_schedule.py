@@ -11,7 +11,14 @@ from trafficgen.calibration.link_rate import dispersion_rates_bps, strongest_mod
 from trafficgen.calibration.rtp_frames import AllPackets, complete
 from trafficgen.flows import extend_sequence
 from trafficgen.tables import PacketTable
-from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, ns_array_from_s, s_from_ns
+from trafficgen.units import (
+    BITS_PER_BYTE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    ns_array_from_s,
+    s_from_ns,
+)
 
 _TIMESTAMP_BITS = 32
 #: Larger steps of the sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
@@ -34,7 +41,8 @@ class SentPackets:
 
     Attributes:
         time_ns: When, ns from the table's origin, shape (n,).
-        like: Row of the table whose other columns the packet shares: its own, or a neighbour's, shape (n,).
+        like: Row of the table whose other columns the packet shares: its own, or a neighbour's,
+            shape (n,).
         is_lost: Whether the packet never arrived, shape (n,).
         sequence: Extended sequence number, shape (n,).
         timestamp: Extended timestamp, clock ticks, shape (n,).
@@ -53,16 +61,21 @@ class SentPackets:
     is_retimed: bool
 
 
-def restore_rtp(table: PacketTable, rows: IntArray, *, clock_hz: int | None, undo_queueing: bool) -> SentPackets | None:
-    """Return what one RTP source sent, or None where there is nothing to restore or its numbers restart.
+def restore_rtp(
+    table: PacketTable, rows: IntArray, *, clock_hz: int | None, undo_queueing: bool
+) -> SentPackets | None:
+    """Return what one RTP source sent, or None where there is nothing to restore or its numbers
+    restart.
 
-    Frames (runs of one timestamp) are sent in the order of their sequence numbers, on the schedule of their timestamps
-    put in order: a video coder that reorders frames stamps them with the time of display, but sends them at the
-    rate of display. What lies between schedule and arrival is the source's own lead, the path's delay and queueing.
-    Where the least of it stays on one line (Moon, Skelly, Towsley 1999) through much of the session, the source keeps
-    to its clock and frames are sent on that line; else the least within 2 s is taken for lead and delay, interpolated
-    between the minima. No frame is sent after it arrived. Packets of a frame follow at once, or spread over part of
-    the frame interval where frames that met no queue show that the source paces them.
+    Frames (runs of one timestamp) are sent in the order of their sequence numbers, on the schedule
+    of their timestamps
+    put in order: a video coder that reorders frames stamps them with the time of display, but sends
+    them at the rate of display. What lies between schedule and arrival is the source's own lead,
+    the path's delay and queueing. Where the least of it stays on one line (Moon, Skelly, Towsley
+    1999) through much of the session, the source keeps to its clock and frames are sent on that
+    line; else the least within 2 s is taken for lead and delay, interpolated between the minima. No
+    frame is sent after it arrived. Packets of a frame follow at once, or spread over part of the
+    frame interval where frames that met no queue show that the source paces them.
 
     Args:
         table: Packets in order of time.
@@ -78,7 +91,9 @@ def restore_rtp(table: PacketTable, rows: IntArray, *, clock_hz: int | None, und
     undo_queueing = undo_queueing and clock_hz is not None
     if int(sequence[-1] - sequence[0]) + 1 == sequence.size and not undo_queueing:
         return None
-    timestamp = extend_sequence(table.values("rtp_timestamp")[rows].astype(np.int64), bits=_TIMESTAMP_BITS)
+    timestamp = extend_sequence(
+        table.values("rtp_timestamp")[rows].astype(np.int64), bits=_TIMESTAMP_BITS
+    )
     marker = table.values("rtp_marker")[rows].astype(np.bool_)
     packets = complete(sequence, timestamp, marker, table.ip_bytes[rows])
     arrival_s = np.full(packets.sequence.size, np.nan)
@@ -101,7 +116,9 @@ def restore_rtp(table: PacketTable, rows: IntArray, *, clock_hz: int | None, und
     )
 
 
-def _sent_s(packets: AllPackets, arrival_s: FloatArray, *, clock_hz: int, link_bytes: float) -> FloatArray:
+def _sent_s(
+    packets: AllPackets, arrival_s: FloatArray, *, clock_hz: int, link_bytes: float
+) -> FloatArray:
     """Return when each packet was sent, s."""
     first = packets.frame_starts
     count = np.diff(np.append(first, arrival_s.size))
@@ -111,16 +128,22 @@ def _sent_s(packets: AllPackets, arrival_s: FloatArray, *, clock_hz: int, link_b
     earliest_s = np.fmin.reduceat(arrival_s, first)
     sent_s = _on_schedule(schedule_s, earliest_s)
     interval_s = np.append(np.diff(sent_s), 0.0)
-    spread = _paced_share(packets, arrival_s, earliest_s - sent_s, np.diff(schedule_s, append=np.nan), link_bytes)
+    spread = _paced_share(
+        packets, arrival_s, earliest_s - sent_s, np.diff(schedule_s, append=np.nan), link_bytes
+    )
     step_s = np.where(
-        spread > 0, spread * interval_s / count, np.minimum(_AT_ONCE_S, interval_s / np.maximum(count, 1))
+        spread > 0,
+        spread * interval_s / count,
+        np.minimum(_AT_ONCE_S, interval_s / np.maximum(count, 1)),
     )
     time_s = sent_s[frame] + place * step_s[frame]
     return np.maximum.accumulate(time_s)
 
 
 def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
-    """Return when frames were sent: their schedule plus its least delay nearby; earliest arrivals may be NaN."""
+    """Return when frames were sent: their schedule plus its least delay nearby; earliest arrivals
+    may be NaN.
+    """
     seen = np.flatnonzero(~np.isnan(earliest_s))
     delay_s = earliest_s[seen] - schedule_s[seen]
     window = ((schedule_s[seen] - schedule_s[seen[0]]) / _WINDOW_S).astype(np.int64)
@@ -135,12 +158,17 @@ def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
 
 
 def _paced_share(
-    packets: AllPackets, arrival_s: FloatArray, queueing_s: FloatArray, interval_s: FloatArray, link_bytes: float
+    packets: AllPackets,
+    arrival_s: FloatArray,
+    queueing_s: FloatArray,
+    interval_s: FloatArray,
+    link_bytes: float,
 ) -> float:
-    """Return the share of the frame interval over which the source spreads a frame's packets; 0 where it does not.
+    """Return the share of the frame interval over which the source spreads a frame's packets; 0
+    where it does not.
 
-    Frames of few packets that met little queueing tell: on a link that is free their packets are as far apart as the
-    source sends them or as the link needs to send them, whichever is more.
+    Frames of few packets that met little queueing tell: on a link that is free their packets are as
+    far apart as the source sends them or as the link needs to send them, whichever is more.
     """
     first = packets.frame_starts
     count = np.diff(np.append(first, arrival_s.size))
@@ -155,14 +183,20 @@ def _paced_share(
     at = first[few]
     gap_s = arrival_s[at + 1] - arrival_s[at]
     wire_bytes = packets.ip_bytes[at + 1] + link_bytes
-    paced = gap_s > _PACED_RATIO * wire_bytes * BITS_PER_BYTE / _link_bps(packets, arrival_s, link_bytes) + _PACED_S
+    paced = (
+        gap_s
+        > _PACED_RATIO * wire_bytes * BITS_PER_BYTE / _link_bps(packets, arrival_s, link_bytes)
+        + _PACED_S
+    )
     if np.count_nonzero(paced) <= paced.size / 2:
         return 0.0
     return float(np.clip(np.median((gap_s * count[few] / interval_s[few])[paced]), 0.0, 1.0))
 
 
 def _link_bps(packets: AllPackets, arrival_s: FloatArray, link_bytes: float) -> float:
-    """Return the rate at which packets of one frame left the narrow link, bit/s; infinite where they show none."""
+    """Return the rate at which packets of one frame left the narrow link, bit/s; infinite where
+    they show none.
+    """
     within = np.diff(packets.timestamp) == 0
     gap_s = np.diff(arrival_s)
     use = within & (gap_s > 0)  # false where one of the two was lost

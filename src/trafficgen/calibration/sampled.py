@@ -1,7 +1,8 @@
-"""The fit of a condensed session as that of the whole: its times, what was counted of all of it, and the error.
+"""The fit of a condensed session as that of the whole: its times, what was counted of all of it,
+and the error.
 
-The laws and processes are those of the stretches that were fitted. Times go back to the session's clock; packets,
-length and rate are those of the whole session, which was counted as it passed by.
+The laws and processes are those of the stretches that were fitted. Times go back to the session's
+clock; packets, length and rate are those of the whole session, which was counted as it passed by.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from trafficgen.units import (
     s_from_ns,
 )
 
-_WHOLE_METHOD = "IP bytes / duration, all packets counted; interval of the stretches that were fitted"
+_WHOLE_METHOD = (
+    "IP bytes / duration, all packets counted; interval of the stretches that were fitted"
+)
 
 
-def as_whole_session(fitted: FittedSession, condensed: CondensedSession, view: SessionView) -> FittedSession:
+def as_whole_session(
+    fitted: FittedSession, condensed: CondensedSession, view: SessionView
+) -> FittedSession:
     """Return the fit of a condensed session with the times, counts and rates of the whole one.
 
     Args:
@@ -42,25 +47,34 @@ def as_whole_session(fitted: FittedSession, condensed: CondensedSession, view: S
     phases = _real_phases(fitted.session.phases, times, view, whole)
     sampling = sampling_of(condensed, view)
     model = _real_model(fitted.model, times, phases, sampling)
-    session = replace(fitted.session, packets=whole.packets, duration_s=whole.duration_s, phases=phases)
-    return replace(fitted, model=model, session=session, warnings=[sentence_of(sampling), *fitted.warnings])
+    session = replace(
+        fitted.session, packets=whole.packets, duration_s=whole.duration_s, phases=phases
+    )
+    return replace(
+        fitted, model=model, session=session, warnings=[sentence_of(sampling), *fitted.warnings]
+    )
 
 
 def sentence_of(sampling: Sampling) -> str:
     """Return what a reader of the fit must know."""
     rate, size, gap = sampling.error.rate_kbps, sampling.error.packet_bytes, sampling.error.gap_s
     return (
-        f"fitted to {sampling.packets_used:,} of {sampling.packets_present:,} media packets, as many as the memory "
-        f"holds: the first {sampling.beginning_s:.3g} s, the end, and {sampling.stretches - 2} stretches between; "
-        f"beside the whole session, which was counted, the rate is off by {_percent(rate)}, the mean packet by "
-        f"{_percent(size)}, the mean gap by {_percent(gap)}; give more --memory to fit all"
+        f"fitted to {sampling.packets_used:,} of {sampling.packets_present:,} media packets, as"
+        f" many as the memory holds: the first {sampling.beginning_s:.3g} s, the end, and"
+        f" {sampling.stretches - 2} stretches between; beside the whole session, which was counted,"
+        f" the rate is off by {_percent(rate)}, the mean packet by {_percent(size)}, the mean gap"
+        f" by {_percent(gap)}; give more --memory to fit all"
     )
 
 
 def _percent(mean: SampledMean) -> str:
     if not mean.whole:
         return "unknown"
-    error = "" if mean.standard_error is None else f" (standard error {mean.standard_error / mean.whole:.2%})"
+    error = (
+        ""
+        if mean.standard_error is None
+        else f" (standard error {mean.standard_error / mean.whole:.2%})"
+    )
     return f"{mean.sample / mean.whole - 1:+.2%}{error}"
 
 
@@ -97,7 +111,9 @@ def _real_phases(phases: Phases, times: _Times, view: SessionView, whole: MediaS
 
 
 def _playout_kbps(phases: Phases, times: _Times, view: SessionView, whole: MediaSketch) -> float:
-    """Return the playout's rate from the count of all bytes, where what is no playout lies in beginning and end."""
+    """Return the playout's rate from the count of all bytes, where what is no playout lies in
+    beginning and end.
+    """
     end_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     if times.stretch(phases.playout_start_s) != 0 or times.stretch(end_s) != times.last_stretch:
         return phases.playout_kbps
@@ -106,7 +122,9 @@ def _playout_kbps(phases: Phases, times: _Times, view: SessionView, whole: Media
     after = int(np.searchsorted(own_ns, ns_from_s(end_s), side="right"))
     first = first if phases.buffering_end_s is not None else 0
     others = int(view.media_ip_bytes[:first].sum()) + int(view.media_ip_bytes[after:].sum())
-    return kbps_from_bytes(whole.ip_bytes - others, times.real_s(end_s) - times.real_s(phases.playout_start_s))
+    return kbps_from_bytes(
+        whole.ip_bytes - others, times.real_s(end_s) - times.real_s(phases.playout_start_s)
+    )
 
 
 def _real_stall(stall: Stall, times: _Times) -> Stall:
@@ -120,9 +138,14 @@ def _real_stall(stall: Stall, times: _Times) -> Stall:
 
 def _real_model(model: Model, times: _Times, phases: Phases, sampling: Sampling) -> Model:
     until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    duration = model.playout.duration_s.model_copy(update={"value": until_s - phases.playout_start_s})
+    duration = model.playout.duration_s.model_copy(
+        update={"value": until_s - phases.playout_start_s}
+    )
     playout = model.playout.model_copy(
-        update={"duration_s": duration, "rate_bps": _with_value(model.playout.rate_bps, phases.playout_kbps)}
+        update={
+            "duration_s": duration,
+            "rate_bps": _with_value(model.playout.rate_bps, phases.playout_kbps),
+        }
     )
     assert isinstance(model.provenance, FittedProvenance)
     update: dict[str, object] = {
@@ -147,20 +170,28 @@ def _with_value(estimate: Estimate, rate_kbps: float) -> Estimate:
     value = bps_from_kbps(rate_kbps)
     low = None if estimate.low is None else min(estimate.low, value)
     high = None if estimate.high is None else max(estimate.high, value)
-    return estimate.model_copy(update={"value": value, "low": low, "high": high, "method": _WHOLE_METHOD})
+    return estimate.model_copy(
+        update={"value": value, "low": low, "high": high, "method": _WHOLE_METHOD}
+    )
 
 
 def _real_stream(stream: Stream, times: _Times) -> Stream:
-    return stream.model_copy(update={"phases": tuple(_real_phase(phase, times) for phase in stream.phases)})
+    return stream.model_copy(
+        update={"phases": tuple(_real_phase(phase, times) for phase in stream.phases)}
+    )
 
 
 def _real_phase(phase: Phase, times: _Times) -> Phase:
     start_s = times.real_s(phase.start_s)
-    return phase.model_copy(update={"start_s": start_s, "duration_s": times.real_s(phase.end_s) - start_s})
+    return phase.model_copy(
+        update={"start_s": start_s, "duration_s": times.real_s(phase.end_s) - start_s}
+    )
 
 
 def sampling_of(condensed: CondensedSession, view: SessionView) -> Sampling:
-    """Return what part of a session was taken, and how far its means and laws are from those of the whole."""
+    """Return what part of a session was taken, and how far its means and laws are from those of the
+    whole.
+    """
     sample, whole = _sketch(view), condensed.whole
     parts = _Parts(condensed, view)
     share = sample.packets / whole.packets
@@ -177,7 +208,8 @@ def sampling_of(condensed: CondensedSession, view: SessionView) -> Sampling:
                 whole=kbps_from_bytes(whole.ip_bytes, whole.duration_s),
                 sample=kbps_from_bytes(sample.ip_bytes, sample.duration_s),
                 standard_error=_scaled(
-                    ratio_error(parts.ip_bytes, parts.time_s, share=share), kbps_from_bytes(1.0, 1.0)
+                    ratio_error(parts.ip_bytes, parts.time_s, share=share),
+                    kbps_from_bytes(1.0, 1.0),
                 ),
             ),
             packet_bytes=SampledLaw(
@@ -219,20 +251,24 @@ class _Parts:
         self.gap_sum_s = self._sums(number[rows], gap_s)
 
     def _sums(self, number: np.ndarray, values: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(number, weights=values, minlength=self._count)[1:-1], dtype=np.float64)
+        return np.asarray(
+            np.bincount(number, weights=values, minlength=self._count)[1:-1], dtype=np.float64
+        )
 
 
 def ratio_error(above: FloatArray, below: FloatArray, *, share: float) -> float | None:
-    """Return the standard error of a ratio of sums over stretches of a session; None for fewer than two.
+    """Return the standard error of a ratio of sums over stretches of a session; None for fewer than
+    two.
 
     Args:
         above: What is summed above the line, by stretch, shape (k,).
         below: What is summed below it, shape (k,).
         share: Share of the session that the stretches are: the more, the smaller the error.
 
-    Source: Cochran, Sampling Techniques, 3rd ed. (1977), chapter 6: the variance of a ratio estimate from the
-    residuals of its parts, with the finite population correction. Stretches at equal distances
-    are taken for random ones, which makes the error rather too large than too small (chapter 8).
+    Source: Cochran, Sampling Techniques, 3rd ed. (1977), chapter 6: the variance of a ratio
+    estimate from the residuals of its parts, with the finite population correction. Stretches at
+    equal distances are taken for random ones, which makes the error rather too large than too small
+    (chapter 8).
     """
     if above.size < 2 or not below.sum() > 0:
         return None

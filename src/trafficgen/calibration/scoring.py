@@ -16,7 +16,8 @@ _STEP = 1e-4
 MOST_ROUNDS = 60
 _DAMPING = 1e-3
 _LARGEST_DAMPING = 1e9
-#: Iteration stops when less than this is to be gained: an estimate is then within 0.5% of a standard error.
+#: Iteration stops when less than this is to be gained: an estimate is then within 0.5% of a
+#: standard error.
 _SMALLEST_GAIN = 1e-5
 #: Starts are polished this far at most before hopeless ones are left.
 _RIDGE = 1e-9
@@ -64,9 +65,16 @@ def law_of(family: str, params: dict[str, float], bounds: Bounds) -> Distributio
 
 
 def log_probabilities_at(
-    family: str, template: dict[str, float], free: FloatArray, *, bounds: Bounds, of: LogProbabilities
+    family: str,
+    template: dict[str, float],
+    free: FloatArray,
+    *,
+    bounds: Bounds,
+    of: LogProbabilities,
 ) -> FloatArray | None:
-    """Return what ``of`` gives for the law with these free parameters; None where there is no such law."""
+    """Return what ``of`` gives for the law with these free parameters; None where there is no such
+    law.
+    """
     try:
         return of(law_of(family, from_free(family, template, free), bounds))
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -74,26 +82,44 @@ def log_probabilities_at(
 
 
 def scores_at(
-    family: str, template: dict[str, float], free: FloatArray, *, bounds: Bounds, of: LogProbabilities
+    family: str,
+    template: dict[str, float],
+    free: FloatArray,
+    *,
+    bounds: Bounds,
+    of: LogProbabilities,
 ) -> FloatArray | None:
-    """Return the derivatives of ``of`` by the free parameters, shape (k, p), by central differences."""
+    """Return the derivatives of ``of`` by the free parameters, shape (k, p), by central
+    differences.
+    """
     columns = []
     for axis in np.eye(free.size) * _STEP:
-        ends = [log_probabilities_at(family, template, free + sign * axis, bounds=bounds, of=of) for sign in (1, -1)]
+        ends = [
+            log_probabilities_at(family, template, free + sign * axis, bounds=bounds, of=of)
+            for sign in (1, -1)
+        ]
         if ends[0] is None or ends[1] is None:
             return None
         columns.append((ends[0] - ends[1]) / (2 * _STEP))
     return np.stack(columns, axis=1)
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")  # what is not finite is refused
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore", under="ignore"
+)  # what is not finite is refused
 def maximise(
-    family: str, start: dict[str, float], cells: Cells, *, bounds: Bounds = (None, None), rounds: int = MOST_ROUNDS
+    family: str,
+    start: dict[str, float],
+    cells: Cells,
+    *,
+    bounds: Bounds = (None, None),
+    rounds: int = MOST_ROUNDS,
 ) -> Maximum | None:
     """Return the maximum of a family's likelihood near a start; None where there is none.
 
-    Steps are those of scoring with the information estimated from the products of the scores (Berndt, Hall, Hall and
-    Hausman 1974), damped until the likelihood grows (Levenberg 1944, Marquardt 1963).
+    Steps are those of scoring with the information estimated from the products of the scores
+    (Berndt, Hall, Hall and Hausman 1974), damped until the likelihood grows (Levenberg 1944,
+    Marquardt 1963).
 
     Args:
         family: Name of the family.

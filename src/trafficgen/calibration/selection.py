@@ -10,7 +10,13 @@ import numpy as np
 
 from trafficgen.calibration.cells import Cells
 from trafficgen.calibration.parameters import parameter_count
-from trafficgen.calibration.scoring import MOST_ROUNDS, Bounds, Maximum, log_probabilities_at, maximise
+from trafficgen.calibration.scoring import (
+    MOST_ROUNDS,
+    Bounds,
+    Maximum,
+    log_probabilities_at,
+    maximise,
+)
 from trafficgen.calibration.starts import SMALLEST_LOG_SPREAD, starts_of, weighted
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.models import Family
@@ -20,7 +26,8 @@ Unit = Literal["s", "bytes", "packets"]
 
 #: Fewer values than this are not fitted.
 FEWEST_VALUES = 8
-#: A richer family is taken when its BIC is smaller by this much: "strong" evidence of Kass and Raftery (1995).
+#: A richer family is taken when its BIC is smaller by this much: "strong" evidence of Kass and
+#: Raftery (1995).
 SMALLEST_BIC_GAIN = 6.0
 #: ... and when its held-out likelihood is larger by this many standard errors.
 SMALLEST_HELD_OUT_GAIN = 1.0
@@ -30,8 +37,9 @@ _HALVINGS = 8
 #: Families with more than two parameters need this many values for each.
 _VALUES_PER_PARAMETER = 10
 _VALUES_OF_TWO = 20
-#: Each start is polished so far before the best of a family goes on, if it is no further behind the best of all than
-#: this share of the sample (and 30): a family so far behind is not taken wherever its maximum is.
+#: Each start is polished so far before the best of a family goes on, if it is no further behind the
+#: best of all than this share of the sample (and 30): a family so far behind is not taken wherever
+#: its maximum is.
 _FIRST_ROUNDS = 5
 _FAR_BEHIND = 0.02
 _FAR_BEHIND_AT_LEAST = 30.0
@@ -40,7 +48,18 @@ _ROUNDS_OF_MIXTURES = 15
 #: Less of a law than this between the bounds, and what lies there does not tell the law.
 _SMALLEST_MASS = 0.05
 
-_SKEWED = ("expon", "lognorm", "gamma", "weibull_min", "pareto", "genpareto", "truncpareto", "fisk", "norm", "beta")
+_SKEWED = (
+    "expon",
+    "lognorm",
+    "gamma",
+    "weibull_min",
+    "pareto",
+    "genpareto",
+    "truncpareto",
+    "fisk",
+    "norm",
+    "beta",
+)
 #: Families by unit; the part after a slash is a number of components.
 SINGLE_FAMILIES: dict[Unit, tuple[str, ...]] = {
     "s": (*_SKEWED, "hyperexpon/2"),
@@ -63,7 +82,8 @@ class Candidate:
         maximum: The estimate.
         log_likelihood: At the estimate, as of a density.
         observations: Size of the sample.
-        held_out: Log-probabilities of the cells in each fold, by the law fitted to the other folds, shape (5, k).
+        held_out: Log-probabilities of the cells in each fold, by the law fitted to the other folds,
+            shape (5, k).
         fold_counts: Values of each fold in each cell, shape (5, k).
     """
 
@@ -94,7 +114,9 @@ class Candidate:
         return self.parameters * float(np.log(self.observations)) - 2 * self.log_likelihood
 
     def held_out_gain(self, other: Candidate) -> tuple[float, float]:
-        """Return how much larger the held-out log-likelihood is than another family's, and its standard error."""
+        """Return how much larger the held-out log-likelihood is than another family's, and its
+        standard error.
+        """
         difference = self.held_out - other.held_out
         n = float(self.fold_counts.sum())
         gain = float((self.fold_counts * difference).sum())
@@ -102,8 +124,12 @@ class Candidate:
         return gain, float(np.sqrt(max(variance, 0.0) * n))
 
 
-@np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")  # starts that are not finite are left
-def fit_candidates(cells: Cells, families: Sequence[str], *, bounds: Bounds = (None, None)) -> list[Candidate]:
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore", under="ignore"
+)  # starts that are not finite are left
+def fit_candidates(
+    cells: Cells, families: Sequence[str], *, bounds: Bounds = (None, None)
+) -> list[Candidate]:
     """Fit families to a sample and return those that could be fitted, smallest BIC first.
 
     Args:
@@ -114,27 +140,43 @@ def fit_candidates(cells: Cells, families: Sequence[str], *, bounds: Bounds = (N
     if cells.n < FEWEST_VALUES or weighted(cells).sd_log < SMALLEST_LOG_SPREAD:
         return []
     fold_counts = _fold_counts(cells)
-    first = [one for family in families if (one := _first_maximum(family, cells, bounds)) is not None]
-    reached = max((_value(one, cells) for one in first), default=0.0) - max(_FAR_BEHIND_AT_LEAST, _FAR_BEHIND * cells.n)
-    polished = [_polished(one, cells, bounds) if _value(one, cells) >= reached else one for one in first]
-    found = [_candidate(one, cells, fold_counts) for one in polished if one is not None and _told(one)]
-    return sorted((one for one in found if np.isfinite(one.log_likelihood)), key=lambda one: one.bic)
+    first = [
+        one for family in families if (one := _first_maximum(family, cells, bounds)) is not None
+    ]
+    reached = max((_value(one, cells) for one in first), default=0.0) - max(
+        _FAR_BEHIND_AT_LEAST, _FAR_BEHIND * cells.n
+    )
+    polished = [
+        _polished(one, cells, bounds) if _value(one, cells) >= reached else one for one in first
+    ]
+    found = [
+        _candidate(one, cells, fold_counts) for one in polished if one is not None and _told(one)
+    ]
+    return sorted(
+        (one for one in found if np.isfinite(one.log_likelihood)), key=lambda one: one.bic
+    )
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
     """Return the family that stands for a sample.
 
-    The family of the smallest BIC is taken, unless there is one with fewer parameters whose BIC is larger by less than
-    6, or than which it is not clearly better on held-out data: by a standard error of the difference of the
-    log-likelihoods in five folds, contiguous in time, each by the law fitted to the other four. Of several such simpler
-    families the one with the fewest parameters is taken, and of these the one with the smallest BIC. BIC finds the true
-    family as samples grow (Schwarz 1978); the fold in time guards against what is peculiar to one part of a capture.
+    The family of the smallest BIC is taken, unless there is one with fewer parameters whose BIC is
+    larger by less than 6, or than which it is not clearly better on held-out data: by a standard
+    error of the difference of the log-likelihoods in five folds, contiguous in time, each by the
+    law fitted to the other four. Of several such simpler families the one with the fewest
+    parameters is taken, and of these the one with the smallest BIC. BIC finds the true family as
+    samples grow (Schwarz 1978); the fold in time guards against what is peculiar to one part of a
+    capture.
 
     Args:
         candidates: At least one, in any order.
     """
     best = min(candidates, key=lambda one: one.bic)
-    simpler = [one for one in candidates if one.parameters < best.parameters and not _clearly_better(best, one)]
+    simpler = [
+        one
+        for one in candidates
+        if one.parameters < best.parameters and not _clearly_better(best, one)
+    ]
     return min(simpler, key=lambda one: (one.parameters, one.bic)) if simpler else best
 
 
@@ -151,7 +193,9 @@ def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
         for start in starts_of(family, weighted(cells))
         if _VALUES_PER_PARAMETER * parameter_count(name, start) <= max(cells.n, _VALUES_OF_TWO)
     ]
-    return max((one for one in first if one is not None), key=lambda one: _value(one, cells), default=None)
+    return max(
+        (one for one in first if one is not None), key=lambda one: _value(one, cells), default=None
+    )
 
 
 def _polished(maximum: Maximum, cells: Cells, bounds: Bounds) -> Maximum | None:
@@ -167,7 +211,9 @@ def _told(maximum: Maximum) -> bool:
     """Return whether enough of the law lies within the bounds to tell the law."""
     if maximum.bounds == (None, None):
         return True
-    whole = Maximum(maximum.family, maximum.params, (None, None), maximum.log_probabilities, maximum.scores)
+    whole = Maximum(
+        maximum.family, maximum.params, (None, None), maximum.log_probabilities, maximum.scores
+    )
     low, high = maximum.bounds
     above = float(whole.distribution.sf(high)) if high is not None else 0.0
     below = float(whole.distribution.cdf(low)) if low is not None else 0.0
@@ -177,14 +223,16 @@ def _told(maximum: Maximum) -> bool:
 def _fold_counts(cells: Cells) -> FloatArray:
     """Return the values of each fold in each cell; folds are contiguous in the sample's order."""
     folds = np.array_split(cells.place, _FOLDS)
-    return np.array([np.bincount(fold, minlength=cells.counts.size) for fold in folds], dtype=np.float64)
+    return np.array(
+        [np.bincount(fold, minlength=cells.counts.size) for fold in folds], dtype=np.float64
+    )
 
 
 def _candidate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candidate:
     """Return a candidate with its held-out likelihoods.
 
-    The estimate without a fold is one step of scoring from the whole estimate (the infinitesimal jackknife: Giordano et
-    al., AISTATS 2019), which costs one evaluation instead of a fit.
+    The estimate without a fold is one step of scoring from the whole estimate (the infinitesimal
+    jackknife: Giordano et al., AISTATS 2019), which costs one evaluation instead of a fit.
     """
     scores = maximum.scores
     information = scores.T @ (cells.counts[:, None] * scores)
@@ -203,10 +251,11 @@ def _candidate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candi
 
 
 def _one_step(maximum: Maximum, step: FloatArray, cells: Cells, *, kept: FloatArray) -> FloatArray:
-    """Return log-probabilities after a step towards the largest likelihood of the values that are kept.
+    """Return log-probabilities after a step towards the largest likelihood of the values that are
+    kept.
 
-    A step that goes past it, as those of mixtures do where a component hardly lives on what is kept, is halved until it
-    leads upwards; a law that none does stays where it is.
+    A step that goes past it, as those of mixtures do where a component hardly lives on what is
+    kept, is halved until it leads upwards; a law that none does stays where it is.
     """
     reached = float(np.dot(kept, maximum.log_probabilities))
     for halving in range(_HALVINGS):

@@ -1,4 +1,6 @@
-"""The semi-Markov process of one stream in one phase: levels of the rate, each with packets of its own."""
+"""The semi-Markov process of one stream in one phase: levels of the rate, each with packets of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,18 @@ _FEWEST_PACKETS = 8
 FitSimple = Callable[[PhasePackets, GeneratorOf], FittedProcess]
 
 
-def propose_semi_markov(packets: PhasePackets, fit: LawFitter, *, simple: FitSimple) -> FittedProcess | None:
+def propose_semi_markov(
+    packets: PhasePackets, fit: LawFitter, *, simple: FitSimple
+) -> FittedProcess | None:
     """Return rate states with dwells of any law, or None where the packets do not support them.
 
-    They do not where the rate has a single level (:func:`trafficgen.calibration.levels.find_levels` says when), or
-    where it changed fewer than three times. The evidence is the BIC of a single level with correlated noise less that
-    of the levels. Where gaps and dwells are exponential, a Markov-modulated Poisson process says the same with fewer
-    numbers, and is to be tried before.
+    They do not where the rate has a single level (:func:`trafficgen.calibration.levels.find_levels`
+    says when), or where it changed fewer than three times. The evidence is the BIC of a single
+    level with correlated noise less that of the levels. Where gaps and dwells are exponential, a
+    Markov-modulated Poisson process says the same with fewer numbers, and is to be tried before.
 
-    A session starts at the level at which the capture did. The packets of a state are those of all its dwells, one
-    after another.
+    A session starts at the level at which the capture did. The packets of a state are those of all
+    its dwells, one after another.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -51,10 +55,15 @@ def propose_semi_markov(packets: PhasePackets, fit: LawFitter, *, simple: FitSim
             return fit.generator_of(f"{place} {quantity}")
 
         found = simple(mine, generator_of)
-        problems.update({f"state {level} {name}": problem for name, problem in found.problems.items()})
+        problems.update(
+            {f"state {level} {name}": problem for name, problem in found.problems.items()}
+        )
         law = dwell_law(levels.dwells(level))
         states.append(_state(found, law, rate_bps=bps_from_kbps(kbps)))
-    rows = [None if row is None else tuple((row / row.sum()).tolist()) for row in levels.transition_rows()]
+    rows = [
+        None if row is None else tuple((row / row.sum()).tolist())
+        for row in levels.transition_rows()
+    ]
     process = SemiMarkovProcess(
         states=tuple(states),
         transition=tuple(rows),
@@ -72,7 +81,9 @@ def _state(found: FittedProcess, dwell_s: Law | None, *, rate_bps: float) -> Rat
 
 
 def _packets_at(packets: PhasePackets, levels: Levels, level: int) -> PhasePackets | None:
-    """Return the packets of a level on a clock that runs only in its dwells; None where they are too few."""
+    """Return the packets of a level on a clock that runs only in its dwells; None where they are
+    too few.
+    """
     first = np.searchsorted(packets.time_ns, levels.edge_ns[:-1])
     end = np.append(first[1:], packets.time_ns.size)
     edges = levels.edge_ns.copy()

@@ -1,4 +1,6 @@
-"""What one session contributes to a population: its estimates with their standard errors, and what it is like."""
+"""What one session contributes to a population: its estimates with their standard errors, and what
+it is like.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class SessionEstimates:
         name: Capture and session, for people.
         model: Its model.
         observed: Its quantities; a quantity that is zero or not there is left out.
-        unknown: Quantities that could not be looked for, such as the loss where nothing is numbered.
+        unknown: Quantities that could not be looked for, such as the loss where nothing is
+            numbered.
         features: What tells its packet process from others, shape (f,).
         levels_bps: Levels of its rate, bit/s; empty where none were found.
         warnings: What is doubtful about its fit.
@@ -53,8 +56,9 @@ def describe_session(
 ) -> SessionEstimates:
     """Return what a fitted session contributes.
 
-    Standard errors are those of the fit's own intervals where it gives one; those of mean rates are by batch means
-    (16 batches of equal length; Law and Kelton). Lengths and silences are measured, not estimated: their error is 0.
+    Standard errors are those of the fit's own intervals where it gives one; those of mean rates are
+    by batch means (16 batches of equal length; Law and Kelton). Lengths and silences are measured,
+    not estimated: their error is 0.
 
     Args:
         view: The session's packets.
@@ -77,10 +81,14 @@ def describe_session(
         "media_start_s": Observed(media_start_s),
     }
     if model.buffering is not None:
-        error = float(np.hypot(playout_error, _log_error_of_rate(time_ns[:change], size_bytes[:change])))
+        error = float(
+            np.hypot(playout_error, _log_error_of_rate(time_ns[:change], size_bytes[:change]))
+        )
         ratio, duration_s = model.buffering.ratio, model.buffering.duration_s
         observed["buffering_ratio"] = Observed(ratio.value, _log_error(ratio, default=error))
-        observed["buffering_duration_s"] = Observed(duration_s.value, _log_error(duration_s, default=0.0))
+        observed["buffering_duration_s"] = Observed(
+            duration_s.value, _log_error(duration_s, default=0.0)
+        )
     conditions, unknown = _conditions(model)
     observed |= conditions
     return SessionEstimates(
@@ -94,8 +102,12 @@ def describe_session(
     )
 
 
-def _conditions(model: Model) -> tuple[dict[PopulationQuantity, Observed], frozenset[PopulationQuantity]]:
-    """Return round-trip time and loss where the capture shows them, and the names of those it does not."""
+def _conditions(
+    model: Model,
+) -> tuple[dict[PopulationQuantity, Observed], frozenset[PopulationQuantity]]:
+    """Return round-trip time and loss where the capture shows them, and the names of those it does
+    not.
+    """
     if not isinstance(model.provenance, FittedProvenance):
         return {}, frozenset({"rtt_s", "loss_rate"})
     rtt_s, loss = model.provenance.conditions.rtt_s, model.provenance.conditions.loss_rate
@@ -103,10 +115,14 @@ def _conditions(model: Model) -> tuple[dict[PopulationQuantity, Observed], froze
     if rtt_s is not None:
         observed["rtt_s"] = Observed(rtt_s.value, _log_error(rtt_s, default=0.0))
     if loss is not None and loss.low is not None and loss.high is not None and loss.high > 0:
-        # The middle of a Wilson interval is the share with two losses in four more packets: never zero.
+        # The middle of a Wilson interval is the share with two losses in four more packets: never
+        # zero.
         middle = (loss.low + loss.high) / 2
         observed["loss_rate"] = Observed(middle, (loss.high - loss.low) / 2 / _Z / middle)
-    looked_for: tuple[tuple[PopulationQuantity, Estimate | None], ...] = (("rtt_s", rtt_s), ("loss_rate", loss))
+    looked_for: tuple[tuple[PopulationQuantity, Estimate | None], ...] = (
+        ("rtt_s", rtt_s),
+        ("loss_rate", loss),
+    )
     return observed, frozenset(quantity for quantity, estimate in looked_for if estimate is None)
 
 
@@ -121,7 +137,9 @@ def _log_error(estimate: Estimate, *, default: float) -> float:
 
 
 def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:
-    """Return the standard error of the logarithm of a mean rate, by batch means; 0 where there are too few packets."""
+    """Return the standard error of the logarithm of a mean rate, by batch means; 0 where there are
+    too few packets.
+    """
     if time_ns.size < _FEWEST_PACKETS or time_ns[-1] == time_ns[0]:
         return 0.0
     edges = np.linspace(time_ns[0], time_ns[-1] + 1, _BATCHES + 1)
@@ -131,11 +149,17 @@ def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:
 
 
 def _features(model: Model, time_ns: IntArray, size_bytes: IntArray) -> FloatArray:
-    """Return what tells the playout of a session from others: rate, sizes, variability, streams and transport."""
+    """Return what tells the playout of a session from others: rate, sizes, variability, streams and
+    transport.
+    """
     stream = model.streams[0]
-    span_s = max(s_from_ns(int(time_ns[-1] - time_ns[0])), _RATE_BIN_S) if time_ns.size else _RATE_BIN_S
+    span_s = (
+        max(s_from_ns(int(time_ns[-1] - time_ns[0])), _RATE_BIN_S) if time_ns.size else _RATE_BIN_S
+    )
     bins = (
-        np.bincount(((time_ns - time_ns[:1]) // ns_from_s(_RATE_BIN_S)).astype(np.int64), weights=size_bytes)
+        np.bincount(
+            ((time_ns - time_ns[:1]) // ns_from_s(_RATE_BIN_S)).astype(np.int64), weights=size_bytes
+        )
         if time_ns.size
         else np.zeros(1)
     )

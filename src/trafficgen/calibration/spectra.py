@@ -37,8 +37,8 @@ def scores_within_types(series: FloatArray, types: IntArray) -> FloatArray:
 def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
     """Return the spectrum of a series of scores, or None where it is too short or constant.
 
-    The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so that slow changes
-    keep their power. Frequencies that stand out are lines.
+    The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so
+    that slow changes keep their power. Frequencies that stand out are lines.
 
     Args:
         scores: Normal scores, or values where sums of them matter, in order of time, shape (n,).
@@ -64,7 +64,10 @@ def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
         upper_frequency=tuple(float(f"{edge:.6g}") for edge in edges),
         share=tuple(float(f"{part:.4g}") for part in share),
         lines=tuple(
-            SpectralLine(frequency=float(f"{line / count:.6g}"), share=float(f"{power[line] - background[line]:.4g}"))
+            SpectralLine(
+                frequency=float(f"{line / count:.6g}"),
+                share=float(f"{power[line] - background[line]:.4g}"),
+            )
             for line in lines
         ),
     )
@@ -73,15 +76,23 @@ def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
 def _edges(size: int, count: int) -> FloatArray:
     """Return the upper ends of the bands, half-way between Fourier frequencies; the last is 0.5."""
     octaves = np.log2(max(size - 1, 1))
-    last = np.unique(np.floor(2 ** np.arange(0, octaves + 1e-9, 1 / _BANDS_PER_OCTAVE)).astype(np.int64))
+    last = np.unique(
+        np.floor(2 ** np.arange(0, octaves + 1e-9, 1 / _BANDS_PER_OCTAVE)).astype(np.int64)
+    )
     edges = (last[last < size - 1] + 0.5) / count
     return np.append(edges[edges < 0.5], 0.5)
 
 
 def _lines(power: FloatArray) -> IntArray:
     """Return the Fourier frequencies that stand out, strongest first."""
-    strong = [int(row) for row in np.argsort(-power)[: 2 * _MOST_LINES] if row > 2 and power[row] > _LINE_SHARE]
-    found = [row for row in strong if power[row] > _LINE_EXCESS * float(np.median(_around(power, row)))]
+    strong = [
+        int(row)
+        for row in np.argsort(-power)[: 2 * _MOST_LINES]
+        if row > 2 and power[row] > _LINE_SHARE
+    ]
+    found = [
+        row for row in strong if power[row] > _LINE_EXCESS * float(np.median(_around(power, row)))
+    ]
     return np.array(found[:_MOST_LINES], dtype=np.int64)
 
 

@@ -1,4 +1,6 @@
-"""Where the search for each family's maximum of the likelihood starts: moments, ends of the sample, and EM."""
+"""Where the search for each family's maximum of the likelihood starts: moments, ends of the sample,
+and EM.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _EM_ROUNDS = 40
 _EM_TOLERANCE = 1e-5
 #: A hyperexponential law has a coefficient of variation above 1.
 _SMALLEST_SQUARED_VARIATION = 1.02
-#: A normal law of times or sizes is this many standard deviations above 0, so that it puts nothing below.
+#: A normal law of times or sizes is this many standard deviations above 0, so that it puts nothing
+#: below.
 _NORMAL_ABOVE_ZERO = 4.0
 _SMALLEST_WEIGHT = 1e-4
 
@@ -71,7 +74,9 @@ class Weighted:
 
     def quantile(self, probability: float) -> float:
         """Return a quantile."""
-        return float(self.values[int(np.searchsorted(np.cumsum(self.counts), probability * self.n))])
+        return float(
+            self.values[int(np.searchsorted(np.cumsum(self.counts), probability * self.n))]
+        )
 
 
 def weighted(cells: Cells) -> Weighted:
@@ -80,7 +85,9 @@ def weighted(cells: Cells) -> Weighted:
 
 
 def starts_of(family: str, sample: Weighted) -> list[Params]:
-    """Return where to start the search for a family's maximum; empty where the family cannot fit the sample."""
+    """Return where to start the search for a family's maximum; empty where the family cannot fit
+    the sample.
+    """
     return [start for start in _STARTS[family](sample) if all(np.isfinite(list(start.values())))]
 
 
@@ -100,9 +107,13 @@ def _gamma(sample: Weighted) -> list[Params]:
 
 
 def _weibull(sample: Weighted) -> list[Params]:
-    """Start from mean and standard deviation of the logarithms, which follow an extreme-value law."""
+    """Start from mean and standard deviation of the logarithms, which follow an extreme-value
+    law.
+    """
     shape = float(np.pi / np.sqrt(6)) / sample.sd_log
-    return [{"c": shape, "loc": 0.0, "scale": float(np.exp(sample.mean_log + np.euler_gamma / shape))}]
+    return [
+        {"c": shape, "loc": 0.0, "scale": float(np.exp(sample.mean_log + np.euler_gamma / shape))}
+    ]
 
 
 def _pareto(sample: Weighted) -> list[Params]:
@@ -112,7 +123,9 @@ def _pareto(sample: Weighted) -> list[Params]:
 
 
 def _generalised_pareto(sample: Weighted) -> list[Params]:
-    """Probability-weighted moments (Hosking and Wallis 1987), with an end beyond the largest value."""
+    """Probability-weighted moments (Hosking and Wallis 1987), with an end beyond the largest
+    value.
+    """
     above = 1 - (np.cumsum(sample.counts) - 0.5 * sample.counts) / sample.n
     lower = float(np.dot(sample.counts, sample.values * above)) / sample.n
     if sample.mean <= 2 * lower:
@@ -127,33 +140,54 @@ def _generalised_pareto(sample: Weighted) -> list[Params]:
 def _truncated_pareto(sample: Weighted) -> list[Params]:
     largest = float(sample.values[-1]) + 0.5 * sample.tick
     return [
-        {"b": max(0.1, start["b"]), "c": largest / start["scale"], "loc": 0.0, "scale": start["scale"]}
+        {
+            "b": max(0.1, start["b"]),
+            "c": largest / start["scale"],
+            "loc": 0.0,
+            "scale": start["scale"],
+        }
         for start in _pareto(sample)
     ]
 
 
 def _log_logistic(sample: Weighted) -> list[Params]:
-    return [{"c": float(np.pi / np.sqrt(3)) / sample.sd_log, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
+    return [
+        {
+            "c": float(np.pi / np.sqrt(3)) / sample.sd_log,
+            "loc": 0.0,
+            "scale": float(np.exp(sample.mean_log)),
+        }
+    ]
 
 
 def _normal(sample: Weighted) -> list[Params]:
     sd = float(np.sqrt(sample.variance))
-    return [{"loc": sample.mean, "scale": sd}] if sd > 0 and sample.mean > _NORMAL_ABOVE_ZERO * sd else []
+    return (
+        [{"loc": sample.mean, "scale": sd}]
+        if sd > 0 and sample.mean > _NORMAL_ABOVE_ZERO * sd
+        else []
+    )
 
 
 def _beta(sample: Weighted) -> list[Params]:
-    """Moments, on the range of the sample and what a uniform law would leave unseen at either end."""
+    """Moments, on the range of the sample and what a uniform law would leave unseen at either
+    end.
+    """
     seen = float(sample.values[-1] - sample.values[0])
     unseen = max(0.5 * sample.tick, seen / sample.n)
     loc, scale = max(0.0, float(sample.values[0]) - unseen), 0.0
     scale = float(sample.values[-1]) + unseen - loc
     mean, variance = (sample.mean - loc) / scale, sample.variance / scale**2
     size = mean * (1 - mean) / variance - 1 if variance > 0 else 0.0
-    return [{"a": mean * size, "b": (1 - mean) * size, "loc": loc, "scale": scale}] if size > 0 else []
+    return (
+        [{"a": mean * size, "b": (1 - mean) * size, "loc": loc, "scale": scale}] if size > 0 else []
+    )
 
 
 def _hyperexponential(count: int) -> Callable[[Weighted], list[Params]]:
-    """Return the starts of a law of so many phases: EM (Dempster, Laird and Rubin 1977) from parted quantiles."""
+    """Return the starts of a law of so many phases: EM (Dempster, Laird and Rubin 1977) from parted
+    quantiles.
+    """
 
     def starts(sample: Weighted) -> list[Params]:
         if sample.variance <= _SMALLEST_SQUARED_VARIATION * sample.mean**2:
@@ -162,9 +196,14 @@ def _hyperexponential(count: int) -> Callable[[Weighted], list[Params]]:
         found = []
         for share in shares:
             ends = [0.0, *(sample.quantile(float(p)) for p in np.cumsum(share)[:-1]), np.inf]
-            inside = [(sample.values > low) & (sample.values <= high) for low, high in pairwise(ends)]
+            inside = [
+                (sample.values > low) & (sample.values <= high) for low, high in pairwise(ends)
+            ]
             if all(np.any(part) for part in inside):
-                means = [float(np.average(sample.values[part], weights=sample.counts[part])) for part in inside]
+                means = [
+                    float(np.average(sample.values[part], weights=sample.counts[part]))
+                    for part in inside
+                ]
                 found.append(_em_of_exponentials(sample, np.array(share), np.array(means)))
         return found
 
@@ -177,22 +216,31 @@ def _em_of_exponentials(sample: Weighted, weight: FloatArray, scale: FloatArray)
         density = weight / scale * np.exp(-x / scale)
         member = counts * density / np.maximum(density.sum(axis=1, keepdims=True), 1e-300)
         total = np.maximum(member.sum(axis=0), 1e-9 * sample.n)
-        weight, scale = total / total.sum(), np.maximum((member * x).sum(axis=0) / total, 1e-6 * sample.mean)
+        weight, scale = (
+            total / total.sum(),
+            np.maximum((member * x).sum(axis=0) / total, 1e-6 * sample.mean),
+        )
     weight = np.maximum(weight, _SMALLEST_WEIGHT) / np.maximum(weight, _SMALLEST_WEIGHT).sum()
     return _numbered(weight, {"scale": scale})
 
 
 def _lognormal_mixture(count: int) -> Callable[[Weighted], list[Params]]:
-    """Return the starts of a mixture: EM on the logarithms from parted quantiles and parted ranges."""
+    """Return the starts of a mixture: EM on the logarithms from parted quantiles and parted
+    ranges.
+    """
 
     def starts(sample: Weighted) -> list[Params]:
         shares = np.cumsum(sample.counts) / sample.n
         by_rank: IntArray = np.minimum((shares * count * (1 - 1e-12)).astype(np.int64), count - 1)
         span = sample.logs - sample.logs[0]
-        by_range: IntArray = np.minimum((span / max(span[-1], 1e-300) * count).astype(np.int64), count - 1)
+        by_range: IntArray = np.minimum(
+            (span / max(span[-1], 1e-300) * count).astype(np.int64), count - 1
+        )
         found = []
         for group in (by_rank, by_range):
-            sizes = np.asarray(np.bincount(group, weights=sample.counts, minlength=count), dtype=np.float64)
+            sizes = np.asarray(
+                np.bincount(group, weights=sample.counts, minlength=count), dtype=np.float64
+            )
             if np.all(sizes > 0):
                 found.append(_em_of_normals(sample, group, sizes))
         return found
@@ -205,7 +253,12 @@ def _em_of_normals(sample: Weighted, group: IntArray, sizes: FloatArray) -> Para
     smallest = max(0.01 * sample.sd_log, 1e-7)
     weight = sizes / sizes.sum()
     mean = np.bincount(group, weights=sample.counts * sample.logs, minlength=count) / sizes
-    square = np.bincount(group, weights=sample.counts * (sample.logs - mean[group]) ** 2, minlength=count) / sizes
+    square = (
+        np.bincount(
+            group, weights=sample.counts * (sample.logs - mean[group]) ** 2, minlength=count
+        )
+        / sizes
+    )
     sd = np.maximum(np.sqrt(square), smallest)
     before = -np.inf
     for _ in range(2 * _EM_ROUNDS):
@@ -261,7 +314,9 @@ def _poisson(sample: Weighted) -> list[Params]:
 
 
 def _mean_number(sample: Weighted) -> float:
-    """Return the mean of whole numbers, in which a zero is not the quarter of a tick that stands for it."""
+    """Return the mean of whole numbers, in which a zero is not the quarter of a tick that stands
+    for it.
+    """
     return float(np.dot(sample.counts, np.rint(sample.values))) / sample.n
 
 

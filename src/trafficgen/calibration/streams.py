@@ -51,18 +51,30 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
         seed: Seed of the run.
     """
     result = FittedStreams()
-    media_of = dict(zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True))
+    media_of = dict(
+        zip(*(view.table.flows.column(name).to_pylist() for name in ("flow", "media")), strict=True)
+    )
     total = float(view.media_ip_bytes.sum())
     names: set[str] = set()
     for flow in view.media_flows:
         rows = np.flatnonzero(view.media & (view.table.flow == flow))
         share = float(view.table.ip_bytes[rows].sum()) / total
         if share < SMALLEST_SHARE:
-            result.absent[f"flow {flow}"] = f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
+            result.absent[f"flow {flow}"] = (
+                f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
+            )
             continue
         name = _unique(media_of[flow], names)
         stream = _fit_stream(
-            view, rows, flow, phases, name=name, media=media_of[flow], tick_s=tick_s, seed=seed, to=result
+            view,
+            rows,
+            flow,
+            phases,
+            name=name,
+            media=media_of[flow],
+            tick_s=tick_s,
+            seed=seed,
+            to=result,
         )
         if stream is None:
             result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
@@ -89,15 +101,23 @@ def _fit_stream(
     transport = describe_transport(view.table, view.media & (view.table.flow == flow), flow=flow)
     clock_hz = transport.rtp.clock_hz if transport.rtp else None
     fitted = []
-    for number, part, packets in stream_packets(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s):
+    for number, part, packets in stream_packets(
+        view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s
+    ):
 
-        def generator_of(quantity: str, place: str = f"{name}/{number}-{part.name}") -> np.random.Generator:
+        def generator_of(
+            quantity: str, place: str = f"{name}/{number}-{part.name}"
+        ) -> np.random.Generator:
             return random_stream(seed, session=view.session, purpose=f"fit/{place}/{quantity}")
 
         found = fit_process(packets, generator_of=generator_of)
         if found.problems:
-            each = "; ".join(f"{quantity} ({problem})" for quantity, problem in found.problems.items())
-            to.warnings.append(f"{name}, {part.name}: no family fits, smoothed empirical laws stand in: {each}")
+            each = "; ".join(
+                f"{quantity} ({problem})" for quantity, problem in found.problems.items()
+            )
+            to.warnings.append(
+                f"{name}, {part.name}: no family fits, smoothed empirical laws stand in: {each}"
+            )
         length_s = part.end_s - part.start_s
         fitted.append(
             Phase(
@@ -112,13 +132,22 @@ def _fit_stream(
     if not fitted:
         return None
     kind = "unknown" if media == "control" else media
-    return Stream.model_validate({"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)})
+    return Stream.model_validate(
+        {"name": name, "media": kind, "transport": transport, "phases": tuple(fitted)}
+    )
 
 
 def stream_packets(
-    view: SessionView, rows: IntArray, phases: Phases, *, name: str, clock_hz: int | None, tick_s: float
+    view: SessionView,
+    rows: IntArray,
+    phases: Phases,
+    *,
+    name: str,
+    clock_hz: int | None,
+    tick_s: float,
 ) -> Iterator[tuple[int, StreamPart, PhasePackets]]:
-    """Yield the packets of a stream phase by phase, with the phase and its number; phases without a gap are left out.
+    """Yield the packets of a stream phase by phase, with the phase and its number; phases without a
+    gap are left out.
 
     Args:
         view: The session.
@@ -132,12 +161,18 @@ def stream_packets(
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(stream_parts(time_ns, phases, zero_ns=view.first_media_ns)):
         inside = slice(part.start, part.stop)
-        if part.stop - part.start < _FEWEST_PACKETS or time_ns[part.stop - 1] == time_ns[part.start]:
+        if (
+            part.stop - part.start < _FEWEST_PACKETS
+            or time_ns[part.stop - 1] == time_ns[part.start]
+        ):
             continue
         packets = PhasePackets(
             time_ns=time_ns[inside],
             ip_bytes=ip_bytes[inside],
-            span_ns=(view.first_media_ns + ns_from_s(part.start_s), view.first_media_ns + ns_from_s(part.end_s)),
+            span_ns=(
+                view.first_media_ns + ns_from_s(part.start_s),
+                view.first_media_ns + ns_from_s(part.end_s),
+            ),
             tick_s=tick_s,
             threshold_s=threshold_s,
             name=f"{name}, {part.name}",

@@ -1,4 +1,6 @@
-"""The summary of a fit: the JSON that `trafficgen fit --json` prints, without the flow that the command adds."""
+"""The summary of a fit: the JSON that `trafficgen fit --json` prints, without the flow that the
+command adds.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ Json = dict[str, object]
 
 
 def summarise(fitted: FittedSession) -> Json:
-    """Return the summary of a fit: plain numbers, strings, lists and dictionaries, None for what is not known.
+    """Return the summary of a fit: plain numbers, strings, lists and dictionaries, None for what is
+    not known.
 
     Rates are in kbit/s of IP bytes, times in s from the session's first media packet.
     """
@@ -71,7 +74,11 @@ def _measures(session: SessionMeasures) -> Json:
 def _delivery(delivery: SessionDelivery | None) -> Json | None:
     if delivery is None:
         return None
-    parts = {"buffering": delivery.buffering, "playout": delivery.playout, "session": delivery.session}
+    parts = {
+        "buffering": delivery.buffering,
+        "playout": delivery.playout,
+        "session": delivery.session,
+    }
     return {"source": delivery.source, **{name: _known(part) for name, part in parts.items()}}
 
 
@@ -98,10 +105,16 @@ def _phases(session: SessionMeasures) -> Json:
     return {
         "silence_s": phases.silence_s,
         "buffering": buffering,
-        "playout": {"start_s": phases.playout_start_s, "end_s": until_s, "rate_kbps": phases.playout_kbps},
+        "playout": {
+            "start_s": phases.playout_start_s,
+            "end_s": until_s,
+            "rate_kbps": phases.playout_kbps,
+        },
         "buffering_ratio": phases.ratio,
         "stalls": _stalls(session),
-        "end": None if phases.playout_end_s is None else {"start_s": until_s, "end_s": phases.end_s},
+        "end": (
+            None if phases.playout_end_s is None else {"start_s": until_s, "end_s": phases.end_s}
+        ),
     }
 
 
@@ -169,7 +182,9 @@ def _law(law: Law) -> Json:
         "high": dict(law.high),
         "ks": law.fit.ks if law.fit else None,
         "p_value": law.fit.p_value if law.fit else None,
-        "alternatives": [{"family": other.family, "delta_bic": other.delta_bic} for other in law.alternatives],
+        "alternatives": [
+            {"family": other.family, "delta_bic": other.delta_bic} for other in law.alternatives
+        ],
     }
 
 
@@ -216,7 +231,9 @@ def _response(session: SessionMeasures) -> Json:
 
 
 def _friendliness(session: SessionMeasures) -> Json | None:
-    """Return the source's rate beside TCP's: shares of the intervals, and the bounds over the whole, kbit/s."""
+    """Return the source's rate beside TCP's: shares of the intervals, and the bounds over the
+    whole, kbit/s.
+    """
     found = session.response.response.friendliness
     if found is None:
         return None

@@ -1,9 +1,10 @@
 """How the switching of levels goes with loss, delay or goodput: a discrete-time hazard model.
 
-In each interval a source at a level either steps down (up) or does not; the probability of it, given that it is at that
-level, is the hazard. Its logit is linear in the covariates (Allison, "Discrete-time methods for the analysis of event
-histories", 1982). Estimates are by Firth's penalised likelihood ("Bias reduction of maximum likelihood estimates",
-1993): with a few switches, or where a covariate separates intervals with a switch from those without, they are finite.
+In each interval a source at a level either steps down (up) or does not; the probability of it,
+given that it is at that level, is the hazard. Its logit is linear in the covariates (Allison,
+"Discrete-time methods for the analysis of event histories", 1982). Estimates are by Firth's
+penalised likelihood ("Bias reduction of maximum likelihood estimates", 1993): with a few switches,
+or where a covariate separates intervals with a switch from those without, they are finite.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def fit_switch_hazard(
     Args:
         switched: Whether the source switched in each interval, shape (n,).
         at_risk: Whether it could, not being at the end of the ladder, shape (n,).
-        covariates: Name -> value in the time before each interval, such as loss; NaN where unknown, shape (n,) each.
+        covariates: Name -> value in the time before each interval, such as loss; NaN where unknown,
+            shape (n,) each.
     """
     known = at_risk.copy()
     for values in covariates.values():
@@ -91,7 +93,11 @@ def fit_switch_hazard(
     count = int(events.sum())
     if count < FEWEST_SWITCHES:
         return f"{count} switches, {FEWEST_SWITCHES} are needed"
-    used = {name: values[known] for name, values in covariates.items() if float(np.std(values[known])) > 0}
+    used = {
+        name: values[known]
+        for name, values in covariates.items()
+        if float(np.std(values[known])) > 0
+    }
     if not used:
         return "nothing that could go with the switches varies"
     if count == events.size:
@@ -99,8 +105,9 @@ def fit_switch_hazard(
     columns = [(values - values.mean()) / values.std() for values in used.values()]
     design = np.column_stack([np.ones(events.size), *columns])
     fit = firth_logistic(design, events)
-    # Without effects all weights are equal, and the penalised likelihood has its maximum in closed form; the penalty
-    # stays that of the whole model (Heinze and Schemper, "A solution to the problem of separation", 2002).
+    # Without effects all weights are equal, and the penalised likelihood has its maximum in closed
+    # form; the penalty stays that of the whole model (Heinze and Schemper, "A solution to the
+    # problem of separation", 2002).
     share = (count + design.shape[1] / 2) / (events.size + design.shape[1])
     without = _penalised(design, events, np.append(special.logit(share), np.zeros(len(used))))
     ratio = max(0.0, 2 * (fit.penalised_log_likelihood - without))
@@ -129,7 +136,9 @@ def firth_logistic(design: FloatArray, events: FloatArray) -> LogisticFit:
     for _ in range(_STEPS):
         probability = special.expit(design @ coefficients)
         weight = probability * (1 - probability)
-        covariance = np.asarray(np.linalg.inv(design.T @ (design * weight[:, None])), dtype=np.float64)
+        covariance = np.asarray(
+            np.linalg.inv(design.T @ (design * weight[:, None])), dtype=np.float64
+        )
         leverage = weight * np.einsum("ni,ij,nj->n", design, covariance, design)
         step = covariance @ (design.T @ (events - probability + leverage * (0.5 - probability)))
         step *= min(1.0, _LARGEST_MOVE / max(float(np.abs(step).max()), _TOLERANCE))

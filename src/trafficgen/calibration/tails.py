@@ -1,8 +1,8 @@
 """Upper tails: where a power law starts, how steep it is, and whether it is one.
 
-Method of Clauset, Shalizi and Newman, "Power-law distributions in empirical data", SIAM Review 51 (2009): the exponent
-by maximum likelihood (Hill's estimator), the start of the tail where the KS distance is smallest, and Vuong's
-likelihood-ratio test (1989) against other laws of the same tail.
+Method of Clauset, Shalizi and Newman, "Power-law distributions in empirical data", SIAM Review 51
+(2009): the exponent by maximum likelihood (Hill's estimator), the start of the tail where the KS
+distance is smallest, and Vuong's likelihood-ratio test (1989) against other laws of the same tail.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from scipy import optimize, special
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.units import FloatArray, IntArray
 
-#: Larger samples are searched at so many candidates, evenly spaced in the logarithm of the size of the tail, ...
+#: Larger samples are searched at so many candidates, evenly spaced in the logarithm of the size of
+#: the tail, ...
 _CANDIDATES = 400
 #: ... and compared at so many order statistics of each tail; smaller samples at all of theirs.
 _ORDER_STATISTICS = 2000
@@ -28,7 +29,8 @@ class LikelihoodRatio:
     """A power law against another law of the same tail (Vuong 1989).
 
     Attributes:
-        ratio: Log-likelihood of the power law less that of the other; positive favours the power law.
+        ratio: Log-likelihood of the power law less that of the other; positive favours the power
+            law.
         p_value: Probability of a ratio so far from 0 if neither law were better.
     """
 
@@ -66,21 +68,25 @@ class TailFit:
 def fit_tail(sample: FloatArray, *, xmin: float | None = None) -> TailFit:
     """Fit a power law to the upper tail of a sample of positive continuous values.
 
-    Every value of a sample up to 4000 is tried as the start of the tail; of larger ones 400, whose distances are taken
-    at 2000 order statistics each, so that a sample costs its sorting: a few seconds for 5 million values.
+    Every value of a sample up to 4000 is tried as the start of the tail; of larger ones 400, whose
+    distances are taken at 2000 order statistics each, so that a sample costs its sorting: a few
+    seconds for 5 million values.
 
     Args:
         sample: The sample, shape (n,), in any order; values that are not positive are left out.
         xmin: Where the tail starts; None to search for it.
 
     Raises:
-        TooFewObservationsError: If fewer than ten different positive values are given, or lie in the tail.
+        TooFewObservationsError: If fewer than ten different positive values are given, or lie in
+            the tail.
     """
     ordered = np.sort(sample[sample > 0])
     first_of_each = np.flatnonzero(np.diff(ordered, prepend=0.0) > 0)
     if first_of_each.size < _FEWEST_VALUES:
         raise TooFewObservationsError(
-            what="a tail of different values", required=_FEWEST_VALUES, available=int(first_of_each.size)
+            what="a tail of different values",
+            required=_FEWEST_VALUES,
+            available=int(first_of_each.size),
         )
     logs = np.log(ordered)
     # Sum of the logarithms from each value on.
@@ -91,7 +97,9 @@ def fit_tail(sample: FloatArray, *, xmin: float | None = None) -> TailFit:
         first = int(np.searchsorted(ordered, xmin))
         if ordered.size - first < _FEWEST_VALUES or ordered[first] == ordered[-1]:
             raise TooFewObservationsError(
-                what=f"a tail from {xmin:g}", required=_FEWEST_VALUES, available=int(ordered.size - first)
+                what=f"a tail from {xmin:g}",
+                required=_FEWEST_VALUES,
+                available=int(ordered.size - first),
             )
     start = float(ordered[first]) if xmin is None else xmin
     n = ordered.size - first
@@ -111,13 +119,17 @@ def fit_tail(sample: FloatArray, *, xmin: float | None = None) -> TailFit:
     )
 
 
-def _best_start(ordered: FloatArray, logs: FloatArray, above: FloatArray, first_of_each: IntArray) -> int:
+def _best_start(
+    ordered: FloatArray, logs: FloatArray, above: FloatArray, first_of_each: IntArray
+) -> int:
     """Return the index of the value from which on the sample is nearest to a power law."""
     n = ordered.size
     candidates = first_of_each[:-1]
     if n > _ALL_UP_TO:
         sizes = np.geomspace(_FEWEST_VALUES, n, _CANDIDATES)
-        candidates = np.unique(candidates[np.searchsorted(candidates, n - sizes).clip(0, candidates.size - 1)])
+        candidates = np.unique(
+            candidates[np.searchsorted(candidates, n - sizes).clip(0, candidates.size - 1)]
+        )
     best, least = int(candidates[0]), np.inf
     for first in candidates.tolist():
         size = n - first
@@ -131,7 +143,9 @@ def _best_start(ordered: FloatArray, logs: FloatArray, above: FloatArray, first_
 
 
 def _distance(logs: FloatArray, first: int, alpha: float, log_start: float) -> float:
-    """Return the KS distance of a tail to a power law, at all its values or at evenly spread order statistics."""
+    """Return the KS distance of a tail to a power law, at all its values or at evenly spread order
+    statistics.
+    """
     size = logs.size - first
     if size <= max(_ALL_UP_TO, _ORDER_STATISTICS):
         rank = np.arange(size)
@@ -147,7 +161,9 @@ def _vuong(power: FloatArray, other: FloatArray) -> LikelihoodRatio:
     ratio, sd = float(difference.sum()), float(difference.std())
     if sd == 0:
         return LikelihoodRatio(ratio, 1.0)
-    return LikelihoodRatio(ratio, float(special.erfc(abs(ratio) / (np.sqrt(2 * difference.size) * sd))))
+    return LikelihoodRatio(
+        ratio, float(special.erfc(abs(ratio) / (np.sqrt(2 * difference.size) * sd)))
+    )
 
 
 def _log_power(tail: FloatArray, alpha: float, start: float) -> FloatArray:
@@ -171,7 +187,11 @@ def _against_lognormal(tail: FloatArray, alpha: float, start: float) -> Likeliho
         return float(np.log(sigma) + inside + special.log_ndtr((mu - log_start) / sigma))
 
     begin = np.array([mean, float(np.log(max(logs.std(), 1e-6)))])
-    found = optimize.minimize(negative, begin, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-10})
+    found = optimize.minimize(
+        negative, begin, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-10}
+    )
     mu, sigma = float(found.x[0]), float(np.exp(found.x[1]))
     density = -logs - np.log(sigma) - 0.5 * np.log(2 * np.pi) - (logs - mu) ** 2 / (2 * sigma**2)
-    return _vuong(_log_power(tail, alpha, start), density - special.log_ndtr((mu - log_start) / sigma))
+    return _vuong(
+        _log_power(tail, alpha, start), density - special.log_ndtr((mu - log_start) / sigma)
+    )

@@ -1,4 +1,6 @@
-"""Rates that a TCP connection would have on the same path: the bounds that TCP-friendliness is judged by."""
+"""Rates that a TCP connection would have on the same path: the bounds that TCP-friendliness is
+judged by.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from trafficgen.units import BITS_PER_BYTE, FloatArray, kbps_from_bps
 
 #: Size of a packet of the bound CCZ-F1, bytes.
 BOUND_PACKET_BYTES = 1500
-#: Least retransmission timeout, s (RFC 6298, 2.4), and its multiple of the round-trip time where no variance is known.
+#: Least retransmission timeout, s (RFC 6298, 2.4), and its multiple of the round-trip time where no
+#: variance is known.
 _LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS = 1.0, 4.0
 
 
@@ -23,7 +26,9 @@ def tcp_friendly_bps(rtt_s: FloatArray, loss_rate: FloatArray) -> FloatArray:
         Bounds; infinite without loss.
     """
     with np.errstate(divide="ignore"):
-        bound_bytes_per_s = 1.5 * np.sqrt(2 / 3) * BOUND_PACKET_BYTES / (np.asarray(rtt_s) * np.sqrt(loss_rate))
+        bound_bytes_per_s = (
+            1.5 * np.sqrt(2 / 3) * BOUND_PACKET_BYTES / (np.asarray(rtt_s) * np.sqrt(loss_rate))
+        )
     return np.asarray(bound_bytes_per_s * BITS_PER_BYTE, dtype=np.float64)
 
 
@@ -50,16 +55,18 @@ def padhye_bps(
 ) -> FloatArray:
     """Return the rate of a long TCP Reno connection by the full model, bit/s.
 
-    Padhye, Firoiu, Towsley, Kurose (1998), "Modeling TCP throughput: a simple model and its empirical validation",
+    Padhye, Firoiu, Towsley, Kurose (1998), "Modeling TCP throughput: a simple model and its
+    empirical validation",
     equation 32: with probability of a loss indication p, expected unconstrained window
-    E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a loss is a timeout Q(w), and
-    f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
+    E[W] = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2), probability that a loss is a timeout
+    Q(w), and f(p) = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6.
 
     Args:
         rtt_s: Round-trip time, s, any shape.
         loss_rate: Loss p, 0 to 1, same shape.
         packet_bytes: Size of a packet, bytes.
-        timeout_s: First retransmission timeout T0, s; default four round trips, at least 1 s (RFC 6298).
+        timeout_s: First retransmission timeout T0, s; default four round trips, at least 1 s (RFC
+            6298).
         packets_per_ack: Packets b that one acknowledgement covers.
         largest_window_packets: Receiver's window W_m, packets.
 
@@ -68,7 +75,11 @@ def padhye_bps(
     """
     rtt = np.asarray(rtt_s, dtype=np.float64)
     p = np.clip(np.asarray(loss_rate, dtype=np.float64), 1e-12, 1 - 1e-12)
-    timeout = np.maximum(_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS * rtt) if timeout_s is None else np.asarray(timeout_s)
+    timeout = (
+        np.maximum(_LEAST_TIMEOUT_S, _TIMEOUT_ROUND_TRIPS * rtt)
+        if timeout_s is None
+        else np.asarray(timeout_s)
+    )
     b, w_m = packets_per_ack, largest_window_packets
     c = (2 + b) / (3 * b)
     window = c + np.sqrt(8 * (1 - p) / (3 * b * p) + c**2)
@@ -79,7 +90,9 @@ def padhye_bps(
     rate = free
     if np.isfinite(w_m):
         share = _timeout_share(p, np.full_like(p, w_m))
-        held = ((1 - p) / p + w_m + share / (1 - p)) / (rtt * (b / 8 * w_m + (1 - p) / (p * w_m) + 2) + share * backoff)
+        held = ((1 - p) / p + w_m + share / (1 - p)) / (
+            rtt * (b / 8 * w_m + (1 - p) / (p * w_m) + 2) + share * backoff
+        )
         rate = np.where(window < w_m, free, np.minimum(held, w_m / rtt))
     rate = np.where(np.asarray(loss_rate) <= 0, w_m / rtt, rate)
     rate = np.where(np.asarray(loss_rate) >= 1, 0.0, rate)

@@ -1,4 +1,6 @@
-"""Headers in which a flow travels: transport, ports, header length; of RTP also its clock and timestamps."""
+"""Headers in which a flow travels: transport, ports, header length; of RTP also its clock and
+timestamps.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from trafficgen.units import BoolArray, IntArray, s_from_ns
 #: Clocks of RTP payload formats in use, Hz: those that the core measures with.
 _CLOCKS_HZ = np.array(CLOCK_CANDIDATES_HZ)
 _TIMESTAMPS = 1 << 32
-#: Share of frames whose last packet is marked, and packets per frame, from which on a stream is framed.
+#: Share of frames whose last packet is marked, and packets per frame, from which on a stream is
+#: framed.
 _MARKED_SHARE = 0.8
 _PACKETS_PER_FRAME = 1.05
 
@@ -68,7 +71,10 @@ def _rtp_format(
     if forward.size:
         values, times = np.unique(forward, return_counts=True)
         share = float(times.max()) / forward.size
-        mode = Estimate(value=float(values[int(times.argmax())]), method=f"mode, {share:.0%} of the steps forward")
+        mode = Estimate(
+            value=float(values[int(times.argmax())]),
+            method=f"mode, {share:.0%} of the steps forward",
+        )
     marker = table.values("rtp_marker").astype(np.bool_)[rows]
     return RtpFormat(
         payload_type=payload_type & 0x7F,
@@ -79,7 +85,9 @@ def _rtp_format(
 
 
 def _clock_hz(steps: IntArray, time_ns: IntArray) -> int | None:
-    """Return the usual clock nearest to what the timestamps show, or None where they stand still."""
+    """Return the usual clock nearest to what the timestamps show, or None where they stand
+    still.
+    """
     elapsed_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     ticks = int(steps.sum())
     if elapsed_s <= 0 or ticks <= 0:

@@ -1,4 +1,6 @@
-"""The Hurst parameter in the frequency domain: the local Whittle estimator, and Qu's test of what it says."""
+"""The Hurst parameter in the frequency domain: the local Whittle estimator, and Qu's test of what
+it says.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class LocalWhittle:
         low: Lower end of the 95% interval.
         high: Upper end.
         frequencies: Number of Fourier frequencies used.
-        qu_statistic: Qu's statistic; above 1.155, a level shift or trend looks like long memory (5% level).
+        qu_statistic: Qu's statistic; above 1.155, a level shift or trend looks like long memory (5%
+            level).
     """
 
     value: float
@@ -39,23 +42,28 @@ class LocalWhittle:
 
     @property
     def looks_spurious(self) -> bool:
-        """Whether long memory is rejected in favour of a level shift or a smooth trend, at the 5% level."""
+        """Whether long memory is rejected in favour of a level shift or a smooth trend, at the 5%
+        level.
+        """
         return self.qu_statistic > _CRITICAL
 
 
 def local_whittle(series: FloatArray, *, frequencies: int | None = None) -> LocalWhittle | None:
-    """Return the local Whittle estimate of the Hurst parameter, or None where a series is too short or constant.
+    """Return the local Whittle estimate of the Hurst parameter, or None where a series is too short
+    or constant.
 
-    The spectrum near frequency 0 is taken as G f**(1 - 2H); G is profiled out of the Whittle likelihood of the lowest
-    frequencies, and H maximises the rest, with standard error 1 / (2 sqrt(m)) for m frequencies. Qu's statistic is the
-    largest partial sum of the score: under long memory it behaves as a bridge, while a level shift or a trend puts its
-    power into the very lowest frequencies.
+    The spectrum near frequency 0 is taken as G f**(1 - 2H); G is profiled out of the Whittle
+    likelihood of the lowest frequencies, and H maximises the rest, with standard error 1 / (2
+    sqrt(m)) for m frequencies. Qu's statistic is the
+    largest partial sum of the score: under long memory it behaves as a bridge, while a level shift
+    or a trend puts its power into the very lowest frequencies.
 
     Args:
         series: Values in bins of equal width, shape (n,).
         frequencies: Number of frequencies m; n**0.65 without.
 
-    Source: Robinson, Annals of Statistics 23 (1995) 1630; Qu, J. Business and Economic Statistics 29 (2011) 423.
+    Source: Robinson, Annals of Statistics 23 (1995) 1630; Qu, J. Business and Economic Statistics
+    29 (2011) 423.
     """
     count = series.size
     if count < FEWEST_BINS or float(np.std(series)) <= 1e-12 * float(np.abs(series).max()):
@@ -72,11 +80,15 @@ def local_whittle(series: FloatArray, *, frequencies: int | None = None) -> Loca
         memory = 2 * hurst - 1
         return float(np.log(np.mean(np.exp(memory * log_frequency) * power))) - memory * mean_log
 
-    found = optimize.minimize_scalar(objective, bounds=(_LOWEST_HURST, _HIGHEST_HURST), method="bounded")
+    found = optimize.minimize_scalar(
+        objective, bounds=(_LOWEST_HURST, _HIGHEST_HURST), method="bounded"
+    )
     hurst = float(found.x)
     half = _Z / (2 * np.sqrt(m))
     statistic = _qu_statistic(power, log_frequency, hurst)
-    return LocalWhittle(value=hurst, low=hurst - half, high=hurst + half, frequencies=m, qu_statistic=statistic)
+    return LocalWhittle(
+        value=hurst, low=hurst - half, high=hurst + half, frequencies=m, qu_statistic=statistic
+    )
 
 
 def _qu_statistic(power: FloatArray, log_frequency: FloatArray, hurst: float) -> float:

@@ -1,4 +1,6 @@
-"""Captures, packet-table files and traces of other tools (``capture.traces``) into packet tables."""
+"""Captures, packet-table files and traces of other tools (``capture.traces``) into packet
+tables.
+"""
 
 from trafficgen.capture.datasets import read_dataset
 from trafficgen.capture.read import CapturePackets, PacketsBeyondLimitError, read_capture

@@ -1,7 +1,8 @@
-"""Packets that can be shared: addresses by Crypto-PAn, numbers that name a connection shifted, times moved, text gone.
+"""Packets that can be shared: addresses by Crypto-PAn, numbers that name a connection shifted,
+times moved, text gone.
 
-What makes traffic what it is stays: times between packets, sizes, directions, losses, flags, windows, prefixes that
-addresses share. Payload is in no packet table.
+What makes traffic what it is stays: times between packets, sizes, directions, losses, flags,
+windows, prefixes that addresses share. Payload is in no packet table.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from trafficgen.units import NS_PER_S, IntArray
 
 #: Length of a key, bytes: AES-128's and as much padding, see :class:`~yacryptopan.CryptoPAn`.
 KEY_BYTES = 32
-#: Ports below are those of services (RFC 6335 section 6): who they are is no secret, and models read them.
+#: Ports below are those of services (RFC 6335 section 6): who they are is no secret, and models
+#: read them.
 _FIRST_MAPPED_PORT = 1024
 _PORTS = 1 << 16
 _ACKNOWLEDGES = 0x10  # RFC 9293 section 3.1
@@ -58,13 +60,17 @@ class Anonymiser:
     def __call__(self, table: PacketTable) -> PacketTable:
         """Return the packets without what tells who sent them, and to whom.
 
-        Addresses are mapped so that those with a common prefix have one of the same length afterwards (Xu, Fan, Ammar
-        and Moon: Prefix-preserving IP address anonymization, ICNP 2002). SSRCs are replaced; sequence numbers and
-        timestamps of TCP and RTP are shifted by an amount for each flow, so that losses and gaps stay what they were.
-        URIs of signalling and notes are left out, as are packets without IP, whose addresses are of network cards.
+        Addresses are mapped so that those with a common prefix have one of the same length
+        afterwards (Xu, Fan, Ammar
+        and Moon: Prefix-preserving IP address anonymization, ICNP 2002). SSRCs are replaced;
+        sequence numbers and timestamps of TCP and RTP are shifted by an amount for each flow, so
+        that losses and gaps stay what they were. URIs of signalling and notes are left out, as are
+        packets without IP, whose addresses are of network cards.
         """
         table = _ip_only(table)
-        shift_ns = 0 if self.times == "keep" else DEFAULT_ORIGIN_NS - table.origin_ns - _first_ns(table)
+        shift_ns = (
+            0 if self.times == "keep" else DEFAULT_ORIGIN_NS - table.origin_ns - _first_ns(table)
+        )
         shifts = _Shifts(self.key, table.flows)
         return replace(
             table,
@@ -77,10 +83,14 @@ class Anonymiser:
         )
 
     def _flows(self, flows: pa.Table) -> pa.Table:
-        addresses = _mapped_addresses(self.key, [*_texts(flows, "server"), *_texts(flows, "client")])
+        addresses = _mapped_addresses(
+            self.key, [*_texts(flows, "server"), *_texts(flows, "client")]
+        )
         for end in ("server", "client"):
             flows = _with(flows, end, [addresses[text] for text in _texts(flows, end)])
-            flows = _with(flows, f"{end}_port", self._port_map[flows.column(f"{end}_port").to_numpy()])
+            flows = _with(
+                flows, f"{end}_port", self._port_map[flows.column(f"{end}_port").to_numpy()]
+            )
         return _with(flows, "ssrc", _mapped(flows.column("ssrc"), self._ssrc))
 
     def _packets(self, table: PacketTable, shifts: _Shifts) -> pa.Table:
@@ -105,14 +115,23 @@ class Anonymiser:
     def _rtcp(self, rtcp: pa.Table, shifts: _Shifts, shift_ns: int) -> pa.Table:
         if not rtcp.num_rows:
             return rtcp
-        rtcp = _shifted(rtcp, "rtp_timestamp", shifts.rtp(rtcp.column("reporter_ssrc"), "timestamp"))
+        rtcp = _shifted(
+            rtcp, "rtp_timestamp", shifts.rtp(rtcp.column("reporter_ssrc"), "timestamp")
+        )
         rtcp = _shifted(rtcp, "highest_sequence", shifts.rtp(rtcp.column("ssrc"), "sequence"))
         ntp_shift = shift_ns * _NTP_FRACTIONS // NS_PER_S
-        sent = [None if value is None else (value + ntp_shift) % 2**64 for value in rtcp.column("ntp").to_pylist()]
+        sent = [
+            None if value is None else (value + ntp_shift) % 2**64
+            for value in rtcp.column("ntp").to_pylist()
+        ]
         rtcp = _with(rtcp, "ntp", sent)
         middle = ntp_shift >> 16
         last = rtcp.column("last_sender_report").to_pylist()
-        rtcp = _with(rtcp, "last_sender_report", [(value + middle) % 2**32 if value else value for value in last])
+        rtcp = _with(
+            rtcp,
+            "last_sender_report",
+            [(value + middle) % 2**32 if value else value for value in last],
+        )
         for name in ("reporter_ssrc", "ssrc"):
             rtcp = _with(rtcp, name, _mapped(rtcp.column(name), self._ssrc))
         return rtcp
@@ -129,7 +148,9 @@ class Anonymiser:
         ports = np.arange(_PORTS, dtype=np.uint16)
         if self.ports == "map":
             seed = int.from_bytes(_digest(self.key, "ports"), "big")
-            np.random.Generator(np.random.Philox(np.random.SeedSequence(seed))).shuffle(ports[_FIRST_MAPPED_PORT:])
+            np.random.Generator(np.random.Philox(np.random.SeedSequence(seed))).shuffle(
+                ports[_FIRST_MAPPED_PORT:]
+            )
         return ports
 
     def _ssrc(self, ssrc: int) -> int:
@@ -148,19 +169,27 @@ class _Shifts:
         columns = ("protocol", "server", "server_port", "client", "client_port")
         names = [" ".join(map(str, row.values())) for row in self.flows.select(columns).to_pylist()]
         of_end = np.array(
-            [[_number(self.key, f"tcp {end} {name}") for name in names] for end in ("client", "server")], dtype=np.int64
+            [
+                [_number(self.key, f"tcp {end} {name}") for name in names]
+                for end in ("client", "server")
+            ],
+            dtype=np.int64,
         )
         found: IntArray = of_end[from_server.astype(np.intp), flow]
         return found
 
     def rtp(self, ssrc: pa.ChunkedArray, purpose: str) -> IntArray:
-        """Return the shift of a stream's sequence numbers or timestamps, for packets of some streams."""
+        """Return the shift of a stream's sequence numbers or timestamps, for packets of some
+        streams.
+        """
         shifts = _mapped(ssrc, lambda value: _number(self.key, f"rtp {purpose} {value}"))
         return np.asarray(pa.chunked_array(shifts).fill_null(0).to_numpy(), dtype=np.int64)
 
 
 def _ip_only(table: PacketTable) -> PacketTable:
-    """Return the packets of flows that have IP; the flow table keeps all rows, addresses without IP left out."""
+    """Return the packets of flows that have IP; the flow table keeps all rows, addresses without IP
+    left out.
+    """
     is_ip = np.asarray(pc.not_equal(table.flows.column("protocol"), "non-ip"))
     if is_ip.all():
         return table
@@ -174,7 +203,9 @@ def _ip_only(table: PacketTable) -> PacketTable:
         table,
         packets=_with(table.packets, "flow", number[table.flow]),
         rtcp=_with(table.rtcp, "flow", number[table.rtcp.column("flow").to_numpy()]),
-        signalling=_with(table.signalling, "flow", number[table.signalling.column("flow").to_numpy()]),
+        signalling=_with(
+            table.signalling, "flow", number[table.signalling.column("flow").to_numpy()]
+        ),
     )
 
 
@@ -211,11 +242,17 @@ def _mapped(column: pa.ChunkedArray, number_of: Callable[[int], int]) -> pa.Chun
         return column
     replaced = pa.array([number_of(value) for value in distinct.to_pylist()], type=pa.uint32())
     places = pc.index_in(column, value_set=distinct)
-    return replaced.take(places) if isinstance(places, pa.Array) else pc.take(pa.chunked_array([replaced]), places)
+    return (
+        replaced.take(places)
+        if isinstance(places, pa.Array)
+        else pc.take(pa.chunked_array([replaced]), places)
+    )
 
 
 def _shifted(table: pa.Table, name: str, shift: IntArray) -> pa.Table:
-    """Return a table in which a column of unsigned numbers is shifted, each by its own, round at its width."""
+    """Return a table in which a column of unsigned numbers is shifted, each by its own, round at
+    its width.
+    """
     column = table.column(name)
     values = column.fill_null(0).to_numpy()
     moved = (values.astype(np.int64) + shift).astype(values.dtype)  # wraps round

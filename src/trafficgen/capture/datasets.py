@@ -22,14 +22,17 @@ def read_dataset(folder: str | Path) -> PacketTable:
     """Return the packet table in a folder of Parquet files, in memory.
 
     Raises:
-        PacketTableError: If the folder is no such dataset, or a file of it cannot be read or does not fit.
+        PacketTableError: If the folder is no such dataset, or a file of it cannot be read or does
+            not fit.
 
     Warns:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
     """
     folder = Path(folder)
     head = dataset_head(folder)
-    packets = pa.concat_tables([_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()])
+    packets = pa.concat_tables(
+        [_part(path) for path in part_paths(folder)] or [PACKET_SCHEMA.empty_table()]
+    )
     return checked_table(replace(head, packets=fitted_packets(packets, str(folder))), str(folder))
 
 
@@ -37,16 +40,23 @@ def dataset_head(folder: Path) -> PacketTable:
     """Return all of a dataset but its packets.
 
     Raises:
-        PacketTableError: If the folder is no dataset, or a file of it cannot be read or does not fit.
+        PacketTableError: If the folder is no dataset, or a file of it cannot be read or does not
+            fit.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 - captures, which most commands read, need none
 
     if not is_dataset(folder):
         raise PacketTableError(
-            file=str(folder), problem=f"is a folder without {METADATA_FILE}: no packet table", remedy=_REMEDY
+            file=str(folder),
+            problem=f"is a folder without {METADATA_FILE}: no packet table",
+            remedy=_REMEDY,
         )
     flows_path, metadata_path = folder / FLOWS_FILE, folder / METADATA_FILE
-    with reading_refused(flows_path), flows_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+    with (
+        reading_refused(flows_path),
+        flows_path.open("rb") as stream,
+        pq.ParquetFile(stream) as file,
+    ):
         refuse_expansion(file.metadata, flows_path)
         flows = file.read()
     with reading_refused(metadata_path):
@@ -55,7 +65,9 @@ def dataset_head(folder: Path) -> PacketTable:
         return table_from_metadata(PACKET_SCHEMA.empty_table(), metadata, flows=flows)
     except (ValueError, AttributeError) as error:
         remedy = "write the dataset anew with the trafficgen that reads it"
-        raise PacketTableError(file=str(metadata_path), problem=f"{error}", remedy=remedy) from error
+        raise PacketTableError(
+            file=str(metadata_path), problem=f"{error}", remedy=remedy
+        ) from error
 
 
 def _part(path: Path) -> pa.Table:

@@ -14,7 +14,8 @@ from trafficgen.tables.counts import with_counts
 _SERVER_PORT = 5004  # RFC 3551 section 8 registers it for RTP
 _FIRST_CLIENT_PORT = 40_000
 _CLIENT_PORTS = 12_000
-#: Higher ids are taken for a damaged column, not for flows: these with any number of packets, those with few.
+#: Higher ids are taken for a damaged column, not for flows: these with any number of packets, those
+#: with few.
 MOST_FLOWS = 1 << 22
 _MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 
@@ -22,8 +23,8 @@ _MOST_FLOWS_OF_FEW_PACKETS = 1 << 17
 def inferred_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Table:
     """Return a flow table with a row for every id up to the highest in the column ``flow``.
 
-    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that tell the flows
-    apart.
+    Every flow is UDP of unknown media in session 0, between documentation addresses (RFC 5737) that
+    tell the flows apart.
 
     Args:
         packets: The packets, or one with the highest id.
@@ -37,7 +38,8 @@ def inferred_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Ta
     most = min(MOST_FLOWS, max(_MOST_FLOWS_OF_FEW_PACKETS, total))
     if count > most:
         raise ValueError(
-            f"column 'flow' has the id {count - 1}; without a flow table ids of {total:,} packets end at {most - 1}"
+            f"column 'flow' has the id {count - 1}; without a flow table ids of {total:,} packets"
+            f" end at {most - 1}"
         )
     numbers = np.arange(count)
     zeros = np.zeros(count, dtype=np.int64)
@@ -52,12 +54,16 @@ def inferred_flows(packets: pa.Table, *, of_packets: int | None = None) -> pa.Ta
         "server": [documentation_server(int(number)) for number in servers],
         "server_port": pa.array(np.full(count, _SERVER_PORT), type=pa.uint16()),
         "client": [documentation_client(int(number)) for number in clients],
-        "client_port": pa.array(_FIRST_CLIENT_PORT + 2 * (numbers % _CLIENT_PORTS), type=pa.uint16()),
+        "client_port": pa.array(
+            _FIRST_CLIENT_PORT + 2 * (numbers % _CLIENT_PORTS), type=pa.uint16()
+        ),
         "media": ["unknown"] * count,
     }
     for name in ("ssrc", "payload_type", "clock_hz"):
         columns[name] = pa.nulls(count, FLOW_SCHEMA.field(name).type)
-    flows = pa.Table.from_pydict({name: columns[name] for name in FLOW_SCHEMA.names}, schema=FLOW_SCHEMA)
+    flows = pa.Table.from_pydict(
+        {name: columns[name] for name in FLOW_SCHEMA.names}, schema=FLOW_SCHEMA
+    )
     table = PacketTable(packets=packets, flows=flows)
     return replace(table, flows=with_counts(table)).flows
 

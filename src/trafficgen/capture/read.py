@@ -18,7 +18,10 @@ _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
 _TCP_FIELDS = ("tcp_sequence", "tcp_acknowledgement", "tcp_flags", "tcp_window")
 #: Columns of packets that were captured.
 CAPTURE_SCHEMA = pa.schema(
-    [*REQUIRED_FIELDS, *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS)]
+    [
+        *REQUIRED_FIELDS,
+        *(field for field in OPTIONAL_FIELDS if field.name in _RTP_FIELDS + _TCP_FIELDS),
+    ]
 )
 #: Columns of the core that have another name; no packet is both RTP and TCP, so some serve two.
 _SOURCES = {
@@ -67,10 +70,12 @@ def read_capture(
     Args:
         paths: pcap or pcapng files, plain or compressed, read as one; ``-`` is standard input.
         decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
         flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
         scan: An earlier scan of the same files with the same options.
-        most_flows: Flows that are told apart where there is no scan, which has a number of its own; None for all.
+        most_flows: Flows that are told apart where there is no scan, which has a number of its own;
+            None for all.
         most_packets: Packets after which the reading ends with an error; None has no limit.
         progress: Called with bytes read so far and in all.
 
@@ -81,7 +86,11 @@ def read_capture(
     """
     if flows is not None and scan is None:
         raise ValueError("flows are numbered by a scan; give the scan as well")
-    keep = np.isin(scan.numbers, list(flows)).tolist() if flows is not None and scan is not None else None
+    keep = (
+        np.isin(scan.numbers, list(flows)).tolist()
+        if flows is not None and scan is not None
+        else None
+    )
     most_flows = most_flows if scan is None else scan.most_flows
     reader = open_reader(
         paths,
@@ -123,7 +132,9 @@ def taken_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.Recor
 
 
 def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
-    """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants them."""
+    """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants
+    them.
+    """
     count = len(columns["time_ns"])
     arrays = []
     for field in CAPTURE_SCHEMA:

@@ -1,4 +1,6 @@
-"""RTSP messages as rows of the signalling table (RFC 2326, RFC 7826), with the clocks that an SDP names (RFC 8866)."""
+"""RTSP messages as rows of the signalling table (RFC 2326, RFC 7826), with the clocks that an SDP
+names (RFC 8866).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-# What strangers write is read in bounded lengths: text that is one number or one name from end to end costs no more.
+# What strangers write is read in bounded lengths: text that is one number or one name from end to
+# end costs no more.
 _REQUEST = re.compile(r"^([A-Z_]{1,32}) (\S{1,4096})")
 _RESPONSE = re.compile(r"^RTSP/\S{1,16} (\d{3})")
 _RTPMAP = re.compile(r"^a=rtpmap:(\d{1,3}) [^/\s]{1,64}/(\d{1,10})(?!\d)")
@@ -78,13 +81,18 @@ class RtspMessage:
 
 
 def parse_rtsp(text: bytes) -> RtspMessage | None:
-    """Return what a message says, as far as it was captured; None where its first line is not RTSP's."""
+    """Return what a message says, as far as it was captured; None where its first line is not
+    RTSP's.
+    """
     head, _, body = text.decode("utf-8", errors="replace").partition("\r\n\r\n")
     first, *lines = head.split("\r\n")
     request, response = _REQUEST.match(first), _RESPONSE.match(first)
     if not (request or response):
         return None
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in lines)
+    }
     transport = headers.get("transport", "")
     return RtspMessage(
         method=request.group(1) if request and not response else None,
@@ -110,7 +118,9 @@ def _range(transport: str, name: str, *, maximum: int) -> tuple[int, ...]:
     found = re.search(rf"\b{name}=(\d{{1,6}})(?:-(\d{{1,6}}))?", transport)
     if not found:
         return ()
-    return tuple(number for number in (int(part) for part in found.groups() if part) if number <= maximum)
+    return tuple(
+        number for number in (int(part) for part in found.groups() if part) if number <= maximum
+    )
 
 
 def parse_media_clocks(sdp: str) -> tuple[MediaClock, ...]:
@@ -119,13 +129,23 @@ def parse_media_clocks(sdp: str) -> tuple[MediaClock, ...]:
     media, formats, mapped = "unknown", list[int](), set[int]()
     for line in [*sdp.splitlines(), "m=end 0 x"]:
         if found := _MEDIA.match(line):
-            unmapped = [number for number in formats if number not in mapped and number in STATIC_CLOCK_HZ]
-            clocks.update((_clock(media, number, STATIC_CLOCK_HZ[number]), None) for number in unmapped)
+            unmapped = [
+                number for number in formats if number not in mapped and number in STATIC_CLOCK_HZ
+            ]
+            clocks.update(
+                (_clock(media, number, STATIC_CLOCK_HZ[number]), None) for number in unmapped
+            )
             media, mapped = found.group(1), set()
             formats = [
-                int(part) for part in found.group(2).split() if part.isascii() and part.isdigit() and len(part) < 4
+                int(part)
+                for part in found.group(2).split()
+                if part.isascii() and part.isdigit() and len(part) < 4
             ]
-        elif (found := _RTPMAP.match(line)) and int(found.group(1)) < 128 and 0 < int(found.group(2)) <= 0xFFFFFFFF:
+        elif (
+            (found := _RTPMAP.match(line))
+            and int(found.group(1)) < 128
+            and 0 < int(found.group(2)) <= 0xFFFFFFFF
+        ):
             clocks[_clock(media, int(found.group(1)), int(found.group(2)))] = None
             mapped.add(int(found.group(1)))
         if len(clocks) > _MOST_CLOCKS:

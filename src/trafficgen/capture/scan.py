@@ -1,4 +1,6 @@
-"""Capture files into flows, RTP streams and signalling, without keeping packets: memory is bounded by the flows."""
+"""Capture files into flows, RTP streams and signalling, without keeping packets: memory is bounded
+by the flows.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from trafficgen.progress import tell
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
-#: Called now and then with bytes read so far and in all (None where that is not known, as of a pipe).
+#: Called now and then with bytes read so far and in all (None where that is not known, as of a
+#: pipe).
 Progress = Callable[[int, int | None], None]
 
 _PACKETS_PER_STEP = 250_000
@@ -40,15 +43,16 @@ class CaptureScan:
         frame_bytes: Bytes on the wire in all, link headers included.
         start_time_ns: Time of the first packet, ns since 1970.
         duration_s: From the first packet to the last, s.
-        flows: Flow table, most frame bytes first; each flow is a session of its own, its media not yet told.
+        flows: Flow table, most frame bytes first; each flow is a session of its own, its media not
+            yet told.
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         rtcp: RTCP reports.
         rtcp_flows: Numbers of the flows that are RTCP.
         out_of_order: Whether a packet's time lies before that of an earlier one.
         warnings: What was odd, one sentence each.
-        rates: Frame bytes over time by number in the flow table, s from the first packet; of the heavier flows where
-            there are many.
+        rates: Frame bytes over time by number in the flow table, s from the first packet; of the
+            heavier flows where there are many.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
         most_flows: Flows that were told apart at most; None for all.
@@ -85,16 +89,23 @@ def scan_capture(
 
     Args:
         paths: pcap or pcapng files, plain or compressed; ``-`` is standard input.
-        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer flow.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
-        most_flows: Flows that are told apart, the first ones; of others a warning counts the packets. None for all.
+        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer
+            flow.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
+        most_flows: Flows that are told apart, the first ones; of others a warning counts the
+            packets. None for all.
         progress: Called with bytes read so far and in all.
 
     Raises:
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.
     """
     reader = open_reader(
-        paths, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, keep_packets=False, most_flows=most_flows
+        paths,
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        keep_packets=False,
+        most_flows=most_flows,
     )
     read_all(reader, progress)
     return collect_scan(reader, paths, most_flows=most_flows)
@@ -115,7 +126,9 @@ def open_reader(
     return CaptureReader(
         [str(path) for path in paths],
         decapsulate=decapsulate,
-        idle_timeout_ns=None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S)),
+        idle_timeout_ns=(
+            None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+        ),
         keep_packets=keep_packets,
         keep_flows=keep_flows,
         most_flows=most_flows,
@@ -139,15 +152,23 @@ def read_steps(reader: CaptureReader, progress: Progress | None) -> Iterator[Non
     yield
 
 
-def collect_scan(reader: CaptureReader, paths: Sequence[str | Path], *, most_flows: int | None = None) -> CaptureScan:
+def collect_scan(
+    reader: CaptureReader, paths: Sequence[str | Path], *, most_flows: int | None = None
+) -> CaptureScan:
     """Return what a reader that has come to its end has counted."""
     counts, found = reader.counts(), reader.flows()
     start_ns = counts["first_ns"] or 0
     numbers = _rank(found)
     messages, interleaved = reader.signalling()
-    parsed = [(time_ns, flow, forward, parse_rtsp(text)) for time_ns, flow, forward, text in messages]
-    rows = [(time_ns, flow, forward, message) for time_ns, flow, forward, message in parsed if message]
-    clocks_hz = {clock.payload_type: clock.clock_hz for *_, message in rows for clock in message.media_clocks}
+    parsed = [
+        (time_ns, flow, forward, parse_rtsp(text)) for time_ns, flow, forward, text in messages
+    ]
+    rows = [
+        (time_ns, flow, forward, message) for time_ns, flow, forward, message in parsed if message
+    ]
+    clocks_hz = {
+        clock.payload_type: clock.clock_hz for *_, message in rows for clock in message.media_clocks
+    }
     streams = _streams(found, numbers, interleaved, clocks_hz)
     files = tuple(str(path) for path in paths)
     name = files[0] if len(files) == 1 else f"{len(files)} files"
@@ -181,7 +202,9 @@ def _rank(found: CapturedFlowsDict) -> npt.NDArray[np.uint32]:
     return numbers
 
 
-def _rates(found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: int) -> dict[int, FlowRates]:
+def _rates(
+    found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: int
+) -> dict[int, FlowRates]:
     return {
         int(numbers[old]): FlowRates.of_bins(
             pair,
@@ -195,7 +218,9 @@ def _rates(found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], zero_ns: i
 
 
 def _clock_hz(stream: RtpStreamDict, clocks_hz: Mapping[int, int]) -> int | None:
-    """Return the clock: as the last SDP says, else as the static payload type says, else as the timestamps ran."""
+    """Return the clock: as the last SDP says, else as the static payload type says, else as the
+    timestamps ran.
+    """
     payload_type = stream["payload_type"]
     if payload_type in clocks_hz:
         return clocks_hz[payload_type]
@@ -236,9 +261,14 @@ def _streams(
 
 
 def _flow_table(
-    found: CapturedFlowsDict, numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...], start_ns: int
+    found: CapturedFlowsDict,
+    numbers: npt.NDArray[np.uint32],
+    streams: tuple[RtpStreamCount, ...],
+    start_ns: int,
 ) -> pa.Table:
-    """Return the flow table, made column by column: captures of whole networks have millions of flows."""
+    """Return the flow table, made column by column: captures of whole networks have millions of
+    flows.
+    """
     count = len(numbers)
     client_first = pa.array(found["initiator_is_client"])
     ends = [_texts(found["initiator"]), _texts(found["responder"])]
@@ -281,8 +311,12 @@ def _protocols(numbers: npt.NDArray[np.uint8]) -> pa.Array:
     return names.take(pa.array(numbers))
 
 
-def _main_streams(numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...]) -> dict[str, pa.Array]:
-    """Return what the flow table says of each flow's main RTP stream: to the client if there is one, most packets."""
+def _main_streams(
+    numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...]
+) -> dict[str, pa.Array]:
+    """Return what the flow table says of each flow's main RTP stream: to the client if there is
+    one, most packets.
+    """
     main: dict[int, RtpStreamCount] = {}
     for stream in streams:
         known = main.get(stream.flow)
@@ -294,7 +328,8 @@ def _main_streams(numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount
     mains = [main.get(number) for number in numbers.tolist()]
     return {
         name: pa.array(
-            [None if stream is None else getattr(stream, name) for stream in mains], FLOW_SCHEMA.field(name).type
+            [None if stream is None else getattr(stream, name) for stream in mains],
+            FLOW_SCHEMA.field(name).type,
         )
         for name in names
     }
@@ -339,7 +374,9 @@ def _rtcp_table(
         **reports,
         "time_ns": reports["time_ns"].astype(np.int64) - start_ns,
         "flow": numbers[old],
-        "to_client": reports["from_initiator"].astype(np.bool_) != found["initiator_is_client"][old],
+        "to_client": (
+            reports["from_initiator"].astype(np.bool_) != found["initiator_is_client"][old]
+        ),
     }
     whose = {
         name: reports["has_sender_info" if name in _OF_SENDERS else "has_block"].astype(np.bool_)
@@ -347,7 +384,9 @@ def _rtcp_table(
         if RTCP_SCHEMA.field(name).nullable
     }
     arrays = [
-        pa.array(columns[field.name], field.type, mask=~whose[field.name] if field.nullable else None)
+        pa.array(
+            columns[field.name], field.type, mask=~whose[field.name] if field.nullable else None
+        )
         for field in RTCP_SCHEMA
     ]
     return pa.Table.from_arrays(arrays, schema=RTCP_SCHEMA)

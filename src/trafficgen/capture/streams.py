@@ -1,4 +1,6 @@
-"""Captures and packet tables piece by piece: packets without all of them in memory, for inputs of any length."""
+"""Captures and packet tables piece by piece: packets without all of them in memory, for inputs of
+any length.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,22 @@ def stream_capture(
     flows: Collection[int] | None = None,
     progress: Progress | None = None,
 ) -> PacketStream:
-    """Read capture files that were scanned once more, their packets piece by piece in order of time.
+    """Read capture files that were scanned once more, their packets piece by piece in order of
+    time.
 
     Args:
         paths: The files.
         scan: What a scan of them with the same options found.
         decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
+            splits.
         flows: Numbers of the flows whose packets are wanted; None wants all.
         progress: Called with bytes read so far and in all.
 
     Returns:
-        A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` where the files have changed
-        since, or are out of order by more than :data:`ORDER_WINDOW_ROWS` packets.
+        A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` where the
+        files have changed since, or are out of order by more than :data:`ORDER_WINDOW_ROWS`
+        packets.
 
     Raises:
         CaptureError: If a file cannot be read at all.
@@ -76,7 +81,10 @@ def stream_capture(
     )
     ordered = in_order(pieces(), name=name) if scan.out_of_order else pieces()
     return PacketStream(
-        head=head, pieces=ordered, columns=_columns(scan), rows=scan.ip_packets if keep is None else None
+        head=head,
+        pieces=ordered,
+        columns=_columns(scan),
+        rows=scan.ip_packets if keep is None else None,
     )
 
 
@@ -90,8 +98,11 @@ def _columns(scan: CaptureScan) -> frozenset[str]:
     return frozenset(names)
 
 
-def in_order(pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_WINDOW_ROWS) -> Iterator[pa.Table]:
-    """Yield packets in order of time that are out of it by at most so many rows; equal times keep their order.
+def in_order(
+    pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_WINDOW_ROWS
+) -> Iterator[pa.Table]:
+    """Yield packets in order of time that are out of it by at most so many rows; equal times keep
+    their order.
 
     Raises:
         CaptureError: If they are out of order by more.
@@ -112,7 +123,11 @@ def in_order(pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_
 
 def _sorted(table: pa.Table) -> pa.Table:
     time_ns = table.column("time_ns").to_numpy()
-    return table if bool(np.all(np.diff(time_ns) >= 0)) else table.take(pa.array(np.argsort(time_ns, kind="stable")))
+    return (
+        table
+        if bool(np.all(np.diff(time_ns) >= 0))
+        else table.take(pa.array(np.argsort(time_ns, kind="stable")))
+    )
 
 
 def _after(table: pa.Table, until_ns: int, *, name: str) -> pa.Table:

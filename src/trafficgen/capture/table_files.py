@@ -15,28 +15,40 @@ from pyarrow import csv
 from trafficgen.capture.inferred_flows import inferred_flows
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureWarning, PacketTableError
-from trafficgen.tables import FLOW_SCHEMA, OPTIONAL_FIELDS, PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
+from trafficgen.tables import (
+    FLOW_SCHEMA,
+    OPTIONAL_FIELDS,
+    PACKET_SCHEMA,
+    REQUIRED_FIELDS,
+    PacketTable,
+)
 from trafficgen.tables.metadata import METADATA_KEY, table_from_metadata
 
 _REQUIRED_NAMES = tuple(field.name for field in REQUIRED_FIELDS)
 _LONGEST_HEADER = 1 << 16
 _COLUMNS_REMEDY = (
-    f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the packet table"
+    f"a packet table needs the columns {', '.join(_REQUIRED_NAMES)}; see the reference of the"
+    " packet table"
 )
-#: What reading a file may end in; a damaged Parquet file may name a column in bytes that are no text.
+#: What reading a file may end in; a damaged Parquet file may name a column in bytes that are no
+#: text.
 UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
-_FILE_REMEDY = "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same columns"
+_FILE_REMEDY = (
+    "give a file that `trafficgen generate` or `trafficgen export` wrote, or one with the same"
+    " columns"
+)
 
 
 def read_parquet_table(path: str | Path) -> PacketTable:
     """Return the packet table in a Parquet file.
 
-    A file without our metadata is accepted when it has the required columns: its flow table is inferred from the
-    column ``flow`` (UDP between documentation addresses). Columns that no packet table has are left out; integers of
-    another width are converted where they fit.
+    A file without our metadata is accepted when it has the required columns: its flow table is
+    inferred from the column ``flow`` (UDP between documentation addresses). Columns that no packet
+    table has are left out; integers of another width are converted where they fit.
 
     Raises:
-        PacketTableError: If the file cannot be read, is not Parquet, lacks columns, or holds impossible values.
+        PacketTableError: If the file cannot be read, is not Parquet, lacks columns, or holds
+            impossible values.
 
     Warns:
         CaptureWarning: If the packets were not in order of time and had to be sorted.
@@ -57,7 +69,9 @@ def read_parquet_table(path: str | Path) -> PacketTable:
     return _with_inferred_flows(packets, name) if table is None else checked_table(table, name)
 
 
-def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str) -> PacketTable | None:
+def described_table(
+    packets: pa.Table, metadata: dict[bytes, bytes] | None, name: str
+) -> PacketTable | None:
     """Return packets with what a Parquet file's metadata says of them; None where it is not ours.
 
     Raises:
@@ -70,7 +84,9 @@ def described_table(packets: pa.Table, metadata: dict[bytes, bytes] | None, name
         return table_from_metadata(packets, json.loads(ours))
     except (ValueError, AttributeError, RecursionError) as error:
         remedy = "write the table anew with the trafficgen that reads it"
-        raise PacketTableError(file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy) from error
+        raise PacketTableError(
+            file=name, problem=f"its trafficgen metadata: {error}", remedy=remedy
+        ) from error
 
 
 def read_csv_table(path: str | Path) -> PacketTable:
@@ -87,11 +103,16 @@ def read_csv_table(path: str | Path) -> PacketTable:
     path = Path(path)
     packets = fitted_packets(_read_csv(path, PACKET_SCHEMA), str(path))
     table = csv_described_table(packets, path)
-    return _with_inferred_flows(packets, str(path)) if table is None else checked_table(table, str(path))
+    return (
+        _with_inferred_flows(packets, str(path))
+        if table is None
+        else checked_table(table, str(path))
+    )
 
 
 def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
-    """Return packets with the flow table and the origin in ``NAME.flows.csv``; None where that is not there.
+    """Return packets with the flow table and the origin in ``NAME.flows.csv``; None where that is
+    not there.
 
     Raises:
         PacketTableError: If it cannot be read or does not fit.
@@ -100,10 +121,14 @@ def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
     if not flows_path.exists():
         return None
     flows = _read_csv(flows_path, FLOW_SCHEMA.append(pa.field("origin_ns", pa.int64())))
-    origins = flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
+    origins = (
+        flows.column("origin_ns").unique().to_pylist() if "origin_ns" in flows.column_names else []
+    )
     if len(origins) > 1 or None in origins:
         raise PacketTableError(
-            file=str(flows_path), problem="origin_ns is not the same in all rows", remedy="give all flows one origin"
+            file=str(flows_path),
+            problem="origin_ns is not the same in all rows",
+            remedy="give all flows one origin",
         )
     origin_ns = origins[0] if origins else 0
     try:
@@ -111,11 +136,14 @@ def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
         return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns)
     except (KeyError, ValueError, pa.ArrowException) as error:
         remedy = f"a flow table needs the columns {', '.join(FLOW_SCHEMA.names)}"
-        raise PacketTableError(file=str(flows_path), problem=_first_line(error), remedy=remedy) from error
+        raise PacketTableError(
+            file=str(flows_path), problem=_first_line(error), remedy=remedy
+        ) from error
 
 
 def holds_packet_table(path: str | Path) -> bool:
-    """Return whether a Parquet or CSV file is a packet table of ours, or has all columns that one needs.
+    """Return whether a Parquet or CSV file is a packet table of ours, or has all columns that one
+    needs.
 
     Files that cannot be read are taken for one, so that whoever reads them says what is wrong.
     """
@@ -129,7 +157,9 @@ def holds_packet_table(path: str | Path) -> bool:
             names, marked = set(schema.names), METADATA_KEY in (schema.metadata or {})
         else:
             with path.open(encoding="utf-8-sig", errors="replace") as text:
-                names = {name.strip().strip('"') for name in text.readline(_LONGEST_HEADER).split(",")}
+                names = {
+                    name.strip().strip('"') for name in text.readline(_LONGEST_HEADER).split(",")
+                }
             marked = path.with_suffix(".flows.csv").exists()
     except (OSError, ValueError, pa.ArrowException):
         return True
@@ -140,7 +170,9 @@ def _with_inferred_flows(packets: pa.Table, name: str) -> PacketTable:
     try:
         return checked_table(PacketTable(packets=packets, flows=inferred_flows(packets)), name)
     except ValueError as error:
-        raise PacketTableError(file=name, problem=str(error), remedy="number the flows from 0") from error
+        raise PacketTableError(
+            file=name, problem=str(error), remedy="number the flows from 0"
+        ) from error
 
 
 def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
@@ -155,7 +187,10 @@ def csv_options(schema: pa.Schema) -> csv.ConvertOptions:
     """Return how the texts of a CSV become the columns of a schema."""
     types = {f.name: pa.string() if pa.types.is_dictionary(f.type) else f.type for f in schema}
     return csv.ConvertOptions(
-        column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        column_types=types,
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
 
 
@@ -170,10 +205,12 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
     Args:
         packets: Columns of a file.
         name: Name of the file.
-        keep_empty: Whether columns without any value stay: in a piece of a table others may have some.
+        keep_empty: Whether columns without any value stay: in a piece of a table others may have
+            some.
 
     Raises:
-        PacketTableError: If a column is missing or there twice, has another type or nulls where none are allowed.
+        PacketTableError: If a column is missing or there twice, has another type or nulls where
+            none are allowed.
     """
     refuse_repeated(packets.column_names, name)
     columns: dict[str, pa.ChunkedArray] = {}
@@ -186,8 +223,13 @@ def fitted_packets(packets: pa.Table, name: str, *, keep_empty: bool = False) ->
         columns[field.name] = _converted(column, field, name)
     missing = [column for column in _REQUIRED_NAMES if column not in columns]
     if missing:
-        raise PacketTableError(file=name, problem=f"column {missing[0]!r} is missing", remedy=_COLUMNS_REMEDY)
-    return pa.table(list(columns.values()), schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]))
+        raise PacketTableError(
+            file=name, problem=f"column {missing[0]!r} is missing", remedy=_COLUMNS_REMEDY
+        )
+    return pa.table(
+        list(columns.values()),
+        schema=pa.schema([PACKET_SCHEMA.field(column) for column in columns]),
+    )
 
 
 def _converted(column: pa.ChunkedArray, field: pa.Field, name: str) -> pa.ChunkedArray:
@@ -212,7 +254,11 @@ def _kind(arrow_type: pa.DataType) -> str:
         return "integer"
     if pa.types.is_dictionary(arrow_type):
         return _kind(arrow_type.value_type)
-    return "string" if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) else str(arrow_type)
+    return (
+        "string"
+        if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)
+        else str(arrow_type)
+    )
 
 
 @contextmanager
@@ -225,25 +271,39 @@ def reading_refused(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        raise PacketTableError(file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY) from error
+        raise PacketTableError(
+            file=str(path), problem=_cannot_read(error), remedy=_FILE_REMEDY
+        ) from error
 
 
 def checked_table(table: PacketTable, name: str) -> PacketTable:
-    """Return the table in order of time, its times and its flow ids checked against the flow table."""
+    """Return the table in order of time, its times and its flow ids checked against the flow
+    table.
+    """
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
         remedy = "number the rows of the flow table from 0"
-        raise PacketTableError(file=name, problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
+        raise PacketTableError(
+            file=name, problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy
+        )
     highest = int(table.flow.max(initial=0))
     if len(table) and highest >= len(ids):
         row = int(np.argmax(table.flow >= len(ids)))
-        problem = f"packet {row} is of flow {int(table.flow[row])}, the flow table has {len(ids)} rows"
-        raise PacketTableError(file=name, problem=problem, remedy="give every flow a row in the flow table")
+        problem = (
+            f"packet {row} is of flow {int(table.flow[row])}, the flow table has {len(ids)} rows"
+        )
+        raise PacketTableError(
+            file=name, problem=problem, remedy="give every flow a row in the flow table"
+        )
     if len(table):
         refuse_span(int(table.time_ns.min()), int(table.time_ns.max()), name)
     in_order = table.sorted_by_time()
     if in_order is not table:
-        warnings.warn(f"{name}: packets were not in order of time and have been sorted", CaptureWarning, stacklevel=3)
+        warnings.warn(
+            f"{name}: packets were not in order of time and have been sorted",
+            CaptureWarning,
+            stacklevel=3,
+        )
     return in_order
 
 

@@ -1,4 +1,6 @@
-"""What no packet table of packets has: files that ask for room, time or memory out of all proportion are refused."""
+"""What no packet table of packets has: files that ask for room, time or memory out of all
+proportion are refused.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 _MOST_EXPANSION = 256
 _ALWAYS_EXPANDED_BYTES = 1 << 30
 _CELL_BYTES = 8
-#: Texts are names and addresses: a column of them has so many bytes in a row at most, and some that are longer.
+#: Texts are names and addresses: a column of them has so many bytes in a row at most, and some that
+#: are longer.
 _TEXT_BYTES = 64
 _ALWAYS_TEXT_BYTES = 1 << 24
 _LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)
 
 
 def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
-    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as captures are refused.
+    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as
+    captures are refused.
 
     Raises:
         PacketTableError: If they do, or if texts do that are to be read.
@@ -34,12 +38,17 @@ def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
     expanded_bytes = metadata.num_rows * metadata.num_columns * _CELL_BYTES
     if expanded_bytes > max(_ALWAYS_EXPANDED_BYTES, _MOST_EXPANSION * file_bytes):
         problem = (
-            f"claims {metadata.num_rows:,} rows in {file_bytes:,} bytes: more than {_MOST_EXPANSION} times its size"
+            f"claims {metadata.num_rows:,} rows in {file_bytes:,} bytes: more than"
+            f" {_MOST_EXPANSION} times its size"
         )
-        raise PacketTableError(file=name, problem=problem, remedy="if you trust it, write it as CSV and give that")
+        raise PacketTableError(
+            file=name, problem=problem, remedy="if you trust it, write it as CSV and give that"
+        )
     for column, text_bytes in _texts_bytes(metadata).items():
         if text_bytes > max(_ALWAYS_TEXT_BYTES, _TEXT_BYTES * metadata.num_rows):
-            problem = f"column {column!r} has texts of {text_bytes:,} bytes in {metadata.num_rows:,} rows"
+            problem = (
+                f"column {column!r} has texts of {text_bytes:,} bytes in {metadata.num_rows:,} rows"
+            )
             remedy = "they are to be short names and addresses; leave the column out"
             raise PacketTableError(file=name, problem=problem, remedy=remedy)
 
@@ -52,7 +61,9 @@ def _texts_bytes(metadata: pq.FileMetaData) -> dict[str, int]:
         for place in range(chunks.num_columns):
             chunk = chunks.column(place)
             column = chunk.path_in_schema
-            if chunk.physical_type == "BYTE_ARRAY" and (column in PACKET_SCHEMA.names or column in FLOW_SCHEMA.names):
+            if chunk.physical_type == "BYTE_ARRAY" and (
+                column in PACKET_SCHEMA.names or column in FLOW_SCHEMA.names
+            ):
                 found[column] = found.get(column, 0) + chunk.total_uncompressed_size
     return found
 

@@ -57,14 +57,18 @@ class TableFile:
     def stream(self, flows: Collection[int] | None = None) -> PacketStream:
         """Return its packets, or those of some flows, in order of time.
 
-        The pieces raise ``PacketTableError`` where the file holds impossible values, and ``CaptureError`` where packets
-        are too far out of order.
+        The pieces raise ``PacketTableError`` where the file holds impossible values, and
+        ``CaptureError`` where packets are too far out of order.
         """
         wanted = None if flows is None else pa.array(list(flows), pa.uint32())
 
         def pieces() -> Iterator[pa.Table]:
             for packets in self._checked_pieces():
-                chosen = packets if wanted is None else packets.filter(pc.is_in(packets.column("flow"), wanted))
+                chosen = (
+                    packets
+                    if wanted is None
+                    else packets.filter(pc.is_in(packets.column("flow"), wanted))
+                )
                 if chosen.num_rows:
                     yield chosen
 
@@ -79,7 +83,8 @@ class TableFile:
             highest = pc.max(packets.column("flow")).as_py()
             if highest is not None and highest >= self.head.flows.num_rows:
                 problem = (
-                    f"a packet from {at} on is of flow {highest}, the flow table has {self.head.flows.num_rows} rows"
+                    f"a packet from {at} on is of flow {highest}, the flow table has"
+                    f" {self.head.flows.num_rows} rows"
                 )
                 remedy = "give every flow a row in the flow table"
                 raise PacketTableError(file=str(self.path), problem=problem, remedy=remedy)
@@ -116,12 +121,15 @@ def open_table_file(path: str | Path) -> TableFile:
     ids = np.asarray(head.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
         remedy = "number the rows of the flow table from 0"
-        raise PacketTableError(file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy)
+        raise PacketTableError(
+            file=str(path), problem="the flow table's ids are not 0, 1, 2, ...", remedy=remedy
+        )
     return TableFile(path, head, tuple(name for name in PACKET_SCHEMA.names if name in columns))
 
 
 def packets_in(path: str | Path) -> int:
-    """Return how many packets a packet table has; of a CSV an estimate by the length of its first lines.
+    """Return how many packets a packet table has; of a CSV an estimate by the length of its first
+    lines.
 
     Raises:
         PacketTableError: If the file cannot be read.
@@ -148,7 +156,11 @@ def parquet_rows(path: Path) -> int:
 
     rows = 0
     for file_path in _parquet_files(path):
-        with reading_refused(file_path), file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
+        with (
+            reading_refused(file_path),
+            file_path.open("rb") as stream,
+            pq.ParquetFile(stream) as file,
+        ):
             refuse_expansion(file.metadata, file_path)
             rows += int(file.metadata.num_rows)
     return rows
@@ -168,12 +180,20 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
             with file_path.open("rb") as stream, pq.ParquetFile(stream) as file:
                 refuse_repeated(file.schema_arrow.names, str(file_path))
                 columns = [name for name in file.schema_arrow.names if name in names]
-                for batch in file.iter_batches(batch_size=_PIECE_ROWS, columns=columns, use_threads=False):
+                for batch in file.iter_batches(
+                    batch_size=_PIECE_ROWS, columns=columns, use_threads=False
+                ):
                     yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
         if files:
             return
-        read, convert = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False), csv_options(PACKET_SCHEMA)
-        with path.open("rb") as stream, csv.open_csv(stream, read_options=read, convert_options=convert) as reader:
+        read, convert = (
+            csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False),
+            csv_options(PACKET_SCHEMA),
+        )
+        with (
+            path.open("rb") as stream,
+            csv.open_csv(stream, read_options=read, convert_options=convert) as reader,
+        ):
             for batch in reader:
                 piece = pa.Table.from_batches([batch])
                 refuse_repeated(piece.column_names, str(path))
@@ -183,7 +203,9 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
 
 
 def _inferred_flows(path: Path) -> pa.Table:
-    """Return a flow table for packets that came without one, by a first reading of their flow ids."""
+    """Return a flow table for packets that came without one, by a first reading of their flow
+    ids.
+    """
     highest, packets = -1, 0
     for piece in raw_pieces(path, ("flow",)):
         packets += piece.num_rows
@@ -193,11 +215,15 @@ def _inferred_flows(path: Path) -> pa.Table:
     columns = {field.name: pa.array([0] * len(ids)).cast(field.type) for field in REQUIRED_FIELDS}
     try:
         return inferred_flows(
-            pa.table({**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS)),
+            pa.table(
+                {**columns, "flow": pa.array(ids, pa.uint32())}, schema=pa.schema(REQUIRED_FIELDS)
+            ),
             of_packets=packets,
         )
     except (ValueError, OverflowError) as error:
-        raise PacketTableError(file=str(path), problem=str(error), remedy="number the flows from 0") from error
+        raise PacketTableError(
+            file=str(path), problem=str(error), remedy="number the flows from 0"
+        ) from error
 
 
 def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
@@ -213,13 +239,19 @@ def _parquet_columns(path: Path) -> tuple[pa.Schema, set[str]]:
     except UNREADABLE as error:
         raise unreadable(error, str(path)) from error
     used = {part.path_in_schema for part in parts if not _is_null(part)}
-    return schema, {name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable}
+    return schema, {
+        name for name in columns if name in used or not PACKET_SCHEMA.field(name).nullable
+    }
 
 
 def _is_null(part: pq.ColumnChunkMetaData) -> bool:
     """Return whether a part of a column is known to have no value."""
     statistics = part.statistics
-    return statistics is not None and statistics.has_null_count and statistics.null_count == part.num_values
+    return (
+        statistics is not None
+        and statistics.has_null_count
+        and statistics.null_count == part.num_values
+    )
 
 
 def _csv_columns(path: Path) -> set[str]:
@@ -229,7 +261,8 @@ def _csv_columns(path: Path) -> set[str]:
         used |= {
             name
             for name in piece.column_names
-            if not PACKET_SCHEMA.field(name).nullable or piece.column(name).null_count < piece.num_rows
+            if not PACKET_SCHEMA.field(name).nullable
+            or piece.column(name).null_count < piece.num_rows
         }
     return used
 

@@ -28,7 +28,10 @@ def describe_oddities(counts: CountsDict, *, name: str, flows: int) -> list[str]
     texts = [text for check in (_time, _lengths, _undecoded) for text in check(counts)]
     if counts["beyond_most_flows"]:
         beyond = _packets(counts["beyond_most_flows"])
-        texts.append(f"{beyond} of flows behind the first {flows}, for which there is no room; give more --memory")
+        texts.append(
+            f"{beyond} of flows behind the first {flows}, for which there is no room; give more"
+            " --memory"
+        )
     return [f"{name}: {text}" for text in texts]
 
 
@@ -37,7 +40,8 @@ def _time(counts: CountsDict) -> list[str]:
     if counts["steps_back"]:
         step_s = s_from_ns(counts["largest_step_back_ns"])
         texts.append(
-            f"{_packets(counts['steps_back'])} earlier than one before (by up to {step_s:.6g} s); sorted by time"
+            f"{_packets(counts['steps_back'])} earlier than one before (by up to {step_s:.6g} s);"
+            " sorted by time"
         )
     if counts["jumps"]:
         days = abs(s_from_ns(counts["largest_jump_ns"])) / _SECONDS_PER_DAY
@@ -47,7 +51,10 @@ def _time(counts: CountsDict) -> list[str]:
             "durations and rates across the jump mean nothing"
         )
     if counts["timeless"]:
-        texts.append(f"{_packets(counts['timeless'])} without a time stamp; each has that of the packet before")
+        texts.append(
+            f"{_packets(counts['timeless'])} without a time stamp; each has that of the packet"
+            " before"
+        )
     return texts
 
 
@@ -55,8 +62,9 @@ def _lengths(counts: CountsDict) -> list[str]:
     texts = []
     if counts["above_mtu"]:
         texts.append(
-            f"{_packets(counts['above_mtu'])} longer than 1500 bytes (up to {counts['longest_ip_bytes']}): "
-            "segmentation offload or a larger MTU; `trafficgen fit` cuts them back to segments"
+            f"{_packets(counts['above_mtu'])} longer than 1500 bytes (up to"
+            f" {counts['longest_ip_bytes']}): segmentation offload or a larger MTU; `trafficgen"
+            " fit` cuts them back to segments"
         )
     if counts["cut_by_snaplen"]:
         texts.append(
@@ -69,11 +77,16 @@ def _lengths(counts: CountsDict) -> list[str]:
 def _undecoded(counts: CountsDict) -> list[str]:
     texts = []
     if counts["undecodable"]:
-        texts.append(f"{_packets(counts['undecodable'])} with IP headers cut off or wrong; in no flow")
+        texts.append(
+            f"{_packets(counts['undecodable'])} with IP headers cut off or wrong; in no flow"
+        )
     if counts["unknown_link_type"]:
         number = counts["example_link_type"] or 0
         known = f" ({_LINK_TYPE_NAMES[number]})" if number in _LINK_TYPE_NAMES else ""
-        texts.append(f"{_packets(counts['unknown_link_type'])} of link type {number}{known}, not decoded; in no flow")
+        texts.append(
+            f"{_packets(counts['unknown_link_type'])} of link type {number}{known}, not decoded; in"
+            " no flow"
+        )
     return texts
 
 

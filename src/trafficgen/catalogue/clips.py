@@ -1,4 +1,6 @@
-"""The playlist of RealPlayer clips: what each one is, and the path to its server (CCZ-S4, CCZ-W1 to W7)."""
+"""The playlist of RealPlayer clips: what each one is, and the path to its server (CCZ-S4, CCZ-W1 to
+W7).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def playlist_clips() -> tuple[PlaylistClip, ...]:
         load_entry(PLAYLIST_ENTRY).mechanism.parameters["playlist"].value
     )
     clip = TypeAdapter(PlaylistClip)
-    return tuple(clip.validate_python({"number": row.pop("clip"), **row}) for row in map(dict, rows))
+    return tuple(
+        clip.validate_python({"number": row.pop("clip"), **row}) for row in map(dict, rows)
+    )
 
 
 def playlist_clip(number: int) -> PlaylistClip:
@@ -59,4 +63,6 @@ def playlist_clip(number: int) -> PlaylistClip:
     for clip in playlist_clips():
         if clip.number == number:
             return clip
-    raise ValueError(f"clip must be one of the {len(playlist_clips())} of the playlist, not {number}")
+    raise ValueError(
+        f"clip must be one of the {len(playlist_clips())} of the playlist, not {number}"
+    )

@@ -28,7 +28,13 @@ _ENDING = ".yaml"
 @cache
 def entry_names() -> tuple[str, ...]:
     """Return the names of all entries, sorted."""
-    return tuple(sorted(path.name.removesuffix(_ENDING) for path in _ENTRIES.iterdir() if path.name.endswith(_ENDING)))
+    return tuple(
+        sorted(
+            path.name.removesuffix(_ENDING)
+            for path in _ENTRIES.iterdir()
+            if path.name.endswith(_ENDING)
+        )
+    )
 
 
 @cache
@@ -41,17 +47,21 @@ def load_entry(name: str) -> PublishedModel:
     model = model_of(_merged(name, ()), file=f"{name}{_ENDING}")
     if not isinstance(model, PublishedModel) or model.name != name:
         problem = f"it is no published model of the name {name}"
-        raise ModelFileError(file=f"{name}{_ENDING}", problem=problem, remedy="give it the name of its file")
+        raise ModelFileError(
+            file=f"{name}{_ENDING}", problem=problem, remedy="give it the name of its file"
+        )
     return model
 
 
 def load_model(name: str | Path) -> Model | PublishedModel:
     """Return a catalogue entry by its name, or the model in a JSON or YAML file.
 
-    What has no folder and no ending is looked for in the catalogue first; ``./NAME`` is a file always.
+    What has no folder and no ending is looked for in the catalogue first; ``./NAME`` is a file
+    always.
 
     Raises:
-        ModelFileError: If there is neither, or the file breaks the schema; the message names the key.
+        ModelFileError: If there is neither, or the file breaks the schema; the message names the
+            key.
 
     Example:
         >>> import trafficgen
@@ -76,8 +86,12 @@ def read_model_file(file: str | Path) -> ReadModel:
 
 
 def entry_digest(model: Model | PublishedModel) -> str:
-    """Return ``sha256:`` and the digest of a model's canonical JSON (keys sorted, no spaces), parents included."""
-    text = json.dumps(model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Return ``sha256:`` and the digest of a model's canonical JSON (keys sorted, no spaces),
+    parents included.
+    """
+    text = json.dumps(
+        model.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
@@ -86,7 +100,11 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
     if name not in entry_names():
         raise _no_such_entry(name)
     if name in below:
-        raise ModelFileError(file=f"{name}{_ENDING}", problem="it extends itself", remedy=f"look at {', '.join(below)}")
+        raise ModelFileError(
+            file=f"{name}{_ENDING}",
+            problem="it extends itself",
+            remedy=f"look at {', '.join(below)}",
+        )
     try:
         content = read_yaml((_ENTRIES / f"{name}{_ENDING}").read_text(encoding="utf-8"))
         if not isinstance(content, dict):
@@ -95,7 +113,9 @@ def _merged(name: str, below: tuple[str, ...]) -> dict[str, Any]:
             return content
         return extended(content, parent=_merged(content["extends"], (*below, name)))
     except (YamlTextError, ValueError) as error:
-        raise ModelFileError(file=f"{name}{_ENDING}", problem=str(error), remedy="mend the entry") from error
+        raise ModelFileError(
+            file=f"{name}{_ENDING}", problem=str(error), remedy="mend the entry"
+        ) from error
 
 
 def _no_such_entry(name: str) -> ModelFileError:

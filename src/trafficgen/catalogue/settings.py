@@ -11,7 +11,14 @@ from trafficgen.errors import SettingError
 from trafficgen.models import Option, Parameter, PublishedModel, same_value, shown
 from trafficgen.units import bps_from_kbps
 
-_WORDS: dict[str, bool] = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+_WORDS: dict[str, bool] = {
+    "on": True,
+    "true": True,
+    "yes": True,
+    "off": False,
+    "false": False,
+    "no": False,
+}
 _NOTHING = ("null", "none")
 
 
@@ -20,8 +27,8 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
 
     Args:
         model: The model.
-        settings: Option or parameter -> value. A text is read as what the option or the parameter holds: a number, a
-            truth (on, off), a list (``1128,340``), a table (JSON).
+        settings: Option or parameter -> value. A text is read as what the option or the parameter
+            holds: a number, a truth (on, off), a list (``1128,340``), a table (JSON).
 
     Raises:
         SettingError: If there is no such option or parameter, or it cannot have that value.
@@ -44,7 +51,9 @@ def with_settings(model: PublishedModel, settings: Mapping[str, JsonValue]) -> P
 
 
 def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
-    """Return plain values by the names that the state machine knows: parameters, and options in their place."""
+    """Return plain values by the names that the state machine knows: parameters, and options in
+    their place.
+    """
     values = {name: parameter.value for name, parameter in model.mechanism.parameters.items()}
     for name, option in model.options.items():
         for target in option.sets or (name,):
@@ -53,7 +62,8 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
 
 
 def measured_beside(model: PublishedModel) -> dict[str, JsonValue] | None:
-    """Return the TCP settings of the bulk flows beside which a source was measured, None where it names none.
+    """Return the TCP settings of the bulk flows beside which a source was measured, None where it
+    names none.
 
     Raises:
         SettingError: If they are no table.
@@ -61,7 +71,9 @@ def measured_beside(model: PublishedModel) -> dict[str, JsonValue] | None:
     if model.competing_tcp is None:
         return None
     if not isinstance(model.competing_tcp.value, dict):
-        raise SettingError(f"{model.name}: competing_tcp must be a table, not {shown(model.competing_tcp.value)}")
+        raise SettingError(
+            f"{model.name}: competing_tcp must be a table, not {shown(model.competing_tcp.value)}"
+        )
     return dict(model.competing_tcp.value)
 
 
@@ -109,12 +121,20 @@ def _one_value(option: Option, text: str) -> JsonValue:
 
 def _parameter_set(parameter: Parameter, value: JsonValue) -> Parameter:
     wanted = _like(parameter.value, value, strict=True) if isinstance(value, str) else value
-    changes = {"value": wanted, "basis": "open", "source": None, "reason": "set by the user", "parts": {}}
+    changes = {
+        "value": wanted,
+        "basis": "open",
+        "source": None,
+        "reason": "set by the user",
+        "parts": {},
+    }
     return parameter.model_copy(update=changes)
 
 
 def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
-    """Return a text as a value of the kind of ``example``; where it is none: the text, or an error if ``strict``."""
+    """Return a text as a value of the kind of ``example``; where it is none: the text, or an error
+    if ``strict``.
+    """
     found: JsonValue = None
     if isinstance(example, str):
         return text
@@ -124,7 +144,9 @@ def _like(example: JsonValue, text: str, *, strict: bool = False) -> JsonValue:
         found = _number(text, whole=isinstance(example, int))
     elif isinstance(example, list) and not text.lstrip().startswith("["):
         inner = example[0] if example else None
-        return [_like(inner, part.strip(), strict=strict) for part in text.split(",") if part.strip()]
+        return [
+            _like(inner, part.strip(), strict=strict) for part in text.split(",") if part.strip()
+        ]
     else:
         found = _from_json(text, wanted=type(example) if example is not None else None)
         if example is None and found is None:

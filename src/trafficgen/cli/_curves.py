@@ -1,4 +1,6 @@
-"""Sparklines: curves over time in one line of characters each, with unit, span and scale beside them."""
+"""Sparklines: curves over time in one line of characters each, with unit, span and scale beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ class Marks:
 
 
 def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
-    """Return a character for each value: the lowest for 0 and below, the highest for ``top``, a space for NaN.
+    """Return a character for each value: the lowest for 0 and below, the highest for ``top``, a
+    space for NaN.
 
     A value above 0 is never shown as 0, so that a trickle and silence look different.
 
@@ -82,7 +85,8 @@ def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLO
 
 
 def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
-    """Return how many characters curves with these names have: as many as a terminal has room for, else always 60.
+    """Return how many characters curves with these names have: as many as a terminal has room for,
+    else always 60.
 
     Args:
         names: Names of the curves.
@@ -95,8 +99,11 @@ def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
     return max(_FEWEST, min(_WIDEST, room))
 
 
-def letters_of(intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float) -> str:
-    """Return a letter for each part of a span: that of the last interval that holds its middle, a dot without one.
+def letters_of(
+    intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float
+) -> str:
+    """Return a letter for each part of a span: that of the last interval that holds its middle, a
+    dot without one.
 
     An interval that is too short to hold any gets the part that it lies in.
 
@@ -117,8 +124,11 @@ def letters_of(intervals: Iterable[tuple[float, float, str]], *, bins: int, star
     return "".join(letters)
 
 
-def print_curves(title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float) -> None:
-    """Print curves that share a span of time, each from 0 to its highest value or to one that they share.
+def print_curves(
+    title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float
+) -> None:
+    """Print curves that share a span of time, each from 0 to its highest value or to one that they
+    share.
 
     Args:
         title: What they are of.
@@ -126,8 +136,15 @@ def print_curves(title: str, curves: Sequence[Curve | Marks], *, start_s: float,
         start_s: Where the span starts, s.
         end_s: Where it ends, s.
     """
-    bins, width = max(len(_cells(curve)) for curve in curves), max(len(curve.name) for curve in curves)
-    tops = {f"{number(curve.top)} {curve.unit}" for curve in curves if isinstance(curve, Curve) and curve.top}
+    bins, width = (
+        max(len(_cells(curve)) for curve in curves),
+        max(len(curve.name) for curve in curves),
+    )
+    tops = {
+        f"{number(curve.top)} {curve.unit}"
+        for curve in curves
+        if isinstance(curve, Curve) and curve.top
+    }
     scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
     step_s = number((end_s - start_s) / bins, digits=3)
     say_line(f"{title}, {number(start_s)} to {number(end_s)} s, {step_s} s a character, {scale}:")
@@ -150,7 +167,11 @@ def _meaning(curve: Curve | Marks) -> str:
     if isinstance(curve, Marks):
         return curve.meaning
     known = [value for value in curve.values.tolist() if math.isfinite(value)]
-    return f"{number(min(known))} .. {number(max(known))} {curve.unit}" if known else f"no value in {curve.unit}"
+    return (
+        f"{number(min(known))} .. {number(max(known))} {curve.unit}"
+        if known
+        else f"no value in {curve.unit}"
+    )
 
 
 def _coloured(cells: str, curve: Curve | Marks) -> str:

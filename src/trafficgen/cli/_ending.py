@@ -1,4 +1,5 @@
-"""How a command ends when somebody asks it to: by an exception, so that what it has begun is tidied up.
+"""How a command ends when somebody asks it to: by an exception, so that what it has begun is tidied
+up.
 
 Nothing heavy is loaded here: a signal may come while everything else still is.
 """
@@ -20,7 +21,9 @@ _came: list[int] = []
 
 
 def watch() -> None:
-    """Have signals that end the command unwind it; those that are ignored stay so, as under ``nohup``."""
+    """Have signals that end the command unwind it; those that are ignored stay so, as under
+    ``nohup``.
+    """
     for number in ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _unwind)
@@ -46,7 +49,8 @@ def say_line(text: str) -> None:
 
 
 def unwind_if_asked() -> None:
-    """Raise an interrupt where a signal came: a library that was being loaded may have kept the first to itself.
+    """Raise an interrupt where a signal came: a library that was being loaded may have kept the
+    first to itself.
 
     Raises:
         KeyboardInterrupt: If one came.
@@ -56,7 +60,9 @@ def unwind_if_asked() -> None:
 
 
 def exit_code(code: int) -> int:
-    """Return the exit code of a command: that of the signal where one came, and then said, whatever became of it."""
+    """Return the exit code of a command: that of the signal where one came, and then said, whatever
+    became of it.
+    """
     if _came and code != _SIGNALLED + _came[0]:
         return say_ended()
     return code
@@ -82,7 +88,9 @@ def _unwind(number: int, _frame: FrameType | None) -> None:
 
 
 def _not_lost(lost: sys.UnraisableHookArgs) -> None:
-    """End the command where an interrupt came in the middle of what cannot raise it, such as a finaliser."""
+    """End the command where an interrupt came in the middle of what cannot raise it, such as a
+    finaliser.
+    """
     if isinstance(lost.exc_value, KeyboardInterrupt) and _came:
         end_now(say_ended())
     sys.__unraisablehook__(lost)

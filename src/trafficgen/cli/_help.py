@@ -1,4 +1,6 @@
-"""What all commands have in common: examples in their help that can be copied, and a start without pandas."""
+"""What all commands have in common: examples in their help that can be copied, and a start without
+pandas.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ _AS_IT_IS = "\b\n"
 def examples_of(text: str) -> list[str]:
     """Return the command lines of a help text: its paragraphs that begin with ``Example:``."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    return [paragraph.removeprefix(_EXAMPLE) for paragraph in paragraphs if paragraph.startswith(_EXAMPLE)]
+    return [
+        paragraph.removeprefix(_EXAMPLE)
+        for paragraph in paragraphs
+        if paragraph.startswith(_EXAMPLE)
+    ]
 
 
 class CommandWithExamples(typer.core.TyperCommand):

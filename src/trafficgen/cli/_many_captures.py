@@ -33,15 +33,25 @@ _WORDS = {
 
 
 ManyCaptures = Annotated[
-    bool, typer.Option("--population", help="Fit each capture by itself and pool them: laws across sessions.")
+    bool,
+    typer.Option(
+        "--population", help="Fit each capture by itself and pool them: laws across sessions."
+    ),
 ]
 SameSource = Annotated[
     bool,
-    typer.Option("--same-source", help="Fit captures of one source over several paths: one answer to congestion."),
+    typer.Option(
+        "--same-source",
+        help="Fit captures of one source over several paths: one answer to congestion.",
+    ),
 ]
 FitWorkers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Processes that share the captures of --population; default: one a core."),
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes that share the captures of --population; default: one a core.",
+    ),
 ]
 
 
@@ -87,9 +97,13 @@ class Together:
         if self.population and self.same_source:
             raise typer.BadParameter("give one of them", param_hint="--population, --same-source")
         if self.flow is not None:
-            raise typer.BadParameter("a flow has another number in each capture", param_hint=f"{option}, --flow")
+            raise typer.BadParameter(
+                "a flow has another number in each capture", param_hint=f"{option}, --flow"
+            )
         if self.player_log is not None:
-            raise typer.BadParameter("a player log belongs to one capture", param_hint=f"{option}, --player-log")
+            raise typer.BadParameter(
+                "a player log belongs to one capture", param_hint=f"{option}, --player-log"
+            )
 
 
 def fit_many(
@@ -112,7 +126,9 @@ def fit_many(
     fit_population, fit_same_source = trafficgen.fit_population, trafficgen.fit_same_source
     with messages.progress("fitting") as progress:
         if how.population:
-            fitted = fit_population(captures, workers=how.workers, progress=progress.captures, **options)
+            fitted = fit_population(
+                captures, workers=how.workers, progress=progress.captures, **options
+            )
         else:
             fitted = fit_same_source(captures, progress=progress.captures, **options)
     messages.warn(fitted.warnings)
@@ -139,21 +155,30 @@ def _about_sessions(fitted: PopulationFit | SameSourceFit, messages: Messages) -
 
 def render_population(population: Population) -> None:
     """Print how sessions differ."""
-    say_line(f"{population.sessions} sessions of {population.captures} captures, pooled; medians with 95% intervals")
+    say_line(
+        f"{population.sessions} sessions of {population.captures} captures, pooled; medians with"
+        " 95% intervals"
+    )
     rows = [_row(name, law) for name, law in population.laws.items()]
     print_table(
-        ["quantity", "median", "95% interval", "log sd", "sessions", "have it", "law"], rows, right=(1, 3, 4, 5)
+        ["quantity", "median", "95% interval", "log sd", "sessions", "have it", "law"],
+        rows,
+        right=(1, 3, 4, 5),
     )
     for pair in population.dependence:
         first, second = (_WORDS[name].split(",")[0] for name in (pair.first, pair.second))
         say_line(f"rank dependence of {first} and {second}: {_interval(pair.normal_correlation)}")
     for rung in population.ladder:
         say_line(
-            f"ladder     {number(kbps_from_bps(rung.rate_bps))} kbps, in {rung.share:.0%} of the sessions with levels"
+            f"ladder     {number(kbps_from_bps(rung.rate_bps))} kbps, in {rung.share:.0%} of the"
+            " sessions with levels"
         )
     for prototype in population.prototypes:
         rate = number(kbps_from_bps(prototype.group_rate_bps))
-        say_line(f"prototype  {prototype.name}: stands for {prototype.weight:.0%} of the sessions, about {rate} kbps")
+        say_line(
+            f"prototype  {prototype.name}: stands for {prototype.weight:.0%} of the sessions, about"
+            f" {rate} kbps"
+        )
     for quantity, reason in population.absent.items():
         say_line(f"not pooled: {_WORDS.get(quantity, quantity)}: {reason}")
 
@@ -162,17 +187,25 @@ def render_response(response: PooledResponse) -> None:
     """Print a source's answer to congestion."""
     rate = number(kbps_from_bps(response.uncongested_rate_bps))
     say_line(
-        f"{response.kind.replace('_', ' ')}: {len(response.captures)} captures, intervals of {response.interval_s:g} s"
+        f"{response.kind.replace('_', ' ')}: {len(response.captures)} captures, intervals of"
+        f" {response.interval_s:g} s"
     )
     say_line(f"the source is that of {response.source}, {rate} kbps")
     for text in response.evidence:
         say_line(f"  {text}")
     for curve in response.curves:
         rows = [
-            [number(point.condition), _interval(point.relative_rate), str(point.intervals), str(point.captures)]
+            [
+                number(point.condition),
+                _interval(point.relative_rate),
+                str(point.intervals),
+                str(point.captures),
+            ]
             for point in curve.points
         ]
-        print_table([curve.condition, "relative rate", "intervals", "captures"], rows, right=(0, 2, 3))
+        print_table(
+            [curve.condition, "relative rate", "intervals", "captures"], rows, right=(0, 2, 3)
+        )
     for condition, reason in response.absent.items():
         say_line(f"no curve against {condition}: {reason}")
 
@@ -180,7 +213,9 @@ def render_response(response: PooledResponse) -> None:
 def _row(name: str, law: PopulationLaw) -> list[str]:
     unit = kbps_from_bps(1.0) if name.endswith("_bps") else 1.0
     low, high = law.median.low, law.median.high
-    interval = "-" if low is None or high is None else f"[{number(low * unit)}, {number(high * unit)}]"
+    interval = (
+        "-" if low is None or high is None else f"[{number(low * unit)}, {number(high * unit)}]"
+    )
     return [
         _WORDS[name],
         number(law.median.value * unit),
@@ -193,4 +228,7 @@ def _row(name: str, law: PopulationLaw) -> list[str]:
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{number(estimate.value, digits=2)} [{number(estimate.low, digits=2)}, {number(estimate.high, digits=2)}]"
+    return (
+        f"{number(estimate.value, digits=2)} [{number(estimate.low, digits=2)},"
+        f" {number(estimate.high, digits=2)}]"
+    )

@@ -17,39 +17,61 @@ Captures = Annotated[
     list[str],
     typer.Argument(
         metavar="CAPTURE...",
-        help="pcap or pcapng files (plain, gz, zst, xz; several are read as one) or one packet table "
-        "(.parquet, .csv) or trace (see convert); - is standard input.",
+        help=(
+            "pcap or pcapng files (plain, gz, zst, xz; several are read as one) or one packet table"
+            " (.parquet, .csv) or trace (see convert); - is standard input."
+        ),
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say errors only.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more on stderr.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of everything random; the same seed gives the same result.")
+]
 FlowChoice = Annotated[int | None, typer.Option("--flow", min=0, help="Take this flow alone.")]
 SessionChoice = Annotated[
     int | None,
-    typer.Option("--session", min=0, help="Take this session; default: the one that carries most bytes to a client."),
+    typer.Option(
+        "--session",
+        min=0,
+        help="Take this session; default: the one that carries most bytes to a client.",
+    ),
 ]
 Upload = Annotated[
-    bool, typer.Option("--upload", help="Take the packets to the servers of the capture: what was uploaded.")
+    bool,
+    typer.Option(
+        "--upload", help="Take the packets to the servers of the capture: what was uploaded."
+    ),
 ]
 Decapsulate = Annotated[
-    bool, typer.Option("--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo).")
+    bool,
+    typer.Option("--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo)."),
 ]
 IdleTimeout = Annotated[
     float | None,
-    typer.Option("--idle-timeout", metavar="S", help="Silence after which packets are a new flow, s; default: never."),
+    typer.Option(
+        "--idle-timeout",
+        metavar="S",
+        help="Silence after which packets are a new flow, s; default: never.",
+    ),
 ]
 Memory = Annotated[
     str,
-    typer.Option("--memory", metavar="SIZE", help="Memory that the command may take, such as 500MB or 4GB."),
+    typer.Option(
+        "--memory", metavar="SIZE", help="Memory that the command may take, such as 500MB or 4GB."
+    ),
 ]
 PlayerLogFile = Annotated[
     Path | None,
     typer.Option(
         "--player-log",
         metavar="FILE",
-        help="What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels.",
+        help=(
+            "What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels."
+        ),
     ),
 ]
 PlayerLogOffset = Annotated[
@@ -57,10 +79,15 @@ PlayerLogOffset = Annotated[
     typer.Option(
         "--player-log-offset",
         metavar="S",
-        help="Zero of the player log after the capture's first packet, s; default: its Unix time, or that packet.",
+        help=(
+            "Zero of the player log after the capture's first packet, s; default: its Unix time, or"
+            " that packet."
+        ),
     ),
 ]
-At = Annotated[str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")]
+At = Annotated[
+    str, typer.Option("--at", metavar="sender|receiver", help="Whose view a pcap or CSV shows.")
+]
 Snaplen = Annotated[
     int | None,
     typer.Option(
@@ -115,7 +142,9 @@ def seconds_of(text: str | None, *, option: str) -> float | None:
     parts = number_and_unit(text)
     found_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
     if found_s is None:
-        raise typer.BadParameter(f"{text!r} is no time; give a number with s, min or h", param_hint=option)
+        raise typer.BadParameter(
+            f"{text!r} is no time; give a number with s, min or h", param_hint=option
+        )
     return positive(found_s, option=option)
 
 

@@ -50,13 +50,17 @@ class Messages:
 
 
 def print_json(value: object) -> None:
-    """Print one JSON object; NaN and infinity become null. What the encoding lacks is escaped as JSON does."""
+    """Print one JSON object; NaN and infinity become null. What the encoding lacks is escaped as
+    JSON does.
+    """
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     print(json.dumps(finite(value), indent=1, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def print_json_lists(head: dict[str, object], lists: Mapping[str, Iterable[object]]) -> None:
-    """Print what :func:`print_json` would of an object that ends with long lists, without having them in memory."""
+    """Print what :func:`print_json` would of an object that ends with long lists, without having
+    them in memory.
+    """
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
 
     def text(value: object) -> str:

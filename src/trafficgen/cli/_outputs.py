@@ -11,7 +11,13 @@ from typing import Annotated
 import typer
 
 from trafficgen.errors import OutputFileError
-from trafficgen.output_files import check_files, existing_kept, exists_already, is_stream, keep_existing
+from trafficgen.output_files import (
+    check_files,
+    existing_kept,
+    exists_already,
+    is_stream,
+    keep_existing,
+)
 from trafficgen.output_folders import check_folder
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
@@ -46,7 +52,8 @@ class Outputs:
 
 
 def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse what cannot be written before any work is done, and have files that exist kept unless ``force``.
+    """Refuse what cannot be written before any work is done, and have files that exist kept unless
+    ``force``.
 
     Args:
         outputs: What is to be written.
@@ -54,7 +61,8 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
         inputs: What is read, as given; names that are no files are left alone.
 
     Raises:
-        OutputFileError: If a file exists and is not to be replaced, is an input too, or cannot be written.
+        OutputFileError: If a file exists and is not to be replaced, is an input too, or cannot be
+            written.
         ExportError: If the ending of the packets names no format.
     """
     if not force:
@@ -73,7 +81,9 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
 
 
 def files_among(*names: str | None) -> list[str]:
-    """Return those of some names that are files: a folder may have the name of a catalogue entry."""
+    """Return those of some names that are files: a folder may have the name of a catalogue
+    entry.
+    """
     return [name for name in names if name is not None and os.path.isfile(name)]  # noqa: PTH113 - any text
 
 
@@ -91,22 +101,30 @@ def _refuse_twice(written: Sequence[Path]) -> None:
     for path in written:
         place = os.path.realpath(path)
         if place in seen and not is_stream(path):
-            raise OutputFileError(file=str(path), problem="is given for two outputs", remedy="give two names")
+            raise OutputFileError(
+                file=str(path), problem="is given for two outputs", remedy="give two names"
+            )
         seen.add(place)
 
 
 def _refuse_input(path: Path, read: Sequence[Path]) -> None:
-    """Refuse to replace what is read, under whatever name: the original would be gone, even with ``--force``."""
+    """Refuse to replace what is read, under whatever name: the original would be gone, even with
+    ``--force``.
+    """
     if is_stream(path) or not path.exists():
         return
     for source in read:
-        inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(os.path.realpath(path))
+        inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(
+            os.path.realpath(path)
+        )
         if inside or path.samefile(source):
             raise _read_too(path)
 
 
 def _read_too(path: Path) -> OutputFileError:
-    return OutputFileError(file=str(path), problem="is an input too", remedy="give another name for the output")
+    return OutputFileError(
+        file=str(path), problem="is an input too", remedy="give another name for the output"
+    )
 
 
 def _check_export(folder: Path, read: Sequence[Path]) -> None:
@@ -115,12 +133,18 @@ def _check_export(folder: Path, read: Sequence[Path]) -> None:
     earlier = exported_files(folder)
     check_folder(folder, earlier)
     for path in read:
-        if path.name in earlier and (folder / path.name).exists() and (folder / path.name).samefile(path):
+        if (
+            path.name in earlier
+            and (folder / path.name).exists()
+            and (folder / path.name).samefile(path)
+        ):
             raise _read_too(path)
 
 
 def _check_plots(folder: Path, formats: Sequence[str]) -> None:
-    """Refuse a folder that has plots in it: which ones this command makes is known when its work is done."""
+    """Refuse a folder that has plots in it: which ones this command makes is known when its work is
+    done.
+    """
     check_folder(folder, ())
     if existing_kept() and folder.is_dir():
         for path in sorted(folder.iterdir()):

@@ -1,4 +1,6 @@
-"""Progress on stderr: one line with the time that is left, rewritten on a terminal, every 10 s in a log."""
+"""Progress on stderr: one line with the time that is left, rewritten on a terminal, every 10 s in a
+log.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,27 @@ _LOOK_EVERY_S = 0.1
 _MINUTE_S = 60
 _HOUR_S = 3600
 
-#: The line that stands on the terminal, if one does, and what keeps two threads from writing at once.
+#: The line that stands on the terminal, if one does, and what keeps two threads from writing at
+#: once.
 _lock = threading.RLock()
 _on_screen: list[Progress] = []
 
 
 class Progress:
-    """A line about work that takes more than two seconds; used as a context, so that nothing of it is left.
+    """A line about work that takes more than two seconds; used as a context, so that nothing of it
+    is left.
 
-    Within the context it follows the steps that the library tells. ``TRAFFICGEN_PROGRESS=0`` in the environment
+    Within the context it follows the steps that the library tells. ``TRAFFICGEN_PROGRESS=0`` in the
+    environment
     silences it: what is printed then does not depend on the time.
     """
 
     def __init__(
-        self, *, quiet: bool = False, what: str = "working", clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        quiet: bool = False,
+        what: str = "working",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make a line.
 
@@ -63,7 +72,10 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Leave the screen as it was."""
         self._context.close()
@@ -73,7 +85,9 @@ class Progress:
         clear_line()
 
     def step(self, step: Step) -> None:
-        """Take note of a step, which the line shows when it is time for news; an interrupt that got lost comes now."""
+        """Take note of a step, which the line shows when it is time for news; an interrupt that got
+        lost comes now.
+        """
         unwind_if_asked()
         if step.what == self._work.step.what and step.unit == self._work.step.unit:
             self._work.go_on(step, self._clock())
@@ -85,8 +99,12 @@ class Progress:
         self.step(Step("fitting", done, total, "captures"))
 
     @contextmanager
-    def of_log(self, logger_name: str, *, detail: Callable[[str], None] | None = None) -> Iterator[None]:
-        """Take what a part of the library logs for steps while the block runs; ``detail`` says each of them instead."""
+    def of_log(
+        self, logger_name: str, *, detail: Callable[[str], None] | None = None
+    ) -> Iterator[None]:
+        """Take what a part of the library logs for steps while the block runs; ``detail`` says each
+        of them instead.
+        """
         logger, handler = logging.getLogger(logger_name), _Steps(detail or self._named)
         level = logger.level
         logger.setLevel(logging.INFO)
@@ -132,7 +150,9 @@ class _Work:
         self.step, self._heard_s = step, now_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Return the time that is left at the mean speed so far, s; None where it cannot be said."""
+        """Return the time that is left at the mean speed so far, s; None where it cannot be
+        said.
+        """
         done = self.step.done - self._first_done
         if self.step.total is None or done <= 0 or self.step.done >= self.step.total:
             return None
@@ -142,7 +162,9 @@ class _Work:
     def text(self, now_s: float) -> str:
         step, left_s = self.step, self.left_s(now_s)
         time_text = (
-            f"{_duration(now_s - self._began_s)} so far" if left_s is None else f"about {_duration(left_s)} left"
+            f"{_duration(now_s - self._began_s)} so far"
+            if left_s is None
+            else f"about {_duration(left_s)} left"
         )
         if not step.unit:
             return f"{step.what}: {time_text}"

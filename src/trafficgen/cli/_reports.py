@@ -20,7 +20,9 @@ def _known_formats(formats: list[str] | None) -> list[str] | None:
 
     for ending in formats or ():
         if ending not in FORMATS:
-            raise typer.BadParameter(f"no plots are made as {ending!r}; choose {', '.join(FORMATS)}")
+            raise typer.BadParameter(
+                f"no plots are made as {ending!r}; choose {', '.join(FORMATS)}"
+            )
     return formats
 
 
@@ -33,7 +35,8 @@ ReportFile = Annotated[
     ),
 ]
 PlotsFolder = Annotated[
-    Path | None, typer.Option("--plots", metavar="DIR", help="Write each plot into this folder, for papers.")
+    Path | None,
+    typer.Option("--plots", metavar="DIR", help="Write each plot into this folder, for papers."),
 ]
 PlotFormats = Annotated[
     list[str] | None,

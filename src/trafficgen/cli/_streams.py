@@ -1,4 +1,6 @@
-"""The standard streams of a command: closed ones are opened, and a stdout that takes nothing more is told apart."""
+"""The standard streams of a command: closed ones are opened, and a stdout that takes nothing more
+is told apart.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ class StdoutError(OSError):
     @property
     def line(self) -> str:
         """What is wrong, and what can be done."""
-        return f"standard output: cannot be written ({self.strerror}); make room, or redirect it elsewhere"
+        return (
+            f"standard output: cannot be written ({self.strerror}); make room, or redirect it"
+            " elsewhere"
+        )
 
 
 class _Stdout(io.FileIO):
@@ -35,9 +40,10 @@ class _Stdout(io.FileIO):
 def open_streams() -> None:
     """Make the standard streams such that all that is printed arrives, or says why it does not.
 
-    Where the caller has closed one, the next file that is opened would take its place. What is printed to a closed
-    stdout fails, as on a full disk; nothing is read from a closed stdin, and what is said on a closed stderr nobody
-    hears. What the encoding of stdout lacks is a question mark, not the end.
+    Where the caller has closed one, the next file that is opened would take its place. What is
+    printed to a closed stdout fails, as on a full disk; nothing is read from a closed stdin, and
+    what is said on a closed stderr nobody hears. What the encoding of stdout lacks is a question
+    mark, not the end.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

@@ -1,4 +1,6 @@
-"""Tables on stdout: by rich on a terminal, to its width; elsewhere a line for each row, whole, to be searched."""
+"""Tables on stdout: by rich on a terminal, to its width; elsewhere a line for each row, whole, to
+be searched.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ def print_table(
 ) -> None:
     """Print columns under a header.
 
-    On a terminal cells are folded between words to its width; one that is too narrow for that gets a block for each
-    row, a line for each cell. Elsewhere nothing is folded or cut, whatever the width.
+    On a terminal cells are folded between words to its width; one that is too narrow for that gets
+    a block for each row, a line for each cell. Elsewhere nothing is folded or cut, whatever the
+    width.
 
     Args:
         header: Names of the columns.
@@ -46,7 +49,9 @@ def print_table(
         _print_blocks(header, shown, styles=styles or {}, marks=marks or {})
 
 
-def _print_plain(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
+def _print_plain(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+) -> None:
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     for row in [header, *rows]:
         cells = [
@@ -57,14 +62,17 @@ def _print_plain(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
 
 
 def _fitted_widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int] | None:
-    """Return widths with which a table fits the terminal, None where a column would have to break a word.
+    """Return widths with which a table fits the terminal, None where a column would have to break a
+    word.
 
     Columns keep the width of their longest cell as far as there is room; the widest give way first.
     """
     table = [header, *rows]
     places = range(len(header))
     widths = [max(len(row[column]) for row in table) for column in places]
-    fewest = [max(len(word) for row in table for word in row[column].split() or [""]) for column in places]
+    fewest = [
+        max(len(word) for row in table for word in row[column].split() or [""]) for column in places
+    ]
     room = columns() - _RULE_WIDTH * (len(header) - 1)
     while sum(widths) > room:
         spare = [column for column in places if widths[column] > fewest[column]]
@@ -108,7 +116,11 @@ def _print_rich(
 
 
 def _print_blocks(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Mapping[int, str], marks: Mapping[str, str]
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    styles: Mapping[int, str],
+    marks: Mapping[str, str],
 ) -> None:
     """Print each row as a line of its first cell, and its other cells with their names under it."""
     from rich.padding import Padding  # noqa: PLC0415 - as above

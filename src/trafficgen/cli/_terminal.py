@@ -1,4 +1,6 @@
-"""What stdout can show: a terminal of some width, with colours or without, or a file or pipe that people search."""
+"""What stdout can show: a terminal of some width, with colours or without, or a file or pipe that
+people search.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def is_styled() -> bool:
 
     A set ``NO_COLOR`` (no-color.org) and ``TERM=dumb`` give what a pipe gets.
     """
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
 def columns() -> int:
@@ -35,13 +39,19 @@ def shows_blocks() -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text that can be printed: control characters and bytes that are not UTF-8 become question marks."""
-    shown = "".join("?" if unicodedata.category(character) == "Cc" else character for character in text)
+    """Return a text that can be printed: control characters and bytes that are not UTF-8 become
+    question marks.
+    """
+    shown = "".join(
+        "?" if unicodedata.category(character) == "Cc" else character for character in text
+    )
     return shown.encode(errors="replace").decode()
 
 
 def say_line(text: str = "", *, indent: int = 2) -> None:
-    """Print one line; a terminal that is narrower gets it folded between words, what follows indented."""
+    """Print one line; a terminal that is narrower gets it folded between words, what follows
+    indented.
+    """
     if not is_styled() or len(text) <= columns():
         print(text)
         return

@@ -28,17 +28,24 @@ def anonymise(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Secret of the mapping, 32 bytes or 64 hexadecimal digits: the same key maps an address alike in every"
-            " run. Default: one that nobody keeps.",
+            help=(
+                "Secret of the mapping, 32 bytes or 64 hexadecimal digits: the same key maps an"
+                " address alike in every"
+                " run. Default: one that nobody keeps."
+            ),
         ),
     ] = None,
     ports: Annotated[
         str,
-        typer.Option(metavar="keep|map", help="Keep ports, or exchange those from 1024 on among themselves."),
+        typer.Option(
+            metavar="keep|map", help="Keep ports, or exchange those from 1024 on among themselves."
+        ),
     ] = "keep",
     times: Annotated[
         str,
-        typer.Option(metavar="shift|keep", help="Move the first packet to 2020-01-01, or keep times."),
+        typer.Option(
+            metavar="shift|keep", help="Move the first packet to 2020-01-01, or keep times."
+        ),
     ] = "shift",
     snaplen: Snaplen = None,
     decapsulate: Decapsulate = False,
@@ -47,8 +54,9 @@ def anonymise(
 ) -> None:
     """Write a capture that can be shared: addresses mapped, payload dropped, times shifted.
 
-    Addresses keep the prefixes they share (Crypto-PAn). SSRCs, sequence numbers and timestamps are mapped or shifted;
-    URIs, notes and packets without IP are left out. Gaps, sizes and losses stay: fit gives the model of the original.
+    Addresses keep the prefixes they share (Crypto-PAn). SSRCs, sequence numbers and timestamps are
+    mapped or shifted; URIs, notes and packets without IP are left out. Gaps, sizes and losses stay:
+    fit gives the model of the original.
 
     Example: trafficgen anonymise capture.pcapng -o shared.pcap
 
@@ -70,4 +78,6 @@ def anonymise(
     flows = table.flows.num_rows
     messages.say(f"{len(table):,} packets of {flows:,} flow{'s' * (flows != 1)} written to {out}")
     if key_file is None:
-        messages.detail("the key was drawn and not kept: another run maps addresses otherwise; see --key-file")
+        messages.detail(
+            "the key was drawn and not kept: another run maps addresses otherwise; see --key-file"
+        )

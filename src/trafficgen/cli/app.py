@@ -1,6 +1,7 @@
 """The command `trafficgen`: table of commands, and errors as one line with their exit code.
 
-Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143 terminated; 129 hung up.
+Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143
+terminated; 129 hung up.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._ending import end_now, exit_code, say_ended, say_line, signal_that_came, unwind_if_asked, watch
+from trafficgen.cli._ending import (
+    end_now,
+    exit_code,
+    say_ended,
+    say_line,
+    signal_that_came,
+    unwind_if_asked,
+    watch,
+)
 from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._streams import StdoutError, open_streams
@@ -26,9 +35,11 @@ from trafficgen.words import printable
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
-#: Objects after which Python looks for cycles: with its 700 a tenth of a short command's time goes there.
+#: Objects after which Python looks for cycles: with its 700 a tenth of a short command's time goes
+#: there.
 _GARBAGE_THRESHOLD = 50_000
-#: Each stands in a module of its name, as a function of its name or, where it has commands of its own, as ``app``.
+#: Each stands in a module of its name, as a function of its name or, where it has commands of its
+#: own, as ``app``.
 COMMANDS = (
     "inspect",
     "fit",
@@ -45,7 +56,9 @@ COMMANDS = (
 
 
 def command_table(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Return the table of commands; one that is asked for does not wait for the others to be loaded."""
+    """Return the table of commands; one that is asked for does not wait for the others to be
+    loaded.
+    """
     table = typer.Typer(
         name="trafficgen",
         pretty_exceptions_enable=False,
@@ -78,7 +91,9 @@ def _common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Fit captures, generate workloads, feed simulators and load testers, check that the result is like the input."""
+    """Fit captures, generate workloads, feed simulators and load testers, check that the result is
+    like the input.
+    """
     if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.BadParameter("give a command", ctx=context)
@@ -115,7 +130,9 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()
         unwind_if_asked()
         # What a command sets for itself, such as that files are kept, ends with it.
-        result = copy_context().run(table, args=given, prog_name="trafficgen", standalone_mode=False)
+        result = copy_context().run(
+            table, args=given, prog_name="trafficgen", standalone_mode=False
+        )
     sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
     if result == INTERRUPTED:  # typer has turned the interrupt into a result
         raise KeyboardInterrupt
@@ -160,8 +177,9 @@ def main() -> None:
 
     Signals that end it unwind it: nothing half-written is left.
 
-    The process ends without tearing the interpreter down: on a busy machine native threads of the libraries that read
-    Parquet now and then outlived their owners there, and aborted a command whose work was done.
+    The process ends without tearing the interpreter down: on a busy machine native threads of the
+    libraries that read Parquet now and then outlived their owners there, and aborted a command
+    whose work was done.
     """
     gc.set_threshold(_GARBAGE_THRESHOLD)
     watch()

@@ -27,37 +27,58 @@ from trafficgen.cli._terminal import say_line
 
 
 def compare(
-    reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="Capture or packet table that was measured.")],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")],
+    reference: Annotated[
+        str, typer.Argument(metavar="REFERENCE", help="Capture or packet table that was measured.")
+    ],
+    candidate: Annotated[
+        str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")
+    ],
     flow: FlowChoice = None,
     session: SessionChoice = None,
     upload: Annotated[
-        bool, typer.Option("--upload", help="Take the packets to the servers of the reference: what was uploaded.")
+        bool,
+        typer.Option(
+            "--upload", help="Take the packets to the servers of the reference: what was uploaded."
+        ),
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
     candidate_flow: Annotated[
-        int | None, typer.Option(min=0, help="Take this flow of the candidate; default: the same as of the reference.")
+        int | None,
+        typer.Option(
+            min=0, help="Take this flow of the candidate; default: the same as of the reference."
+        ),
     ] = None,
     candidate_session: Annotated[
         int | None,
-        typer.Option(min=0, help="Take this session of the candidate; default: the same as of the reference."),
+        typer.Option(
+            min=0, help="Take this session of the candidate; default: the same as of the reference."
+        ),
     ] = None,
     candidate_upload: Annotated[
         bool | None,
         typer.Option(
             "--candidate-upload/--candidate-download",
-            help="Take the packets to the servers, or to the clients, of the candidate; default: to the clients, "
-            "with --upload whichever carry more.",
+            help=(
+                "Take the packets to the servers, or to the clients, of the candidate; default: to"
+                " the clients, "
+                "with --upload whichever carry more."
+            ),
             show_default=False,
         ),
     ] = None,
     fail_above: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=VALUE", help="Exit with 1 when this metric is above this value; may be repeated."),
+        typer.Option(
+            metavar="METRIC=VALUE",
+            help="Exit with 1 when this metric is above this value; may be repeated.",
+        ),
     ] = None,
     undo_offload: Annotated[
         bool,
-        typer.Option("--resegment/--keep-offload", help="Cut segmentation-offload packets back to MTU size first."),
+        typer.Option(
+            "--resegment/--keep-offload",
+            help="Cut segmentation-offload packets back to MTU size first.",
+        ),
     ] = True,
     report: ReportFile = None,
     plots: PlotsFolder = None,
@@ -69,16 +90,21 @@ def compare(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson, resampled gaps and sizes.
+    """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson,
+    resampled gaps and sizes.
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above packets=0.1
+    Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above
+    packets=0.1
 
-    Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots --plot-format svg
+    Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots
+    --plot-format svg
     """
     if sum((flow is not None, session is not None, every)) > 1:
         raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
     if sum((candidate_flow is not None, candidate_session is not None, every)) > 1:
-        raise typer.BadParameter("give one of them", param_hint="--candidate-flow, --candidate-session, --all")
+        raise typer.BadParameter(
+            "give one of them", param_hint="--candidate-flow, --candidate-session, --all"
+        )
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
     claim(written, force=force, inputs=[reference, candidate])
@@ -98,7 +124,9 @@ def compare(
             undo_offload=undo_offload,
             memory_bytes=memory_bytes_of(memory),
         )
-    write_reports(comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
+    write_reports(
+        comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages
+    )
     exceeded = trafficgen.exceeded_limits(comparison, fail_above or ())
     if as_json:
         print_json(comparison.to_json())

@@ -21,17 +21,27 @@ def explore(
         str | None,
         typer.Argument(
             metavar="[MODEL|CAPTURE]",
-            help="Chosen first: a catalogue name, a model file, or a capture, to which a model is fitted; default:"
-            " chunked, a player of today.",
+            help=(
+                "Chosen first: a catalogue name, a model file, or a capture, to which a model is"
+                " fitted; default:"
+                " chunked, a player of today."
+            ),
         ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port; 0: any free one; default: 8765, or a free one where it is taken."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port; 0: any free one; default: 8765, or a free one where it is taken.",
+        ),
     ] = None,
     browser: Annotated[
         bool | None,
-        typer.Option("--browser/--no-browser", help="Open the page in a browser; default: where there is a display."),
+        typer.Option(
+            "--browser/--no-browser",
+            help="Open the page in a browser; default: where there is a display.",
+        ),
     ] = None,
     flow: FlowChoice = None,
     session: SessionChoice = None,
@@ -39,7 +49,8 @@ def explore(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve a page on this machine on which models are played over paths: move sliders, see what reacts.
+    """Serve a page on this machine on which models are played over paths: move sliders, see what
+    reacts.
 
     The page is bound to 127.0.0.1 and fetches nothing from anywhere. Ctrl-C ends it.
 
@@ -48,10 +59,18 @@ def explore(
     Example: trafficgen explore capture.pcapng --no-browser --port 0
     """
     if flow is not None and session is not None:
-        raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
+        raise typer.BadParameter(
+            "give a flow or a session, not both", param_hint="--flow, --session"
+        )
     messages = messages_of(quiet=quiet, verbose=verbose)
-    open_page, detail = trafficgen.explore, messages.detail if verbose else None  # loaded before the clock runs
-    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
+    open_page, detail = (
+        trafficgen.explore,
+        messages.detail if verbose else None,
+    )  # loaded before the clock runs
+    with (
+        messages.progress("reading") as progress,
+        progress.of_log("trafficgen.calibration", detail=detail),
+    ):
         page = open_page(
             model,
             port=port,
@@ -73,7 +92,9 @@ class _EndedError(Exception):
 
 @contextmanager
 def _until_ended() -> Iterator[None]:
-    """Leave the block when Ctrl-C or SIGTERM comes: for a page that is the ordinary end, with exit code 0."""
+    """Leave the block when Ctrl-C or SIGTERM comes: for a page that is the ordinary end, with exit
+    code 0.
+    """
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise _EndedError

@@ -36,7 +36,9 @@ TARGETS = (
 TargetSettings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting of the target, such as destination=192.0.2.7; see the reference."
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the target, such as destination=192.0.2.7; see the reference.",
     ),
 ]
 
@@ -46,11 +48,16 @@ def export(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="Packet table (.parquet, .csv) or capture, exported as this very schedule; or a fitted model (.json),"
-            " whose law is exported for targets that draw it themselves.",
+            help=(
+                "Packet table (.parquet, .csv) or capture, exported as this very schedule; or a"
+                " fitted model (.json),"
+                " whose law is exported for targets that draw it themselves."
+            ),
         ),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")
+    ],
     out: Annotated[
         Path,
         typer.Option("-o", "--out", metavar="DIR", help="Folder to write; other files in it stay."),
@@ -65,7 +72,8 @@ def export(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write packets for another tool, with a README that says how to use them and a report of what changed.
+    """Write packets for another tool, with a README that says how to use them and a report of what
+    changed.
 
     Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
 
@@ -80,7 +88,13 @@ def export(
     view = cast("Any", checked_view(at))
     with messages.progress("exporting"):
         report = work(
-            table, to=to, directory=out, flow=flow, at=view, settings=given, memory_bytes=memory_bytes_of(memory)
+            table,
+            to=to,
+            directory=out,
+            flow=flow,
+            at=view,
+            settings=given,
+            memory_bytes=memory_bytes_of(memory),
         )
     if as_json:
         print_json(report.to_dict())
@@ -100,7 +114,9 @@ def _print_report(report: ProjectionReport, out: Path) -> None:
         say_line(f"timing error at most {number(report.timing_error_s.max)} s")
     elif report.timing_error_s is not None:
         most_s = number(report.timing_error_s.max)
-        say_line(f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s")
+        say_line(
+            f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s"
+        )
     for metric, distance in report.distances.items():
         say_line(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:

@@ -10,7 +10,14 @@ import typer
 
 import trafficgen
 from trafficgen.cli._curves import Curve, Marks, curve_bins, letters_of, print_curves
-from trafficgen.cli._many_captures import FitOptions, FitWorkers, ManyCaptures, SameSource, Together, fit_many
+from trafficgen.cli._many_captures import (
+    FitOptions,
+    FitWorkers,
+    ManyCaptures,
+    SameSource,
+    Together,
+    fit_many,
+)
 from trafficgen.cli._options import (
     AsJson,
     Captures,
@@ -31,7 +38,13 @@ from trafficgen.cli._options import (
 )
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, ReportOptions, write_reports
+from trafficgen.cli._reports import (
+    PlotFormats,
+    PlotsFolder,
+    ReportFile,
+    ReportOptions,
+    write_reports,
+)
 from trafficgen.cli._terminal import say_line
 from trafficgen.units import kbps_from_bps
 from trafficgen.words import endpoint
@@ -43,7 +56,8 @@ if TYPE_CHECKING:
 def fit(
     captures: Captures,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="MODEL.json", help="Write the model to this file.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="MODEL.json", help="Write the model to this file."),
     ] = None,
     flow: FlowChoice = None,
     session: SessionChoice = None,
@@ -53,15 +67,19 @@ def fit(
         typer.Option(
             "--receiver",
             metavar="CAPTURE",
-            help="The same session captured at the other end of the path: packets are matched, the model is of what "
-            "was sent.",
+            help=(
+                "The same session captured at the other end of the path: packets are matched, the"
+                " model is of what "
+                "was sent."
+            ),
         ),
     ] = None,
     seed: Seed = 0,
     resegment: Annotated[
         bool,
         typer.Option(
-            "--resegment/--keep-offload", help="Cut segmentation-offload packets back to MTU size before the fit."
+            "--resegment/--keep-offload",
+            help="Cut segmentation-offload packets back to MTU size before the fit.",
         ),
     ] = True,
     decapsulate: Decapsulate = False,
@@ -89,9 +107,13 @@ def fit(
     Example: trafficgen fit captures/*.pcap --population -o workload.json
     """
     if flow is not None and session is not None:
-        raise typer.BadParameter("give a flow or a session, not both", param_hint="--flow, --session")
+        raise typer.BadParameter(
+            "give a flow or a session, not both", param_hint="--flow, --session"
+        )
     if player_log_offset is not None and not math.isfinite(player_log_offset):
-        raise typer.BadParameter(f"{player_log_offset} is no time", param_hint="--player-log-offset")
+        raise typer.BadParameter(
+            f"{player_log_offset} is no time", param_hint="--player-log-offset"
+        )
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
     claim(written, force=force, inputs=[*captures, *(receiver or ()), player_log])
@@ -107,14 +129,25 @@ def fit(
     reports = ReportOptions(report=report, plots=plots, plot_formats=plot_formats)
     if population or same_source or workers is not None:
         if receiver:
-            raise typer.BadParameter("it belongs to one session, not to many captures", param_hint="--receiver")
+            raise typer.BadParameter(
+                "it belongs to one session, not to many captures", param_hint="--receiver"
+            )
         how = Together(
-            population=population, same_source=same_source, workers=workers, flow=flow, player_log=player_log
+            population=population,
+            same_source=same_source,
+            workers=workers,
+            flow=flow,
+            player_log=player_log,
         )
-        fit_many(captures, how, out=out, reports=reports, messages=messages, as_json=as_json, **options)
+        fit_many(
+            captures, how, out=out, reports=reports, messages=messages, as_json=as_json, **options
+        )
         return
     fit_session, detail = trafficgen.fit, messages.detail if verbose else None
-    with messages.progress("reading") as progress, progress.of_log("trafficgen.calibration", detail=detail):
+    with (
+        messages.progress("reading") as progress,
+        progress.of_log("trafficgen.calibration", detail=detail),
+    ):
         fitted = fit_session(
             captures,
             flow=flow,
@@ -137,13 +170,22 @@ def fit(
 
 def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:
     flow = summary["flow"]
-    server, client = endpoint(flow["server"], flow["server_port"]), endpoint(flow["client"], flow["client_port"])
-    say_line(f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}")
+    server, client = (
+        endpoint(flow["server"], flow["server_port"]),
+        endpoint(flow["client"], flow["client_port"]),
+    )
     say_line(
-        f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s, {len(model.streams)} stream(s)"
+        f"flow {flow['flow']} ({flow['media']} over {flow['protocol']}) from {server} to {client}"
+    )
+    say_line(
+        f"{summary['packets']:,} media packets in {number(summary['duration_s'])} s,"
+        f" {len(model.streams)} stream(s)"
     )
     _render_phases(summary["phases"])
-    for name, law in (("packet size, bytes", summary["packet_bytes"]), ("packet gap, s", summary["gap_s"])):
+    for name, law in (
+        ("packet size, bytes", summary["packet_bytes"]),
+        ("packet gap, s", summary["gap_s"]),
+    ):
         _render_law(name, law)
     _render_bursts(summary["bursts"])
     _render_path(summary)
@@ -164,9 +206,16 @@ def _render_rate(fitted: trafficgen.Fit) -> None:
         return
     bins = curve_bins(["phases"], scale_width=44)
     phases = fitted.to_json()["phases"]
-    letters = letters_of(_phase_intervals(phases), bins=bins, start_s=rate.start_s, end_s=rate.end_s)
-    meaning = ", ".join(f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters)
-    curves: list[Curve | Marks] = [Curve("rate", rate.rate_kbps(bins), "kbps"), Marks("phases", letters, meaning)]
+    letters = letters_of(
+        _phase_intervals(phases), bins=bins, start_s=rate.start_s, end_s=rate.end_s
+    )
+    meaning = ", ".join(
+        f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters
+    )
+    curves: list[Curve | Marks] = [
+        Curve("rate", rate.rate_kbps(bins), "kbps"),
+        Marks("phases", letters, meaning),
+    ]
     print_curves("rate of the media (IP bytes)", curves, start_s=rate.start_s, end_s=rate.end_s)
 
 
@@ -182,14 +231,22 @@ def _phase_intervals(phases: Any) -> list[tuple[float, float, str]]:
     if end is not None:
         intervals.append((end["start_s"], math.inf, "e"))
     stalls = phases["stalls"]
-    return intervals + [(stall["start_s"], stall["start_s"] + stall["duration_s"], "s") for stall in stalls]
+    return intervals + [
+        (stall["start_s"], stall["start_s"] + stall["duration_s"], "s") for stall in stalls
+    ]
 
 
 def _process_in_words(phase: Phase) -> str:  # noqa: PLR0911 - one line a kind
-    span = f"{number(phase.start_s)} to {number(phase.end_s)} s at {number(kbps_from_bps(phase.rate_bps))} kbps"
+    span = (
+        f"{number(phase.start_s)} to {number(phase.end_s)} s at"
+        f" {number(kbps_from_bps(phase.rate_bps))} kbps"
+    )
     process = phase.process
     if process.kind == "bursts":
-        packets, spacing_s = process.burst_packets.distribution().mean, process.spacing_s.distribution().mean
+        packets, spacing_s = (
+            process.burst_packets.distribution().mean,
+            process.spacing_s.distribution().mean,
+        )
         return f"{span}, {number(packets)} packets every {number(spacing_s)} s"
     if process.kind == "frames":
         frames = f"{number(process.frame_rate_hz.value)} frames a second by the clock"
@@ -224,15 +281,19 @@ def _render_phases(phases: dict[str, Any]) -> None:
     if buffering is not None:
         interval = f"[{number(buffering['low'])}, {number(buffering['high'])}]"
         say_line(
-            f"buffering  until {number(buffering['end_s'])} s {interval} at {number(buffering['rate_kbps'])} kbps, "
-            f"{number(phases['buffering_ratio'])} times the playout rate{_ANCHORS[buffering['anchor']]}"
+            f"buffering  until {number(buffering['end_s'])} s {interval} at"
+            f" {number(buffering['rate_kbps'])} kbps, {number(phases['buffering_ratio'])} times the"
+            f" playout rate{_ANCHORS[buffering['anchor']]}"
         )
     playout = phases["playout"]
     span = f"{number(playout['start_s'])} to {number(playout['end_s'])} s"
     say_line(f"playout    {span} at {number(playout['rate_kbps'])} kbps")
     for stall in phases["stalls"]:
         where = "in the player" if stall["source"] == "player_log" else "in the packets"
-        say_line(f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s {where}")
+        say_line(
+            f"stall      at {number(stall['start_s'])} s for {number(stall['duration_s'])} s"
+            f" {where}"
+        )
     if phases["end"] is not None:
         say_line(f"end        from {number(phases['end']['start_s'])} s on the stream runs out")
 
@@ -240,12 +301,20 @@ def _render_phases(phases: dict[str, Any]) -> None:
 def _render_path(summary: dict[str, Any]) -> None:
     loss, conditions, response = summary["loss"], summary["conditions"], summary["response"]
     if loss is not None:
-        say_line(f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}] ({loss['source']})")
+        say_line(
+            f"loss       {loss['rate']:.3%} [{loss['low']:.3%}, {loss['high']:.3%}]"
+            f" ({loss['source']})"
+        )
     if conditions["rtt_s"] is not None:
-        say_line(f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})")
+        say_line(
+            f"RTT        {number(conditions['rtt_s']['value'])} s ({conditions['rtt_s']['method']})"
+        )
     queueing = conditions["queueing_delay_s"]
     if queueing is not None:
-        say_line(f"queueing   median {number(queueing['median'])} s, largest {number(queueing['largest'])} s")
+        say_line(
+            f"queueing   median {number(queueing['median'])} s, largest"
+            f" {number(queueing['largest'])} s"
+        )
     if conditions["link_rate_bps"] is not None:
         say_line(f"link       {number(kbps_from_bps(conditions['link_rate_bps']['value']))} kbps")
     say_line(f"response   {response['kind'].replace('_', ' ')}: {'; '.join(response['evidence'])}")
@@ -268,6 +337,7 @@ def _render_bursts(bursts: dict[str, Any] | None) -> None:
         found = bursts.get(phase)
         if found is not None:
             say_line(
-                f"bursts     {phase}: {number(found['packets'])} packets every {number(found['spacing_s'])} s "
-                f"(gaps above {number(bursts['threshold_s'])} s part them)"
+                f"bursts     {phase}: {number(found['packets'])} packets every"
+                f" {number(found['spacing_s'])} s (gaps above {number(bursts['threshold_s'])} s"
+                " part them)"
             )

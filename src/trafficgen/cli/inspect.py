@@ -37,7 +37,9 @@ def inspect(
     as_json: AsJson = False,
     decapsulate: Decapsulate = False,
     idle_timeout: IdleTimeout = None,
-    flows: Annotated[int, typer.Option("--flows", min=0, help="Flows to show; 0 shows all.")] = _SHOWN_FLOWS,
+    flows: Annotated[
+        int, typer.Option("--flows", min=0, help="Flows to show; 0 shows all.")
+    ] = _SHOWN_FLOWS,
     memory: Memory = "1GB",
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -71,8 +73,8 @@ def inspect(
 def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
     start = datetime.datetime.fromtimestamp(found.start_time_ns // NS_PER_S, datetime.UTC)
     say_line(
-        f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP), {found.frame_bytes:,} bytes, "
-        f"{found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
+        f"{', '.join(found.files)}: {found.packets:,} packets ({found.ip_packets:,} IP),"
+        f" {found.frame_bytes:,} bytes, {found.duration_s:.3f} s from {start:%Y-%m-%d %H:%M:%S} UTC"
     )
     kinds = found.session_kinds({flow["session"] for flow in described})
     rows = [_row(flow, kinds) for flow in described]
@@ -99,18 +101,25 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
 
 
 def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
-    """Print the rate of the heaviest flows over the time of the capture, each in its heavier direction."""
+    """Print the rate of the heaviest flows over the time of the capture, each in its heavier
+    direction.
+    """
     shown = [flow for flow in described[:_SHOWN_FLOWS] if flow["flow"] in found.rates]
     if not shown or not found.duration_s > 0:
         return
     ways = [_heavier_way(flow) for flow in shown]
-    names = [f"flow {flow['flow']} {way.replace('_', ' ')}" for flow, way in zip(shown, ways, strict=True)]
+    names = [
+        f"flow {flow['flow']} {way.replace('_', ' ')}"
+        for flow, way in zip(shown, ways, strict=True)
+    ]
     bins = curve_bins(names)
     curves = []
     for name, flow, way in zip(names, shown, ways, strict=True):
         rates = found.rates[flow["flow"]]
         curve = rates.to_client if way == "to_client" else rates.to_server
-        curves.append(Curve(name, curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s), "kbps"))
+        curves.append(
+            Curve(name, curve.rate_kbps(bins, start_s=0.0, end_s=found.duration_s), "kbps")
+        )
     print_curves("rate on the wire (frame bytes)", curves, start_s=0.0, end_s=found.duration_s)
 
 
@@ -121,7 +130,9 @@ def _heavier_way(flow: dict[str, Any]) -> str:
 
 def _row(flow: dict[str, Any], kinds: dict[int, str]) -> tuple[str, ...]:
     rtp = flow["rtp"]
-    loss = f"{rtp['lost']:,}/{rtp['expected']:,} lost, PT {number(rtp['payload_type'])}" if rtp else ""
+    loss = (
+        f"{rtp['lost']:,}/{rtp['expected']:,} lost, PT {number(rtp['payload_type'])}" if rtp else ""
+    )
     return (
         str(flow["flow"]),
         f"{flow['session']} {kinds[flow['session']]}",

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _WIDTH = 120
 _LONGEST_VALUE = 60
 
-app = typer.Typer(no_args_is_help=True, help="Look at the catalogue of published models and at model files.")
+app = typer.Typer(
+    no_args_is_help=True, help="Look at the catalogue of published models and at model files."
+)
 
 
 @app.command("list")
@@ -42,25 +44,35 @@ def list_models(as_json: AsJson = False) -> None:
         print_json({"models": [one.to_json() for one in found]})
         return
     for one in found:
-        print(f"{one.name}  ({one.transport or 'transport not said'}; {one.model.provenance.review})")
+        print(
+            f"{one.name}  ({one.transport or 'transport not said'}; {one.model.provenance.review})"
+        )
         _print_indented(one.model.description)
         if one.options:
             _print_indented(
-                "options: " + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
+                "options: "
+                + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
             )
         _print_indented(f"source: {one.citation}")
 
 
 @app.command("migrate")
 def migrate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Model file (JSON or YAML) of an earlier version.")],
-    out: Annotated[Path, typer.Option("-o", "--out", "--output", metavar="NEW", help="File to write: another one.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Model file (JSON or YAML) of an earlier version."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", "--output", metavar="NEW", help="File to write: another one."),
+    ],
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a model file in the present schema version; FILE stays as it is.
 
-    Files of earlier versions are read as they are, by every command: this is for other programs and for keeping.
+    Files of earlier versions are read as they are, by every command: this is for other programs and
+    for keeping.
 
     Example: trafficgen models migrate model.json -o present.json
     """
@@ -88,10 +100,13 @@ def schema() -> None:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Catalogue name, or a model file (JSON or YAML).")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Catalogue name, or a model file (JSON or YAML).")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Show a model, checked against the schema: a published one with its citations, limits, options and parameters.
+    """Show a model, checked against the schema: a published one with its citations, limits, options
+    and parameters.
 
     A fitted model is printed as its file.
 
@@ -149,7 +164,11 @@ def _reasons(name: str, parameter: Parameter) -> Iterator[str]:
     if parameter.reason:
         yield f"{name}: {parameter.reason}"
     for key, part in parameter.parts.items():
-        yield f"{name}, {key} ({part.basis}; {part.source or 'no source'}): {part.reason or ''}".removesuffix(": ")
+        yield (
+            f"{name}, {key} ({part.basis}; {part.source or 'no source'}): {part.reason or ''}".removesuffix(
+                ": "
+            )
+        )
 
 
 def _width() -> int:
@@ -157,11 +176,19 @@ def _width() -> int:
 
 
 def _value_text(value: JsonValue) -> str:
-    text = ",".join(map(_value_text, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+    text = (
+        ",".join(map(_value_text, value))
+        if isinstance(value, list)
+        else json.dumps(value, ensure_ascii=False)
+    )
     text = value if isinstance(value, str) else text
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}... (--json has all)"
 
 
 def _print_indented(text: str, *, indent: int = 2) -> None:
     space = " " * indent
-    print(textwrap.fill(" ".join(text.split()), _width(), initial_indent=space, subsequent_indent=space + "  "))
+    print(
+        textwrap.fill(
+            " ".join(text.split()), _width(), initial_indent=space, subsequent_indent=space + "  "
+        )
+    )

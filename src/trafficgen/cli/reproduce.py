@@ -19,13 +19,24 @@ from trafficgen.progress import Step
 def reproduce(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Findings, or beginnings of their ids such as BMW-T1; default: all."),
+        typer.Argument(
+            metavar="ID...",
+            help="Findings, or beginnings of their ids such as BMW-T1; default: all.",
+        ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each set-up, with seeds of their own.")] = 5,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Runs of each set-up, with seeds of their own.")
+    ] = 5,
     seed: Seed = 0,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that share the work, which the result does not depend on; default: cores."),
+        typer.Option(
+            min=1,
+            help=(
+                "Processes that share the work, which the result does not depend on; default:"
+                " cores."
+            ),
+        ),
     ] = None,
     report: ReportFile = None,
     plots: PlotsFolder = None,
@@ -35,10 +46,11 @@ def reproduce(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run the set-ups of the papers again and print what they published beside what the simulation gives.
+    """Run the set-ups of the papers again and print what they published beside what the simulation
+    gives.
 
-    The exit code is 1 when a quantity is not within the range that is accepted. A report or plots have the papers'
-    figures too, drawn again.
+    The exit code is 1 when a quantity is not within the range that is accepted. A report or plots
+    have the papers' figures too, drawn again.
 
     Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
 
@@ -68,7 +80,17 @@ def reproduce(
 
 
 def _render(found: trafficgen.Reproduction) -> None:
-    header = ("id", "quantity", "published", "accepted", "simulated", "95% interval", "", "role", "entry")
+    header = (
+        "id",
+        "quantity",
+        "published",
+        "accepted",
+        "simulated",
+        "95% interval",
+        "",
+        "role",
+        "entry",
+    )
     marks = {"ok": "green", "MISS": "bold red"}
     print_table(header, [_cells(row) for row in found.rows], right=(2, 3, 4, 5), marks=marks)
     print()
@@ -79,7 +101,9 @@ def _render(found: trafficgen.Reproduction) -> None:
 
 def _cells(row: trafficgen.FindingResult) -> tuple[str, ...]:
     finding = row.finding
-    published = finding.published if isinstance(finding.published, str) else number(finding.published)
+    published = (
+        finding.published if isinstance(finding.published, str) else number(finding.published)
+    )
     return (
         finding.id,
         f"{finding.quantity}, {finding.unit}" if finding.unit else finding.quantity,
@@ -110,4 +134,7 @@ def _say_misses(found: trafficgen.Reproduction, messages: Messages) -> None:
         finding = row.finding
         accepted = f"{number(finding.low)} .. {number(finding.high)}"
         reason = f": {finding.gap}" if finding.gap else ""
-        messages.fail(f"missed: {finding.id} {finding.quantity}: {number(row.simulated)}, accepted {accepted}{reason}")
+        messages.fail(
+            f"missed: {finding.id} {finding.quantity}: {number(row.simulated)}, accepted"
+            f" {accepted}{reason}"
+        )

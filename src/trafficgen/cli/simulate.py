@@ -20,18 +20,28 @@ from trafficgen.cli._terminal import say_line
 
 
 def simulate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of a catalogue entry, or a model file.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Name of a catalogue entry, or a model file.")
+    ],
     path: Annotated[str, typer.Option("--path", metavar="PATH", help=PATH_HELP)],
     settings: Settings = None,
     compete: Compete = None,
     duration: Annotated[
-        float | None, typer.Option(metavar="S", help="Stop the session after this time, s; default: it ends by itself.")
+        float | None,
+        typer.Option(
+            metavar="S", help="Stop the session after this time, s; default: it ends by itself."
+        ),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="OUT", help="Write the packets too: .parquet, .csv, .pcap or .pcapng."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="Write the packets too: .parquet, .csv, .pcap or .pcapng.",
+        ),
     ] = None,
     report: ReportFile = None,
     plots: PlotsFolder = None,
@@ -40,14 +50,17 @@ def simulate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Play a model over a path, beside other flows, and say how it went; the same seed gives the same result.
+    """Play a model over a path, beside other flows, and say how it went; the same seed gives the
+    same result.
 
-    Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms,queue=80p --compete tcp@-10s
+    Example: trafficgen simulate wmedia9_nichols2004 --path rate=725kbps,delay=45ms,queue=80p
+    --compete tcp@-10s
 
-    Example: trafficgen simulate realvideo10_boyden2005 --path rate=1Mbps,delay=45ms,loss=3%,loss_start=15s
-    -o packets.parquet
+    Example: trafficgen simulate realvideo10_boyden2005 --path
+    rate=1Mbps,delay=45ms,loss=3%,loss_start=15s -o packets.parquet
 
-    Example: trafficgen simulate model.json --path rate=1Mbps,delay=20ms --compete cbr:400kbps --json
+    Example: trafficgen simulate model.json --path rate=1Mbps,delay=20ms --compete cbr:400kbps
+    --json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(packets=out, report=report, plots=plots, plot_formats=plot_formats)
@@ -81,16 +94,26 @@ def _print_session(result: trafficgen.SimulationResult) -> None:
         if phase is not None:
             say_line(
                 f"{name:10} {number(phase.duration_s)} s at {number(phase.rate_kbps)} kbps"
-                f" ({number(phase.offered_kbps)} kbps offered, {number(100 * phase.loss, digits=3)}% lost)"
+                f" ({number(phase.offered_kbps)} kbps offered,"
+                f" {number(100 * phase.loss, digits=3)}% lost)"
             )
     for change in result.events.level_changes():
-        say_line(f"level      {number(change.from_kbps)} to {number(change.to_kbps)} kbps at {number(change.time_s)} s")
+        say_line(
+            f"level      {number(change.from_kbps)} to {number(change.to_kbps)} kbps at"
+            f" {number(change.time_s)} s"
+        )
     for stall in result.events.stalls:
         say_line(f"stall      {number(stall.duration_s)} s at {number(stall.start_s)} s")
     if result.events.thinned_s is not None:
         say_line(f"thinned    from {number(result.events.thinned_s)} s on")
-    times = {name.removesuffix("_s"): time_s for name, time_s in result.events.times_s.items() if time_s is not None}
-    said = ", ".join(f"{name.replace('_', ' ')} {number(time_s)} s" for name, time_s in times.items())
+    times = {
+        name.removesuffix("_s"): time_s
+        for name, time_s in result.events.times_s.items()
+        if time_s is not None
+    }
+    said = ", ".join(
+        f"{name.replace('_', ' ')} {number(time_s)} s" for name, time_s in times.items()
+    )
     say_line(f"times      {said}")
 
 
@@ -103,14 +126,26 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     if not count:
         return
     rates = {"received": "media_kbps", "offered": "media_offered_kbps", "encoding": "encoding_kbps"}
-    rates |= {name.removesuffix("_kbps"): name for name in series if name.endswith("_kbps") and name not in _NAMED}
+    rates |= {
+        name.removesuffix("_kbps"): name
+        for name in series
+        if name.endswith("_kbps") and name not in _NAMED
+    }
     start_s, end_s = series["start_s"], series["start_s"] + count * series["interval_s"]
     bins = min(count, curve_bins([*rates, "buffer"]))
-    curves: list[Curve | Marks] = [Curve(name, in_parts(series[key], bins), "kbps") for name, key in rates.items()]
+    curves: list[Curve | Marks] = [
+        Curve(name, in_parts(series[key], bins), "kbps") for name, key in rates.items()
+    ]
     curves.append(Curve("buffer", in_parts(series["buffer_s"], bins), "s"))
-    curves = [curve for curve in curves if not isinstance(curve, Curve) or any(map(math.isfinite, curve.values))]
+    curves = [
+        curve
+        for curve in curves
+        if not isinstance(curve, Curve) or any(map(math.isfinite, curve.values))
+    ]
     letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
-    meaning = ", ".join(f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters)
+    meaning = ", ".join(
+        f"{letter} {_PHASE_LETTERS[letter]}" for letter in _PHASE_LETTERS if letter in letters
+    )
     curves.append(Marks("phases", letters, meaning))
     print()
     print_curves("over time (IP bytes)", curves, start_s=start_s, end_s=end_s)
@@ -127,7 +162,9 @@ def _phase_intervals(result: trafficgen.SimulationResult) -> list[tuple[float, f
     if buffering is not None:
         start_s, end_s = buffering
         intervals.append((start_s, result.end_s if end_s is None else end_s, "b"))
-    return intervals + [(stall.start_s, stall.start_s + stall.duration_s, "s") for stall in result.events.stalls]
+    return intervals + [
+        (stall.start_s, stall.start_s + stall.duration_s, "s") for stall in result.events.stalls
+    ]
 
 
 def _print_flows(result: trafficgen.SimulationResult) -> None:
@@ -143,4 +180,8 @@ def _print_flows(result: trafficgen.SimulationResult) -> None:
         for flow in result.flows
     ]
     print()
-    print_table(["flow", "kbps", "lost", "mean delay s", "p95 delay s", "sent again"], rows, right=(1, 2, 3, 4, 5))
+    print_table(
+        ["flow", "kbps", "lost", "mean delay s", "p95 delay s", "sent again"],
+        rows,
+        right=(1, 2, 3, 4, 5),
+    )

@@ -1,10 +1,18 @@
-"""Distributions under their scipy.stats names, truncated ones, and the mixed law of atoms and a continuous part."""
+"""Distributions under their scipy.stats names, truncated ones, and the mixed law of atoms and a
+continuous part.
+"""
 
 from trafficgen.distributions.base import Distribution, LocationScale
 from trafficgen.distributions.beta import Beta
 from trafficgen.distributions.discrete import Discrete, Geometric, NegativeBinomial, Poisson, Zeta
 from trafficgen.distributions.exponential import Exponential
-from trafficgen.distributions.families import DISCRETE_FAMILIES, FAMILIES, MIXTURES, distribution_of, truncated
+from trafficgen.distributions.families import (
+    DISCRETE_FAMILIES,
+    FAMILIES,
+    MIXTURES,
+    distribution_of,
+    truncated,
+)
 from trafficgen.distributions.gamma import Gamma
 from trafficgen.distributions.generalised_pareto import GeneralisedPareto
 from trafficgen.distributions.loglogistic import LogLogistic

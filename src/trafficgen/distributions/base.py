@@ -13,7 +13,9 @@ from trafficgen.units import FloatArray
 
 
 class Distribution(ABC):
-    """A continuous distribution of one real quantity; arguments may have any shape, results have the same."""
+    """A continuous distribution of one real quantity; arguments may have any shape, results have
+    the same.
+    """
 
     @property
     @abstractmethod
@@ -34,10 +36,14 @@ class Distribution(ABC):
 
     @abstractmethod
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1], the inverse of :meth:`sf`."""
+        """Return the value that is exceeded with a probability in [0, 1], the inverse of
+        :meth:`sf`.
+        """
 
     @abstractmethod
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high] for order 0, 1 or 2; infinite where it diverges."""
 
     @abstractmethod
@@ -118,7 +124,9 @@ class LocationScale(Distribution):
         """Return the value that is exceeded with a probability in [0, 1]."""
         return self.loc + self.scale * self._standard_isf(np.asarray(probability, dtype=np.float64))
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high], by the binomial theorem from the moments of Z."""
         bottom = max(0.0, (low - self.loc) / self.scale)
         top = max(bottom, (high - self.loc) / self.scale)
@@ -148,4 +156,6 @@ def require_positive(law: Distribution, name: str) -> None:
     """Raise ``ValueError`` unless a parameter of a law is a positive finite number."""
     number = getattr(law, name)
     if not (math.isfinite(number) and number > 0):
-        raise ValueError(f"{name} of {type(law).__name__} must be positive and finite, got {number}")
+        raise ValueError(
+            f"{name} of {type(law).__name__} must be positive and finite, got {number}"
+        )

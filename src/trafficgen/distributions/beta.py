@@ -13,7 +13,8 @@ from trafficgen.units import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class Beta(LocationScale):
-    """F(x) = I(z; a, b), the regularised incomplete beta function, for z = (x - loc) / scale between 0 and 1.
+    """F(x) = I(z; a, b), the regularised incomplete beta function, for z = (x - loc) / scale
+    between 0 and 1.
 
     Attributes:
         a: Shape at the lower end, > 0.

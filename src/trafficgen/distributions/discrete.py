@@ -1,4 +1,6 @@
-"""Laws of whole numbers (scipy.stats ``geom``, ``nbinom``, ``zipf`` and ``poisson``), such as packets per burst."""
+"""Laws of whole numbers (scipy.stats ``geom``, ``nbinom``, ``zipf`` and ``poisson``), such as
+packets per burst.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ class Discrete(Distribution):
         nearly = p * (1 + _ROUNDING)
         return self._search(lambda k: np.asarray(self._sf(k) <= nearly), p.shape, never=p <= 0.0)
 
-    def _search(self, reached: Condition, shape: tuple[int, ...], *, never: BoolArray) -> FloatArray:
+    def _search(
+        self, reached: Condition, shape: tuple[int, ...], *, never: BoolArray
+    ) -> FloatArray:
         """Return the smallest value at which a condition holds: doubling, then bisection."""
         low = np.full(shape, self._first - 1.0)
         high = np.full(shape, float(self._first))
@@ -95,7 +99,9 @@ class Discrete(Distribution):
             low, high = np.where(inside & ~here, middle, low), np.where(inside & here, middle, high)
         return np.asarray(np.where(never, math.inf, high + self.loc))
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high], the whole moment less what is summed outside."""
         first, second = self._moments()
         whole = (1.0, first + self.loc, second + 2 * self.loc * first + self.loc**2)[order]
@@ -206,7 +212,10 @@ class Zeta(Discrete):
 
     def _moments(self) -> tuple[float, float]:
         whole = float(special.zeta(self.a, 1.0))
-        first, second = (float(special.zeta(self.a - j, 1.0)) / whole if self.a - j > 1 else math.inf for j in (1, 2))
+        first, second = (
+            float(special.zeta(self.a - j, 1.0)) / whole if self.a - j > 1 else math.inf
+            for j in (1, 2)
+        )
         return first, second
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:

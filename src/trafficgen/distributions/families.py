@@ -39,24 +39,29 @@ FAMILIES: Mapping[str, type[Distribution]] = {
     "poisson": Poisson,
 }
 
-#: Name -> family and parameters of the components. A mixture of k has the parameters of each, numbered from 1, and
-#: the components' probabilities ``p1`` to ``pk``; scipy.stats has no such families.
+#: Name -> family and parameters of the components. A mixture of k has the parameters of each,
+#: numbered from 1, and the components' probabilities ``p1`` to ``pk``; scipy.stats has no such
+#: families.
 MIXTURES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "hyperexpon": ("expon", ("scale",)),
     "lognorm_mixture": ("lognorm", ("s", "scale")),
 }
 
 #: Family -> names of its parameters.
-_PARAMETERS = {name: frozenset(inspect.signature(kind).parameters) for name, kind in FAMILIES.items()}
+_PARAMETERS = {
+    name: frozenset(inspect.signature(kind).parameters) for name, kind in FAMILIES.items()
+}
 
 #: Families of whole numbers.
 DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubclass(kind, Discrete))
 
 
 def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
-    """Return a distribution by its scipy.stats name and parameters (``loc`` 0 and ``scale`` 1 where left out).
+    """Return a distribution by its scipy.stats name and parameters (``loc`` 0 and ``scale`` 1 where
+    left out).
 
-    The mixtures ``hyperexpon`` and ``lognorm_mixture`` have parameters such as p1, scale1, p2, scale2.
+    The mixtures ``hyperexpon`` and ``lognorm_mixture`` have parameters such as p1, scale1, p2,
+    scale2.
 
     Raises:
         ValueError: If the family is unknown, or a parameter is missing, unknown or out of range.
@@ -64,12 +69,17 @@ def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
     if family in MIXTURES:
         return _mixture(family, params)
     if family not in FAMILIES:
-        raise ValueError(f"unknown family {family!r}; known are {', '.join((*FAMILIES, *MIXTURES))}")
+        raise ValueError(
+            f"unknown family {family!r}; known are {', '.join((*FAMILIES, *MIXTURES))}"
+        )
     kind = FAMILIES[family]
     known = _PARAMETERS[family]
     required = known - {"loc", "scale"}
     if set(params) - known or required - set(params):
-        raise ValueError(f"{family} takes the parameters {', '.join(sorted(known))}; got {', '.join(params) or 'none'}")
+        raise ValueError(
+            f"{family} takes the parameters {', '.join(sorted(known))}; got"
+            f" {', '.join(params) or 'none'}"
+        )
     return kind(**params)
 
 
@@ -78,18 +88,24 @@ def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
     count = max(1, len(params) // (1 + len(names)))
     known = [f"{name}{number}" for number in range(1, count + 1) for name in ("p", *names)]
     if set(params) != set(known):
-        raise ValueError(f"{family} takes the parameters {', '.join(known)}, ...; got {', '.join(params) or 'none'}")
+        raise ValueError(
+            f"{family} takes the parameters {', '.join(known)}, ...; got"
+            f" {', '.join(params) or 'none'}"
+        )
     numbers = range(1, count + 1)
     return Mixture(
         weights=tuple(params[f"p{number}"] for number in numbers),
         components=tuple(
-            distribution_of(component, {name: params[f"{name}{number}"] for name in names}) for number in numbers
+            distribution_of(component, {name: params[f"{name}{number}"] for name in names})
+            for number in numbers
         ),
     )
 
 
 def truncated(whole: Distribution, *, minimum: float | None, maximum: float | None) -> Distribution:
-    """Return a distribution restricted to [minimum, maximum], or itself where the bounds lie outside its support."""
+    """Return a distribution restricted to [minimum, maximum], or itself where the bounds lie
+    outside its support.
+    """
     low, high = whole.support
     bottom = -math.inf if minimum is None else minimum
     top = math.inf if maximum is None else maximum

@@ -1,4 +1,6 @@
-"""Generalised Pareto distribution (scipy.stats ``genpareto``): the law of exceedances over a high threshold."""
+"""Generalised Pareto distribution (scipy.stats ``genpareto``): the law of exceedances over a high
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _SMALLEST_SHAPE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedPareto(LocationScale):
-    """F(x) = 1 - (1 + c z)**(-1 / c) with z = (x - loc) / scale; exponential for c = 0, bounded for c < 0.
+    """F(x) = 1 - (1 + c z)**(-1 / c) with z = (x - loc) / scale; exponential for c = 0, bounded for
+    c < 0.
 
     Attributes:
         c: Shape; the k-th moment is infinite for c >= 1 / k.
@@ -71,9 +74,9 @@ class GeneralisedPareto(LocationScale):
             return math.inf
         bottom, top = 1 + self.c * low, 1 + self.c * high
         powers = [self._power_moment(j, bottom, top) for j in range(order + 1)]
-        return math.fsum(math.comb(order, j) * (-1) ** (order - j) * powers[j] for j in range(order + 1)) / (
-            self.c**order
-        )
+        return math.fsum(
+            math.comb(order, j) * (-1) ** (order - j) * powers[j] for j in range(order + 1)
+        ) / (self.c**order)
 
     def _power_moment(self, order: int, bottom: float, top: float) -> float:
         """Return E[Y**order; bottom < Y <= top], the sides exchanged for c < 0."""

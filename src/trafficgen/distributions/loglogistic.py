@@ -41,7 +41,9 @@ class LogLogistic(LocationScale):
         return np.asarray(np.exp(-special.logit(probability) / self.c))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        """Return the integral of (u / (1 - u))**(order / c) over the probabilities u: an incomplete beta function."""
+        """Return the integral of (u / (1 - u))**(order / c) over the probabilities u: an incomplete
+        beta function.
+        """
         power = order / self.c
         start, end = (float(at) for at in self._standard_cdf(np.array([low, high])))
         if power < 1:

@@ -1,4 +1,6 @@
-"""The law of one quantity: atoms with their probabilities and a continuous part, perhaps rounded to whole numbers."""
+"""The law of one quantity: atoms with their probabilities and a continuous part, perhaps rounded to
+whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from trafficgen.distributions.alias_table import AliasTable
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
-#: Rounded laws are summed value by value up to this many values; beyond, rounding no longer moves a moment.
+#: Rounded laws are summed value by value up to this many values; beyond, rounding no longer moves a
+#: moment.
 _SUMMED_VALUES = 100_000
 _LEFT_OUT = 1e-12
-#: Whole numbers between bounds are drawn from a table of their probabilities where there are at least as many draws as
-#: numbers, and no more numbers than these.
+#: Whole numbers between bounds are drawn from a table of their probabilities where there are at
+#: least as many draws as numbers, and no more numbers than these.
 _TABLED_VALUES = 1 << 16
 
 
@@ -29,7 +32,8 @@ class MixedLaw:
         continuous: Law of what is no atom; None where the atoms are everything.
         values: Values of the atoms.
         probabilities: Probabilities of the atoms, adding up to at most 1.
-        integer: Whether draws of the continuous part are rounded to whole numbers within its support.
+        integer: Whether draws of the continuous part are rounded to whole numbers within its
+            support.
     """
 
     continuous: Distribution | None
@@ -41,12 +45,18 @@ class MixedLaw:
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.probabilities):
-            raise ValueError(f"{len(self.values)} atoms have {len(self.probabilities)} probabilities")
+            raise ValueError(
+                f"{len(self.values)} atoms have {len(self.probabilities)} probabilities"
+            )
         weight = math.fsum(self.probabilities)
         if any(p <= 0 for p in self.probabilities) or weight > 1 + 1e-9:
-            raise ValueError(f"the atoms' probabilities must be positive and add up to at most 1, got {weight}")
+            raise ValueError(
+                f"the atoms' probabilities must be positive and add up to at most 1, got {weight}"
+            )
         if self.continuous is None and abs(weight - 1) > 1e-6:
-            raise ValueError(f"without a continuous part the atoms' probabilities must add up to 1, not {weight}")
+            raise ValueError(
+                f"without a continuous part the atoms' probabilities must add up to 1, not {weight}"
+            )
         order = np.argsort(np.array(self.values, dtype=np.float64), kind="stable")
         cumulative = np.cumsum(np.array(self.probabilities, dtype=np.float64)[order])
         if self.continuous is None:
@@ -88,7 +98,9 @@ class MixedLaw:
         return np.asarray(steps + self.continuous_weight * self._continuous_cdf(x))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the smallest value that is not exceeded with a probability in [0, 1], the inverse of :meth:`cdf`."""
+        """Return the smallest value that is not exceeded with a probability in [0, 1], the inverse
+        of :meth:`cdf`.
+        """
         p = np.asarray(probability, dtype=np.float64)
         values = np.unique(self._sorted_values)
         if self.continuous is None:
@@ -100,7 +112,9 @@ class MixedLaw:
         mass = np.concatenate(([0.0], np.cumsum(self._atom_mass(values))))[place]
         weight = self.continuous_weight
         within = np.clip((p - mass) / weight, 0.0, 1.0) if weight > 0 else np.zeros(p.shape)
-        quantile = self._whole(np.array(self.continuous.ppf(within), dtype=np.float64, ndmin=1)).reshape(p.shape)
+        quantile = self._whole(
+            np.array(self.continuous.ppf(within), dtype=np.float64, ndmin=1)
+        ).reshape(p.shape)
         if not values.size:
             return quantile
         atom = np.minimum(place, values.size - 1)
@@ -108,7 +122,9 @@ class MixedLaw:
 
     def _atom_mass(self, values: FloatArray) -> FloatArray:
         """Return the probability of each of the atoms' values, which ascend."""
-        steps = np.concatenate(([0.0], self._cumulative))[np.searchsorted(self._sorted_values, values, side="right")]
+        steps = np.concatenate(([0.0], self._cumulative))[
+            np.searchsorted(self._sorted_values, values, side="right")
+        ]
         return np.diff(steps, prepend=0.0)
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
@@ -130,18 +146,24 @@ class MixedLaw:
     def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return draws that are spread evenly over the law, in random order, shape (count,).
 
-        One draw comes from each of ``count`` slices of equal probability, so each follows the law while their sum
-        hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and Conover, Technometrics 21, 1979).
+        One draw comes from each of ``count`` slices of equal probability, so each follows the law
+        while their sum
+        hardly varies: Latin hypercube sampling in one dimension (McKay, Beckman and Conover,
+        Technometrics 21, 1979).
         """
         return self._at((generator.permutation(count) + generator.random(count)) / count)
 
     def ascending_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return draws that are spread as those of :meth:`spread_sample`, in ascending order, shape (count,)."""
+        """Return draws that are spread as those of :meth:`spread_sample`, in ascending order, shape
+        (count,).
+        """
         draws = self._at((np.arange(count) + generator.random(count)) / count)
         return np.sort(draws, kind="stable") if self.values else draws  # two runs that ascend each
 
     def _at(self, probability: FloatArray) -> FloatArray:
-        """Return a value for each probability: the atoms share the lowest ones, the continuous part has the rest."""
+        """Return a value for each probability: the atoms share the lowest ones, the continuous part
+        has the rest.
+        """
         if not self.values:
             assert self.continuous is not None
             return self._whole(self.continuous.ppf(probability))
@@ -158,7 +180,9 @@ class MixedLaw:
 
     @cached_property
     def _worth_a_table(self) -> float:
-        """Number of draws from which on they are taken from a table; it depends on the law alone."""
+        """Number of draws from which on they are taken from a table; it depends on the law
+        alone.
+        """
         low, high = self._bounds
         values = high - low + 1 + len(self.values)
         return values if self.integer and 0 < values <= _TABLED_VALUES else math.inf
@@ -170,7 +194,9 @@ class MixedLaw:
         numbers = np.arange(low, high + 1, dtype=np.float64)
         within = np.maximum(np.diff(self._continuous_cdf(numbers), prepend=0.0), 0.0)
         values = np.concatenate([numbers, self.values])
-        return AliasTable(values, np.concatenate([self.continuous_weight * within, self.probabilities]))
+        return AliasTable(
+            values, np.concatenate([self.continuous_weight * within, self.probabilities])
+        )
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
@@ -192,7 +218,9 @@ class MixedLaw:
             return self.continuous.cdf(x)
         low, high = self._bounds
         whole = np.floor(x)
-        return np.where(whole < low, 0.0, np.where(whole >= high, 1.0, self.continuous.cdf(whole + 0.5)))
+        return np.where(
+            whole < low, 0.0, np.where(whole >= high, 1.0, self.continuous.cdf(whole + 0.5))
+        )
 
     def _continuous_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         assert self.continuous is not None
@@ -212,16 +240,22 @@ class MixedLaw:
             return math.inf
 
     def _moment(self, order: int) -> float:
-        atoms = math.fsum(p * value**order for p, value in zip(self.probabilities, self.values, strict=True))
+        atoms = math.fsum(
+            p * value**order for p, value in zip(self.probabilities, self.values, strict=True)
+        )
         if self.continuous is None:
             return atoms / math.fsum(self.probabilities)
         if self.continuous_weight == 0:
             return atoms
-        continuous = self._rounded_moment(order) if self.integer else self.continuous.partial_moment(order)
+        continuous = (
+            self._rounded_moment(order) if self.integer else self.continuous.partial_moment(order)
+        )
         return atoms + self.continuous_weight * continuous
 
     def _rounded_moment(self, order: int) -> float:
-        """Return E[X**order] of the rounded continuous part: summed over its body, integrated beyond."""
+        """Return E[X**order] of the rounded continuous part: summed over its body, integrated
+        beyond.
+        """
         assert self.continuous is not None
         low, high = self._bounds
         first = low if math.isfinite(low) else math.floor(float(self.continuous.ppf(_LEFT_OUT)))

@@ -32,8 +32,13 @@ class Mixture(Distribution):
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.components) or not self.weights:
             raise ValueError(f"{len(self.components)} components have {len(self.weights)} weights")
-        if any(not weight > 0 for weight in self.weights) or abs(math.fsum(self.weights) - 1) > 1e-4:
-            raise ValueError(f"the weights of a mixture must be positive and add up to 1, got {self.weights}")
+        if (
+            any(not weight > 0 for weight in self.weights)
+            or abs(math.fsum(self.weights) - 1) > 1e-4
+        ):
+            raise ValueError(
+                f"the weights of a mixture must be positive and add up to 1, got {self.weights}"
+            )
 
     @property
     def support(self) -> tuple[float, float]:
@@ -47,16 +52,24 @@ class Mixture(Distribution):
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
-        parts = [share * part.cdf(value) for share, part in zip(self._shares, self.components, strict=True)]
+        parts = [
+            share * part.cdf(value)
+            for share, part in zip(self._shares, self.components, strict=True)
+        ]
         return np.asarray(np.minimum(sum(parts), 1.0))
 
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value)."""
-        parts = [share * part.sf(value) for share, part in zip(self._shares, self.components, strict=True)]
+        parts = [
+            share * part.sf(value)
+            for share, part in zip(self._shares, self.components, strict=True)
+        ]
         return np.asarray(np.minimum(sum(parts), 1.0))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1], by bisection between the components' quantiles."""
+        """Return the quantile of a probability in [0, 1], by bisection between the components'
+        quantiles.
+        """
         p = np.asarray(probability, dtype=np.float64)
         return self._inverse(p, upper=False)
 
@@ -72,7 +85,9 @@ class Mixture(Distribution):
         knots = np.unique(np.quantile(p, np.linspace(0, 1, _TABLE)))
         values = self._bisect(knots, upper=upper)
         place = np.clip(np.searchsorted(knots, p), 1, knots.size - 1)
-        return self._bisect(p, upper=upper, ends=np.sort([values[place - 1], values[place]], axis=0))
+        return self._bisect(
+            p, upper=upper, ends=np.sort([values[place - 1], values[place]], axis=0)
+        )
 
     def _bisect(self, p: FloatArray, *, upper: bool, ends: FloatArray | None = None) -> FloatArray:
         if ends is None:
@@ -89,7 +104,9 @@ class Mixture(Distribution):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(np.where(sure, ends[1], 0.5 * (low + high)))
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high]."""
         return math.fsum(
             float(share) * part.partial_moment(order, low=low, high=high)

@@ -46,17 +46,25 @@ class Normal(Distribution):
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1]."""
-        return np.asarray(self.loc + self.scale * special.ndtri(np.asarray(probability, dtype=np.float64)))
+        return np.asarray(
+            self.loc + self.scale * special.ndtri(np.asarray(probability, dtype=np.float64))
+        )
 
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value that is exceeded with a probability in [0, 1]."""
-        return np.asarray(self.loc - self.scale * special.ndtri(np.asarray(probability, dtype=np.float64)))
+        return np.asarray(
+            self.loc - self.scale * special.ndtri(np.asarray(probability, dtype=np.float64))
+        )
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high]."""
         a, b = (low - self.loc) / self.scale, (high - self.loc) / self.scale
         upper = a > 0
-        mass = float(special.ndtr(-a) - special.ndtr(-b) if upper else special.ndtr(b) - special.ndtr(a))
+        mass = float(
+            special.ndtr(-a) - special.ndtr(-b) if upper else special.ndtr(b) - special.ndtr(a)
+        )
         first = _density(a) - _density(b)
         second = mass + _times(a) - _times(b)
         moments = (mass, self.loc * mass + self.scale * first)

@@ -14,7 +14,8 @@ from trafficgen.units import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class BodyAndTail(Distribution):
-    """Follows a body up to its largest value and a tail beyond, each with its share of the probability.
+    """Follows a body up to its largest value and a tail beyond, each with its share of the
+    probability.
 
     Attributes:
         body: Law of the values up to the end of its support.
@@ -28,7 +29,9 @@ class BodyAndTail(Distribution):
 
     def __post_init__(self) -> None:
         if not 0 < self.tail_probability < 1:
-            raise ValueError(f"the tail's probability must lie in (0, 1), got {self.tail_probability}")
+            raise ValueError(
+                f"the tail's probability must lie in (0, 1), got {self.tail_probability}"
+            )
         end, start = self.body.support[1], self.tail.support[0]
         if end > start + 1e-9 * abs(start):
             raise ValueError(f"the tail starts at {start:g}, before the body ends at {end:g}")
@@ -41,13 +44,15 @@ class BodyAndTail(Distribution):
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
         return np.asarray(
-            (1 - self.tail_probability) * self.body.cdf(value) + self.tail_probability * self.tail.cdf(value)
+            (1 - self.tail_probability) * self.body.cdf(value)
+            + self.tail_probability * self.tail.cdf(value)
         )
 
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value)."""
         return np.asarray(
-            (1 - self.tail_probability) * self.body.sf(value) + self.tail_probability * self.tail.sf(value)
+            (1 - self.tail_probability) * self.body.sf(value)
+            + self.tail_probability * self.tail.sf(value)
         )
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
@@ -61,7 +66,9 @@ class BodyAndTail(Distribution):
         in_body = self.body.isf(np.clip((p - q) / (1 - q), 0.0, 1.0))
         return np.where(p < q, self.tail.isf(np.minimum(p / q, 1.0)), in_body)
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high]."""
         q = self.tail_probability
         body = self.body.partial_moment(order, low=low, high=high)

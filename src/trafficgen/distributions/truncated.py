@@ -11,7 +11,8 @@ import numpy.typing as npt
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
-#: Above this share of accepted draws, drawing and throwing away is faster than inverting the distribution function.
+#: Above this share of accepted draws, drawing and throwing away is faster than inverting the
+#: distribution function.
 _REJECTION_SHARE = 0.3
 _REJECTION_ROUNDS = 20
 
@@ -36,14 +37,17 @@ class Truncated(Distribution):
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
             raise ValueError(f"minimum {self.minimum} is above maximum {self.maximum}")
-        # In the upper half everything is counted from above, so that digits are kept far in the tail.
+        # In the upper half everything is counted from above, so that digits are kept far in the
+        # tail.
         upper = bool(self.whole.cdf(self.minimum) > 0.5)
         tail = self.whole.sf if upper else self.whole.cdf
         start, end = (self.maximum, self.minimum) if upper else (self.minimum, self.maximum)
         origin = float(tail(start))
         mass = float(tail(end)) - origin
         if mass <= 0 and self.minimum < self.maximum:
-            raise ValueError(f"{self.whole} has no probability between {self.minimum} and {self.maximum}")
+            raise ValueError(
+                f"{self.whole} has no probability between {self.minimum} and {self.maximum}"
+            )
         object.__setattr__(self, "_upper", upper)
         object.__setattr__(self, "_from", origin)
         object.__setattr__(self, "_mass", mass)
@@ -80,7 +84,9 @@ class Truncated(Distribution):
         p = np.asarray(probability, dtype=np.float64)
         return self._inverse(p if self._upper else 1.0 - p)
 
-    def partial_moment(self, order: int, *, low: float = -math.inf, high: float = math.inf) -> float:
+    def partial_moment(
+        self, order: int, *, low: float = -math.inf, high: float = math.inf
+    ) -> float:
         """Return E[X**order; low < X <= high]."""
         if self._mass <= 0:
             return self.minimum**order if low < self.minimum <= high else 0.0
@@ -90,7 +96,9 @@ class Truncated(Distribution):
         return self.whole.partial_moment(order, low=bottom, high=top) / self._mass
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,): by rejection where most are accepted, else by inversion."""
+        """Return independent draws, shape (count,): by rejection where most are accepted, else by
+        inversion.
+        """
         if self._mass < _REJECTION_SHARE:
             return self._inverse(generator.random(count))
         draws = np.empty(count, dtype=np.float64)

@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 
 def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
-    """Return the largest difference of two samples' distribution functions; any order, any sizes above 0.
+    """Return the largest difference of two samples' distribution functions; any order, any sizes
+    above 0.
 
-    Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Ann. Math. Stat. 1948.
+    Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Ann.
+    Math. Stat. 1948.
     """
     first, second = np.sort(one), np.sort(other)
     values = np.concatenate((first, second))

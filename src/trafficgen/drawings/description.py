@@ -1,4 +1,6 @@
-"""The description of a drawing: axes with units and what lies on them, drawn alike in a page, a file or a notebook."""
+"""The description of a drawing: axes with units and what lies on them, drawn alike in a page, a
+file or a notebook.
+"""
 
 from __future__ import annotations
 
@@ -125,11 +127,13 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """A table of shaded cells, each with its number; the categories of the axes name rows and columns.
+    """A table of shaded cells, each with its number; the categories of the axes name rows and
+    columns.
 
     Attributes:
         name: What the numbers are.
-        values: Numbers from 0 to 1, rows from the bottom, shape (rows, columns); NaN where there is none.
+        values: Numbers from 0 to 1, rows from the bottom, shape (rows, columns); NaN where there is
+            none.
     """
 
     name: str
@@ -160,7 +164,9 @@ class Drawing:
     caption: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """Return it as JSON-compatible values, numbers rounded to six digits, None for what is not finite."""
+        """Return it as JSON-compatible values, numbers rounded to six digits, None for what is not
+        finite.
+        """
         return {
             "name": self.name,
             "title": self.title,
@@ -201,9 +207,16 @@ _KINDS: dict[type, _Kind] = {
 
 def _layer_json(layer: Layer) -> dict[str, object]:
     if isinstance(layer, Cells):
-        return {"kind": "cells", "name": layer.name, "values": [_rounded(row) for row in layer.values]}
+        return {
+            "kind": "cells",
+            "name": layer.name,
+            "values": [_rounded(row) for row in layer.values],
+        }
     kind = _KINDS[type(layer)]
-    parts: dict[str, object] = {"kind": kind.name, **{key: getattr(layer, key) for key in kind.plain}}
+    parts: dict[str, object] = {
+        "kind": kind.name,
+        **{key: getattr(layer, key) for key in kind.plain},
+    }
     for key in kind.rows:
         row = getattr(layer, key)
         if row is not None:

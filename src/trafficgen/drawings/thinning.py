@@ -14,8 +14,11 @@ _DISTRIBUTION_POINTS = 400
 _TAIL_POINTS = 60
 
 
-def thinned(x: npt.ArrayLike, y: npt.ArrayLike, *, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """Return a curve of at most ``most`` points that keeps the smallest and the largest value of every stretch.
+def thinned(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, most: int = MOST_POINTS
+) -> tuple[FloatArray, FloatArray]:
+    """Return a curve of at most ``most`` points that keeps the smallest and the largest value of
+    every stretch.
 
     Args:
         x: Places in ascending order, shape (n,).
@@ -38,7 +41,8 @@ def thinned(x: npt.ArrayLike, y: npt.ArrayLike, *, most: int = MOST_POINTS) -> t
 
 
 def few_quantiles(count: int) -> npt.NDArray[np.int64]:
-    """Return places in a sorted sample of ``count`` values: evenly spread, and closer together at both ends.
+    """Return places in a sorted sample of ``count`` values: evenly spread, and closer together at
+    both ends.
 
     The ends are where distributions differ and where an even spread has nothing to show.
     """
@@ -56,14 +60,16 @@ def distribution_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         sample: Observations in any order, shape (n,).
 
     Returns:
-        Values in ascending order and their cumulative shares, each of shape (m,), m at most about 500, from the
-        smallest value with share 0 on. Drawn as steps.
+        Values in ascending order and their cumulative shares, each of shape (m,), m at most about
+        500, from the smallest value with share 0 on. Drawn as steps.
     """
     ordered = np.sort(np.asarray(sample, dtype=np.float64))
     values, last = _distinct(ordered)
     index = few_quantiles(values.size)
     shares = (last[index] + 1) / max(ordered.size, 1)
-    return np.concatenate([values[:1], values[index]]), np.concatenate([np.zeros(min(1, shares.size)), shares])
+    return np.concatenate([values[:1], values[index]]), np.concatenate(
+        [np.zeros(min(1, shares.size)), shares]
+    )
 
 
 def survival_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -73,7 +79,8 @@ def survival_curve(sample: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         sample: Observations in any order, shape (n,).
 
     Returns:
-        Values above 0 in ascending order and the shares that reach them, each of shape (m,), m at most about 500.
+        Values above 0 in ascending order and the shares that reach them, each of shape (m,), m at
+        most about 500.
     """
     ordered = np.sort(np.asarray(sample, dtype=np.float64))
     values, last = _distinct(ordered)
@@ -92,7 +99,8 @@ def _distinct(ordered: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
 
 
 def wide_bins(span_s: float, *, most: int = MOST_POINTS, finest_s: float = 0.1) -> float:
-    """Return a width of bins, s, of which at most ``most`` fill a span: 1, 2 or 5 times a power of ten.
+    """Return a width of bins, s, of which at most ``most`` fill a span: 1, 2 or 5 times a power of
+    ten.
 
     Args:
         span_s: The span, s.

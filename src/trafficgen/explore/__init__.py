@@ -1,4 +1,6 @@
-"""A local page on which models are played over paths. Bound to this machine, with nothing fetched from elsewhere."""
+"""A local page on which models are played over paths. Bound to this machine, with nothing fetched
+from elsewhere.
+"""
 
 from trafficgen.explore.opening import explore
 from trafficgen.explore.serving import LARGEST_PORT, USUAL_PORT, LocalPage

@@ -43,7 +43,9 @@ _PAGE = "index.html"
 _PLOTLY = "plotly.min.js"
 
 
-def application(offers: Mapping[str, Offer], *, port: int, opened: str | None = None, seed: int = 0) -> ASGIApp:
+def application(
+    offers: Mapping[str, Offer], *, port: int, opened: str | None = None, seed: int = 0
+) -> ASGIApp:
     """Return the page as a web application.
 
     Args:
@@ -60,7 +62,9 @@ def application(offers: Mapping[str, Offer], *, port: int, opened: str | None = 
             {**control.to_json(), **({"default": seed} if control.name == "seed" else {})}
             for control in CONTROLS.values()
         ],
-        "competitors": [{"name": name, "meaning": meaning} for name, meaning in COMPETITORS.items()],
+        "competitors": [
+            {"name": name, "meaning": meaning} for name, meaning in COMPETITORS.items()
+        ],
         "situations": [situation.to_json() for situation in SITUATIONS],
         "defaults": {"model": opened or FIRST_MODEL, "competitor": DEFAULT_COMPETITOR},
     }
@@ -70,7 +74,11 @@ def application(offers: Mapping[str, Offer], *, port: int, opened: str | None = 
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
-        return _file(files[name], name) if name in files else _refused("there is no such file", status=404)
+        return (
+            _file(files[name], name)
+            if name in files
+            else _refused("there is no such file", status=404)
+        )
 
     async def models(_: Request) -> Response:
         return _json(choices)
@@ -88,7 +96,10 @@ def application(offers: Mapping[str, Offer], *, port: int, opened: str | None = 
 
 
 async def _simulated(request: Request, offers: Mapping[str, Offer], queue: OneAtATime) -> Response:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if (
+        request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        != "application/json"
+    ):
         return _refused("a request is JSON (Content-Type: application/json)", status=415)
     body = await _body(request)
     if isinstance(body, Response):
@@ -115,7 +126,9 @@ async def _body(request: Request) -> bytes | Response:
             async for part in request.stream():
                 body += part
                 if len(body) > LARGEST_REQUEST_BYTES:
-                    return _refused(f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413)
+                    return _refused(
+                        f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413
+                    )
     except TimeoutError:
         return _refused(f"a request is sent within {LONGEST_REQUEST_S:g} s", status=408)
     return body
@@ -132,10 +145,14 @@ def _file(file: Traversable, name: str) -> Response:
     return Response(file.read_bytes(), media_type=f"{media_type}; charset=utf-8")
 
 
-def _json(value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _json(
+    value: object, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return JSON; NaN, what could not be measured, becomes null."""
     content = to_json(value, inf_nan_mode="null")
-    return Response(content, status_code=status, media_type="application/json", headers=dict(headers or {}))
+    return Response(
+        content, status_code=status, media_type="application/json", headers=dict(headers or {})
+    )
 
 
 def _refused(message: str, *, status: int, control: str | None = None) -> Response:

@@ -1,4 +1,6 @@
-"""What the page asks for: checked, and in the words of the command line, so that both give the same result."""
+"""What the page asks for: checked, and in the words of the command line, so that both give the same
+result.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,18 @@ class Asked:
         """
         if not isinstance(request, dict):
             raise ExploreError("a request is one JSON object")
-        surplus = next((key for key in request if key not in CONTROLS and key not in _OTHER_KEYS), None)
+        surplus = next(
+            (key for key in request if key not in CONTROLS and key not in _OTHER_KEYS), None
+        )
         if surplus is not None:
             raise ExploreError(f"there is no control {str(surplus)[:40]!r}")
         offer = _known(request.get("model"), offers, what="model")
         competitor = request.get("competitor", DEFAULT_COMPETITOR)
         _known(competitor, COMPETITORS, what="competitor")
-        values = {name: control.checked(request.get(name, control.default)) for name, control in CONTROLS.items()}
+        values = {
+            name: control.checked(request.get(name, control.default))
+            for name, control in CONTROLS.items()
+        }
         if competitor != "none" and values["compete_stop_s"] <= values["compete_start_s"]:
             raise ExploreError("It stops: this must be after its start", control="compete_stop_s")
         settings = request.get("settings", {})
@@ -80,7 +87,11 @@ class Asked:
         """The competitor as ``--compete`` takes it; empty where there is none."""
         if self.competitor == "none":
             return []
-        what = f"cbr:{_text(self.values['compete_kbps'])}kbps" if self.competitor == "cbr" else self.competitor
+        what = (
+            f"cbr:{_text(self.values['compete_kbps'])}kbps"
+            if self.competitor == "cbr"
+            else self.competitor
+        )
         stop_s = self.values["compete_stop_s"]
         stop = "" if stop_s == CONTROLS["compete_stop_s"].high else f"..{_text(stop_s)}s"
         return [f"{what}@{_text(self.values['compete_start_s'])}s{stop}"]
@@ -110,7 +121,10 @@ class Asked:
 def _known(name: object, among: Mapping[str, T], *, what: str) -> T:
     if not isinstance(name, str) or name not in among:
         given = name if isinstance(name, str) else type(name).__name__
-        raise ExploreError(f"there is no {what} {given[:80]!r} here; choose one of {', '.join(among)}", control=what)
+        raise ExploreError(
+            f"there is no {what} {given[:80]!r} here; choose one of {', '.join(among)}",
+            control=what,
+        )
     return among[name]
 
 

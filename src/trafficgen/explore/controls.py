@@ -1,4 +1,6 @@
-"""The controls of the page with units, bounds and defaults: one table that the page draws and the server checks by."""
+"""The controls of the page with units, bounds and defaults: one table that the page draws and the
+server checks by.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +58,14 @@ class Control:
             ExploreError: If it is none.
         """
         unit = f" {self.unit}" if self.unit else ""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             raise ExploreError(
-                f"{self.label}: write a number from {self.low:,g} to {self.high:,.10g}{unit}", control=self.name
+                f"{self.label}: write a number from {self.low:,g} to {self.high:,.10g}{unit}",
+                control=self.name,
             )
         if not self.low <= value <= self.high:
             where = f"below {self.low:,g}" if value < self.low else f"above {self.high:,.10g}"

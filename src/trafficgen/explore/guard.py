@@ -1,4 +1,6 @@
-"""What every request must be and every answer carries, so that other pages in the browser cannot use this one."""
+"""What every request must be and every answer carries, so that other pages in the browser cannot
+use this one.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Names under which the page is reached; any other in ``Host`` is a name that was rebound to this machine.
+#: Names under which the page is reached; any other in ``Host`` is a name that was rebound to this
+#: machine.
 HOST_NAMES = ("127.0.0.1", "localhost")
 
-#: Nothing but our own files runs or is fetched. Plotly writes styles into its drawings, and pictures as blobs.
+#: Nothing but our own files runs or is fetched. Plotly writes styles into its drawings, and
+#: pictures as blobs.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -61,7 +65,11 @@ class Guard:
             return f"This page answers to {' and '.join(sorted(self._hosts))} only."
         if any(origin.lower() not in self._origins for origin in headers.getlist("origin")):
             return "This page answers to itself only, not to other pages."
-        # Browsers say where a request comes from; a link from elsewhere may open the page but not set it to work.
-        if path.startswith("/api/") and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        # Browsers say where a request comes from; a link from elsewhere may open the page but not
+        # set it to work.
+        if path.startswith("/api/") and headers.get("sec-fetch-site", "same-origin") not in (
+            "same-origin",
+            "none",
+        ):
             return "This page answers to itself only, not to other pages."
         return None

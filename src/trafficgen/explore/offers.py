@@ -1,4 +1,6 @@
-"""What the page can play: the models of the catalogue, and the model or capture that it was opened with."""
+"""What the page can play: the models of the catalogue, and the model or capture that it was opened
+with.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from trafficgen.units import kbps_from_bps, ms_from_s
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")
 #: Bins of the measured rate, s: as the series of a simulation have them.
 _BIN_S = 0.5
-#: Where the narrow link of a capture is not known: so many times the fastest phase, which it carried.
+#: Where the narrow link of a capture is not known: so many times the fastest phase, which it
+#: carried.
 _ROOM_RATIO = 1.5
 
 
@@ -34,9 +37,11 @@ class Offer:
         name: Name in links.
         model: The model.
         argument: What stands for it on the command line.
-        preparation: Commands that make the file which ``argument`` names; empty where there is nothing to make.
+        preparation: Commands that make the file which ``argument`` names; empty where there is
+            nothing to make.
         values: Values of controls that suit it.
-        measured: Rate of the capture that it was fitted to, in the form of a simulation's series; None without one.
+        measured: Rate of the capture that it was fitted to, in the form of a simulation's series;
+            None without one.
         warnings: What is doubtful about it.
     """
 
@@ -55,7 +60,11 @@ class Offer:
             "values": dict(self.values),
             "measured": None if self.measured is None else dict(self.measured),
             "warnings": list(self.warnings),
-            **(_published(self.model) if isinstance(self.model, PublishedModel) else _fitted(self.model)),
+            **(
+                _published(self.model)
+                if isinstance(self.model, PublishedModel)
+                else _fitted(self.model)
+            ),
         }
 
 
@@ -85,7 +94,9 @@ def opened_offer(
         CalibrationError: If the capture does not have what a fit needs.
     """
     if isinstance(what, Model | PublishedModel):
-        return Offer(name=what.name, model=what, argument=f"{what.name}.json", values=_values_for(what))
+        return Offer(
+            name=what.name, model=what, argument=f"{what.name}.json", values=_values_for(what)
+        )
     name = str(what)
     if _names_a_model(what):
         model = load_model(what)
@@ -93,7 +104,11 @@ def opened_offer(
     opened = open_session([name], flow=flow, session=session)
     fitted = fit_opened(opened, name, seed=seed, resegment=True)
     model_file = "model.json"
-    chosen = [f"--{key} {number}" for key, number in (("flow", flow), ("session", session)) if number is not None]
+    chosen = [
+        f"--{key} {number}"
+        for key, number in (("flow", flow), ("session", session))
+        if number is not None
+    ]
     seeded = [f"--seed {seed}"] if seed else []
     command = " ".join(["trafficgen fit", shlex.quote(name), "-o", model_file, *chosen, *seeded])
     return Offer(
@@ -111,8 +126,15 @@ def _names_a_model(what: str | Path) -> bool:
     name = str(what)
     if name in entry_names() or Path(name).suffix.lower() in _MODEL_ENDINGS:
         return True
-    # What names no file is looked for in the catalogue, whose refusal lists the names that there are.
-    return isinstance(what, str) and "/" not in name and "." not in name and name != "-" and not Path(name).exists()
+    # What names no file is looked for in the catalogue, whose refusal lists the names that there
+    # are.
+    return (
+        isinstance(what, str)
+        and "/" not in name
+        and "." not in name
+        and name != "-"
+        and not Path(name).exists()
+    )
 
 
 def _measured(view: SessionView) -> dict[str, Any]:
@@ -122,11 +144,15 @@ def _measured(view: SessionView) -> dict[str, Any]:
 
 
 def _values_for(model: Model | PublishedModel) -> dict[str, float]:
-    """Return a path like that of the capture, as far as the fit knows it; a published source says none."""
+    """Return a path like that of the capture, as far as the fit knows it; a published source says
+    none.
+    """
     if not isinstance(model, Model):
         return {}
     conditions = getattr(model.provenance, "conditions", None)
-    fastest_bps = sum(max((phase.rate_bps for phase in stream.phases), default=0.0) for stream in model.streams)
+    fastest_bps = sum(
+        max((phase.rate_bps for phase in stream.phases), default=0.0) for stream in model.streams
+    )
     values: dict[str, float] = {}
     if fastest_bps > 0:
         values["rate_kbps"] = kbps_from_bps(fastest_bps) * _ROOM_RATIO
@@ -166,7 +192,13 @@ def _fitted(model: Model) -> dict[str, Any]:
 
 def _answer(model: Model) -> str:
     if model.response is not None and model.response.kind != "unknown":
-        return f"It answers congestion as it did in the capture ({model.response.kind.replace('_', ' ')})."
+        return (
+            "It answers congestion as it did in the capture"
+            f" ({model.response.kind.replace('_', ' ')})."
+        )
     if any(stream.transport.protocol == "tcp" for stream in model.streams):
-        return "TCP answers congestion for it; the capture does not tell whether the source does so too."
+        return (
+            "TCP answers congestion for it; the capture does not tell whether the source does so"
+            " too."
+        )
     return "The capture does not tell how it answers congestion."

@@ -16,7 +16,9 @@ class SupersededError(Exception):
 
 
 class OneAtATime:
-    """Does pieces of work in a thread, one after the other; whoever waits gives way to who comes later."""
+    """Does pieces of work in a thread, one after the other; whoever waits gives way to who comes
+    later.
+    """
 
     def __init__(self) -> None:
         self._busy = asyncio.Lock()

@@ -22,14 +22,17 @@ def explore(
     session: int | None = None,
     open_browser: bool = False,
 ) -> LocalPage:
-    """Serve a page on this machine on which models are played over paths: choose, move sliders, see what reacts.
+    """Serve a page on this machine on which models are played over paths: choose, move sliders, see
+    what reacts.
 
-    Every curve is a simulation as :func:`~trafficgen.simulate` makes it. The page is bound to 127.0.0.1, fetches
-    nothing from anywhere, and is served in the background until it is stopped or Python ends.
+    Every curve is a simulation as :func:`~trafficgen.simulate` makes it. The page is bound to
+    127.0.0.1, fetches nothing from anywhere, and is served in the background until it is stopped or
+    Python ends.
 
     Args:
-        model: What is chosen first: a model, a catalogue name, a model file, or a capture, to which a model is fitted
-            and whose measured rate is then shown beside the simulated one; None: ``chunked``.
+        model: What is chosen first: a model, a catalogue name, a model file, or a capture, to which
+            a model is fitted and whose measured rate is then shown beside the simulated one; None:
+            ``chunked``.
         port: Port; 0: any free one; None: 8765, or a free one where that is taken.
         seed: Seed of the fit, and of the simulations until it is changed on the page.
         flow: Flow of a capture that is fitted alone.
@@ -56,7 +59,9 @@ def explore(
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise ExploreError(f"seed {seed} is none of the page's; give one from 0 to {LARGEST_SEED}")
-    listening = listen(port)  # before a fit of minutes, so that a port that is taken is told at once
+    listening = listen(
+        port
+    )  # before a fit of minutes, so that a port that is taken is told at once
     try:
         offers, opened = _offers(model, flow=flow, session=session, seed=seed)
         app = application(offers, port=listening.getsockname()[1], opened=opened, seed=seed)

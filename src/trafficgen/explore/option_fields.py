@@ -1,4 +1,6 @@
-"""Options of published models as fields of the page, and settings that were made there as the catalogue takes them."""
+"""Options of published models as fields of the page, and settings that were made there as the
+catalogue takes them.
+"""
 
 from __future__ import annotations
 
@@ -81,9 +83,13 @@ def checked_settings(model: PublishedModel, settings: Mapping[str, object]) -> d
         control = f"set.{name}"
         if name not in model.options:
             known = ", ".join(model.options) or "none"
-            raise ExploreError(f"{model.name} has no option {name!r}; its options are {known}", control=control)
+            raise ExploreError(
+                f"{model.name} has no option {name!r}; its options are {known}", control=control
+            )
         if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-            raise ExploreError(f"{name}: write a text of at most {_LONGEST_TEXT} characters", control=control)
+            raise ExploreError(
+                f"{name}: write a text of at most {_LONGEST_TEXT} characters", control=control
+            )
         try:
             option = with_settings(model, {name: value}).options[name]
         except SettingError as error:
@@ -98,7 +104,11 @@ def _kind(option: Option) -> FieldKind:
         return "choices" if option.many else "choice"
     if option.many:
         return "list"
-    return "number" if isinstance(option.default, int | float) and not isinstance(option.default, bool) else "text"
+    return (
+        "number"
+        if isinstance(option.default, int | float) and not isinstance(option.default, bool)
+        else "text"
+    )
 
 
 def _high(option: Option) -> float | None:
@@ -110,8 +120,13 @@ def _high(option: Option) -> float | None:
 def _check_size(name: str, option: Option, *, control: str) -> None:
     values = option.default if isinstance(option.default, list) else [option.default]
     if len(values) > _LONGEST_LIST:
-        raise ExploreError(f"{name}: at most {_LONGEST_LIST} values are simulated here", control=control)
+        raise ExploreError(
+            f"{name}: at most {_LONGEST_LIST} values are simulated here", control=control
+        )
     high = _high(option)
     for value in values:
         if high is not None and isinstance(value, int | float) and value > high:
-            raise ExploreError(f"{name}: {value:,.10g} is above {high:,.10g} {option.unit}".rstrip(), control=control)
+            raise ExploreError(
+                f"{name}: {value:,.10g} is above {high:,.10g} {option.unit}".rstrip(),
+                control=control,
+            )

@@ -1,4 +1,6 @@
-"""From what was asked to what the page shows: the result of `trafficgen simulate --json`, and how to get it again."""
+"""From what was asked to what the page shows: the result of `trafficgen simulate --json`, and how
+to get it again.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ def play(asked: Asked, *, most_packets: int = MOST_PACKETS) -> dict[str, Any]:
     """Return the result of a simulation with the commands that print it and what is odd about it.
 
     Raises:
-        ExploreError: If it cannot be simulated, or is too long; the control is named where the message does.
+        ExploreError: If it cannot be simulated, or is too long; the control is named where the
+            message does.
     """
     try:
-        # One simulation runs at a time, so that no other thread of ours meets the filters of this block.
+        # One simulation runs at a time, so that no other thread of ours meets the filters of this
+        # block.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", TrafficgenWarning)
             result = _simulated(asked, most_packets=most_packets)
@@ -52,5 +56,7 @@ def _control_of(message: str, asked: Asked) -> str | None:
     """Return the option that an error of the engine is about, where it names one."""
     if not isinstance(asked.offer.model, PublishedModel):
         return None
-    named = [name for name in asked.offer.model.options if re.search(rf"\b{re.escape(name)}\b", message)]
+    named = [
+        name for name in asked.offer.model.options if re.search(rf"\b{re.escape(name)}\b", message)
+    ]
     return f"set.{named[0]}" if named else None

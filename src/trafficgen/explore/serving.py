@@ -85,7 +85,10 @@ class LocalPage:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.stop()
 
@@ -108,11 +111,15 @@ def listen(port: int | None) -> socket.socket:
         ExploreError: If the port cannot be had.
     """
     if port is not None and not 0 <= port <= LARGEST_PORT:
-        raise ExploreError(f"port {port} is none; give one from 0 (any that is free) to {LARGEST_PORT}")
+        raise ExploreError(
+            f"port {port} is none; give one from 0 (any that is free) to {LARGEST_PORT}"
+        )
     try:
         return socket.create_server((LOOPBACK, USUAL_PORT if port is None else port))
     except OSError as error:
         if port is None:
             return socket.create_server((LOOPBACK, 0))
         why = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise ExploreError(f"port {port} cannot be had ({why}); give another, or 0 for any that is free") from error
+        raise ExploreError(
+            f"port {port} cannot be had ({why}); give another, or 0 for any that is free"
+        ) from error

@@ -1,4 +1,6 @@
-"""Paths to begin with: situations in which sources behave differently, as values of the controls."""
+"""Paths to begin with: situations in which sources behave differently, as values of the
+controls.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,11 @@ SITUATIONS = (
         {"rate_kbps": 725, "delay_ms": 45, "compete_start_s": 30, "compete_stop_s": 60},
         competitor="tcp",
     ),
-    Situation("Loss in bursts", {"rate_kbps": 2000, "loss_percent": 3, "loss_burst_packets": 4, "loss_start_s": 20}),
-    Situation("A deep queue", {"rate_kbps": 500, "delay_ms": 20, "queue_packets": 1000}, competitor="tcp"),
+    Situation(
+        "Loss in bursts",
+        {"rate_kbps": 2000, "loss_percent": 3, "loss_burst_packets": 4, "loss_start_s": 20},
+    ),
+    Situation(
+        "A deep queue", {"rate_kbps": 500, "delay_ms": 20, "queue_packets": 1000}, competitor="tcp"
+    ),
 )

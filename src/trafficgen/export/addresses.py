@@ -1,4 +1,6 @@
-"""Addresses and ports of flows that are to be sent: documentation ranges unless the caller has others."""
+"""Addresses and ports of flows that are to be sent: documentation ranges unless the caller has
+others.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ def with_addresses(
 ) -> pa.Table:
     """Return a flow table whose hosts are documentation addresses or those given.
 
-    Hosts stay apart and IPv4 and IPv6 stay what they are: the k-th server becomes 192.0.2.k or 2001:db8:0:1::k, the
-    k-th client 198.51.100.k or 2001:db8:0:2::k (RFC 5737, RFC 3849). Where two flows would get the same 5-tuple, the
-    later one's client port moves up to the next even free one (even as RTP's ports, RFC 3550 section 11). Flows
-    without IP keep what they have.
+    Hosts stay apart and IPv4 and IPv6 stay what they are: the k-th server becomes 192.0.2.k or
+    2001:db8:0:1::k, the k-th client 198.51.100.k or 2001:db8:0:2::k (RFC 5737, RFC 3849). Where two
+    flows would get the same 5-tuple, the later one's client port moves up to the next even free one
+    (even as RTP's ports, RFC 3550 section 11). Flows without IP keep what they have.
 
     Args:
         flows: Flow table.
@@ -73,11 +75,14 @@ class _ClientPorts:
 
     def __init__(self) -> None:
         self._taken: set[tuple[object, ...]] = set()
-        # Where the search for a wanted port last ended, so that many flows wanting the same do not search it all again.
+        # Where the search for a wanted port last ended, so that many flows wanting the same do not
+        # search it all again.
         self._reached: dict[tuple[object, ...], int] = {}
 
     def free(self, row: dict[str, Any]) -> int:
-        """Return the first client port from the row's on, by steps of two, that makes its 5-tuple a new one."""
+        """Return the first client port from the row's on, by steps of two, that makes its 5-tuple a
+        new one.
+        """
         ends = (row["protocol"], row["server"], row["server_port"], row["client"])
         wanted = (*ends, row["client_port"])
         port = self._reached.get(wanted, int(row["client_port"]))

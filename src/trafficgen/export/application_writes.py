@@ -1,7 +1,8 @@
-"""What an application writes into a TCP connection, from the data segments of a schedule put together.
+"""What an application writes into a TCP connection, from the data segments of a schedule put
+together.
 
-Segments that follow one another within moments are one write that TCP has cut. A tool that sends messages is told of
-the writes; TCP makes segments of them as it sees fit.
+Segments that follow one another within moments are one write that TCP has cut. A tool that sends
+messages is told of the writes; TCP makes segments of them as it sees fit.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ class Writes:
     raised: int
 
 
-def writes_of(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes: int, target: str) -> Writes:
-    """Put the segments of each window of time together, at the start of the window; in several writes where too long.
+def writes_of(
+    flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes: int, target: str
+) -> Writes:
+    """Put the segments of each window of time together, at the start of the window; in several
+    writes where too long.
 
     Args:
         flow: Data segments of a TCP flow.
@@ -54,7 +58,10 @@ def writes_of(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes:
     _refuse_fast(flow, numbers, pieces, window_us=window_us, high_bytes=high_bytes, target=target)
     piece_row = np.repeat(np.arange(numbers.size), pieces)
     place = np.arange(piece_row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    share, rest = total_bytes[piece_row] // pieces[piece_row], total_bytes[piece_row] % pieces[piece_row]
+    share, rest = (
+        total_bytes[piece_row] // pieces[piece_row],
+        total_bytes[piece_row] % pieces[piece_row],
+    )
     plain_bytes = share + (place < rest)
     payload_bytes = np.maximum(plain_bytes, low_bytes)
     until_bytes = np.cumsum(flow.payload_bytes)
@@ -72,13 +79,19 @@ def writes_of(flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes:
 
 
 def _refuse_fast(
-    flow: FlowSchedule, numbers: IntArray, pieces: IntArray, *, window_us: int, high_bytes: int, target: str
+    flow: FlowSchedule,
+    numbers: IntArray,
+    pieces: IntArray,
+    *,
+    window_us: int,
+    high_bytes: int,
+    target: str,
 ) -> None:
     fast = np.flatnonzero((pieces > 1) & (window_us // pieces < _SHORTEST_US))
     if fast.size:
         at_s = int(numbers[fast[0]]) * window_us / US_PER_S
         raise ExportError(
-            f"flow {flow.flow} at {at_s:.6f} s: {target} writes at most {high_bytes} bytes at once, and"
-            f" {pieces[fast[0]]} of them within {window_us} us are closer than a millisecond; feed ditg"
-            " with it"
+            f"flow {flow.flow} at {at_s:.6f} s: {target} writes at most {high_bytes} bytes at once,"
+            f" and {pieces[fast[0]]} of them within {window_us} us are closer than a millisecond;"
+            " feed ditg with it"
         )

@@ -33,20 +33,24 @@ class TimingError:
 class ProjectionReport:
     """What an export kept of a packet table and what the target could not hold.
 
-    Of an export that holds no packets, but a model's law or a path, the counts are None; of a law the timing error too.
+    Of an export that holds no packets, but a model's law or a path, the counts are None; of a law
+    the timing error too.
 
     Attributes:
         target: Name of the target.
         files: Names of the files written, in their folder.
         packets: Packets in the output.
-        packets_changed: Packets whose IP length differs from the table's; how far times differ is ``timing_error_s``.
+        packets_changed: Packets whose IP length differs from the table's; how far times differ is
+            ``timing_error_s``.
         bytes_before: IP bytes of the packets that were to be written.
         bytes_after: IP bytes of the packets that were written.
         timing_error_s: Error of the times, s.
         cannot_express: What the output lacks, a sentence each.
         kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
-        distances: How far the laws of the output are from those of the input: metric (``packet_bytes.ks``) -> distance.
-        removed: Names of files of an earlier export that were in the folder and are not part of this one.
+        distances: How far the laws of the output are from those of the input: metric
+            (``packet_bytes.ks``) -> distance.
+        removed: Names of files of an earlier export that were in the folder and are not part of
+            this one.
 
     Example:
         >>> import trafficgen
@@ -83,7 +87,9 @@ class ProjectionReport:
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""
         report = asdict(self)
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in report.items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in report.items()
+        }
 
 
 class FileWriter(Protocol):
@@ -102,7 +108,8 @@ class FileFormat:
         name: Name on the command line.
         suffix: Ending of the file that is written.
         write: The writer.
-        use: How the file is used, a sentence for the README beside it; ``{file}`` stands for its name.
+        use: How the file is used, a sentence for the README beside it; ``{file}`` stands for its
+            name.
         takes_view: Whether ``write`` has the option ``view``.
         takes_snaplen: Whether ``write`` has the option ``snaplen_bytes``.
         takes_raise_small: Whether ``write`` has the option ``raise_small``.
@@ -123,7 +130,8 @@ class Written:
 
     Attributes:
         report: What was kept and what was not.
-        how_to_run: Markdown for the README beside the files: commands for both ends, versions, traps.
+        how_to_run: Markdown for the README beside the files: commands for both ends, versions,
+            traps.
     """
 
     report: ProjectionReport
@@ -137,7 +145,8 @@ class ScheduleWriter(Protocol):
         """Write files into ``folder``, which is there and empty, and say what was kept.
 
         Raises:
-            ExportError: If the target cannot express the packets; the message says which, and what to do.
+            ExportError: If the target cannot express the packets; the message says which, and what
+                to do.
         """
         ...
 
@@ -165,10 +174,13 @@ class Target:
         write: Writer of schedules.
         write_model: Writer of models; None where the tool draws nothing itself.
         settings: What ``--set`` may say.
-        takes_view: Whether the receiver's view can be exported; otherwise the table's own times are.
-        protocols: What is sent of a packet table; other packets are left out, or refused where nothing is left.
+        takes_view: Whether the receiver's view can be exported; otherwise the table's own times
+            are.
+        protocols: What is sent of a packet table; other packets are left out, or refused where
+            nothing is left.
         flows: How many flows one export holds, for people.
-        how_to: Name of its page among the how-to pages, without the ending; None where it needs none.
+        how_to: Name of its page among the how-to pages, without the ending; None where it needs
+            none.
     """
 
     name: str

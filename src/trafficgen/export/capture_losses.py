@@ -32,7 +32,9 @@ class CaptureLosses:
         self._longest_bytes = self._others = self._other_links = self._rtp_elsewhere = 0
 
     def add(self, piece: PacketTable) -> None:
-        """Count packets; those of a flow that is not in the table are left for the writer, which refuses them."""
+        """Count packets; those of a flow that is not in the table are left for the writer, which
+        refuses them.
+        """
         if int(piece.flow.max(initial=0)) >= len(self._numbers):
             return
         self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.known(name).any()}
@@ -59,17 +61,31 @@ class CaptureLosses:
         if written["packets_left_out"]:
             yield f"packets without IP were left out ({written['packets_left_out']} packets)"
         if written["packets_raised"]:
-            yield f"sizes below their headers were raised to them ({written['packets_raised']} packets)"
+            yield (
+                f"sizes below their headers were raised to them ({written['packets_raised']}"
+                " packets)"
+            )
         if written["windows_cut"]:
-            yield f"TCP windows above 65535 were written as 65535 ({written['windows_cut']} packets)"
+            yield (
+                f"TCP windows above 65535 were written as 65535 ({written['windows_cut']} packets)"
+            )
         if self._longest_bytes > snaplen_bytes:
             yield f"bytes of a frame behind the first {snaplen_bytes}"
         if self._unknown:
-            yield f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}: {', '.join(self._unknown)}"
+            yield (
+                f"protocols without a known number became {EXPERIMENTAL_PROTOCOL}:"
+                f" {', '.join(self._unknown)}"
+            )
         if self._others:
             others = f"({self._others} packets)"
-            yield f"headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for them {others}"
+            yield (
+                "headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for"
+                f" them {others}"
+            )
         if self._other_links:
-            yield f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes ({self._other_links} packets)"
+            yield (
+                f"link headers other than Ethernet's {ETHERNET_HEADER_BYTES} bytes"
+                f" ({self._other_links} packets)"
+            )
         if self._rtp_elsewhere:
             yield f"RTP headers in other than UDP packets ({self._rtp_elsewhere} packets)"

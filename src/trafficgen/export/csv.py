@@ -1,4 +1,6 @@
-"""Packet tables as CSV: ``NAME.csv`` has the packets, ``NAME.flows.csv`` the flow table and the origin."""
+"""Packet tables as CSV: ``NAME.csv`` has the packets, ``NAME.flows.csv`` the flow table and the
+origin.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,11 @@ from trafficgen.tables.stream import PacketStream, stream_of
 
 
 def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") -> ProjectionReport:
-    """Write a packet table to two CSV files, from which packets, flow table and origin read back equal.
+    """Write a packet table to two CSV files, from which packets, flow table and origin read back
+    equal.
 
-    Null is an empty field; an optional column without values is left out. Each row of ``NAME.flows.csv`` repeats the
-    origin as ``origin_ns``.
+    Null is an empty field; an optional column without values is left out. Each row of
+    ``NAME.flows.csv`` repeats the origin as ``origin_ns``.
 
     Raises:
         OutputFileError: If a file cannot be written.
@@ -43,7 +46,8 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
 
 
 def write_csv_stream(stream: PacketStream, path: Path) -> int:
-    """Write packets as they come; the files are those of :func:`write_csv`. Return the number of packets.
+    """Write packets as they come; the files are those of :func:`write_csv`. Return the number of
+    packets.
 
     Raises:
         OutputFileError: If a file cannot be written.
@@ -63,12 +67,16 @@ def flows_file(path: Path) -> Path:
 
 
 def _write_packets(stream: PacketStream, path: Path) -> int:
-    names = [n for n in PACKET_SCHEMA.names if not PACKET_SCHEMA.field(n).nullable or n in stream.columns]
+    names = [
+        n for n in PACKET_SCHEMA.names if not PACKET_SCHEMA.field(n).nullable or n in stream.columns
+    ]
     schema = pa.schema([_text_field(PACKET_SCHEMA.field(name)) for name in names])
     packets = 0
     with path.open("wb") as file, csv.CSVWriter(file, schema) as writer:
         for piece in stream.in_pieces():
-            writer.write_table(pa.table([piece.column(name) for name in names], names=names).cast(schema))
+            writer.write_table(
+                pa.table([piece.column(name) for name in names], names=names).cast(schema)
+            )
             packets += len(piece)
             tell("writing", packets, stream.rows, unit="packets")
     return packets

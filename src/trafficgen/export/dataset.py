@@ -1,4 +1,6 @@
-"""Packet tables as a partitioned Parquet dataset: a folder, see :mod:`trafficgen.tables.dataset`."""
+"""Packet tables as a partitioned Parquet dataset: a folder, see
+:mod:`trafficgen.tables.dataset`.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
 
 
 def _parts(pieces: Iterator[pa.Table], part_rows: int) -> Iterator[Iterator[pa.Table]]:
-    """Yield the pieces of one part after the other; each part is to be read before the next is asked for."""
+    """Yield the pieces of one part after the other; each part is to be read before the next is
+    asked for.
+    """
     waiting = next(pieces, None)
 
     def part() -> Iterator[pa.Table]:
@@ -92,5 +96,8 @@ def _parts(pieces: Iterator[pa.Table], part_rows: int) -> Iterator[Iterator[pa.T
 
 @contextmanager
 def _part_writer(path: Path) -> Iterator[pq.ParquetWriter]:
-    with path.open("wb") as file, pq.ParquetWriter(file, PACKET_SCHEMA, **PARQUET_OPTIONS) as writer:
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, PACKET_SCHEMA, **PARQUET_OPTIONS) as writer,
+    ):
         yield writer

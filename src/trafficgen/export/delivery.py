@@ -1,7 +1,9 @@
-"""Delivery traces: the milliseconds at which a link lets a full-sized packet pass, from rates or from what arrived.
+"""Delivery traces: the milliseconds at which a link lets a full-sized packet pass, from rates or
+from what arrived.
 
-It is the format of mahimahi (Netravali et al. 2015): one whole millisecond a line, all repeated after the last. The
-last line is therefore the length of the trace, and rates become counts of lines in it.
+It is the format of mahimahi (Netravali et al. 2015): one whole millisecond a line, all repeated
+after the last. The last line is therefore the length of the trace, and rates become counts of lines
+in it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from trafficgen.units import (
 
 #: Lines that a trace has at most: some 10 MB.
 MOST_LINES = 2_000_000
-#: A constant rate repeats after so long at most, and sooner where its count of lines comes out as exactly.
+#: A constant rate repeats after so long at most, and sooner where its count of lines comes out as
+#: exactly.
 _LONGEST_PERIOD_MS = 60_000
 #: Relative error of a constant rate at which the search for a period ends.
 _CLOSE_ENOUGH = 1e-6
@@ -40,7 +43,8 @@ class Delivery:
     Attributes:
         times_ms: When a packet may pass, ms from the start, ascending, shape (n,).
         wanted_bps: Mean rate that it was to have, with what the tunnel adds to packets, bit/s.
-        error_s: Largest and mean difference of an opportunity from where it would lie without rounding, s.
+        error_s: Largest and mean difference of an opportunity from where it would lie without
+            rounding, s.
     """
 
     times_ms: IntArray
@@ -65,8 +69,8 @@ class Delivery:
 def delivery_of_rate(rate_bps: float) -> Delivery:
     """Return the trace of a constant rate.
 
-    Its length is the shortest in which a whole number of opportunities comes to the rate within a millionth, or, below
-    a minute, the one that comes closest.
+    Its length is the shortest in which a whole number of opportunities comes to the rate within a
+    millionth, or, below a minute, the one that comes closest.
 
     Args:
         rate_bps: Rate with what the tunnel adds to packets, bit/s, > 0.
@@ -78,7 +82,8 @@ def delivery_of_rate(rate_bps: float) -> Delivery:
     longest_ms = int(min(_LONGEST_PERIOD_MS, MOST_LINES / per_ms))
     if longest_ms < 1:
         raise ExportError(
-            f"mahimahi: {rate_bps:g} bit/s are more than {MOST_LINES} lines a millisecond; export a slower path"
+            f"mahimahi: {rate_bps:g} bit/s are more than {MOST_LINES} lines a millisecond; export a"
+            " slower path"
         )
     longest_ms = max(longest_ms, int(np.ceil(1 / per_ms)))
     lengths_ms = np.arange(1, longest_ms + 1)
@@ -87,7 +92,10 @@ def delivery_of_rate(rate_bps: float) -> Delivery:
     close = np.flatnonzero(error <= _CLOSE_ENOUGH)
     chosen = int(close[0]) if close.size else int(np.argmin(error))
     return _spread(
-        np.array([0.0, lengths_ms[chosen]]), np.array([0.0, 1.0]), count=int(counts[chosen]), rate_bps=rate_bps
+        np.array([0.0, lengths_ms[chosen]]),
+        np.array([0.0, 1.0]),
+        count=int(counts[chosen]),
+        rate_bps=rate_bps,
     )
 
 
@@ -107,24 +115,31 @@ def delivery_of_steps(times_s: FloatArray, rates_bps: FloatArray, *, length_s: f
     is_inside = begins_ms < length_ms
     begins_ms, rates_bps = begins_ms[is_inside], np.asarray(rates_bps)[is_inside]
     edges_ms = np.concatenate([begins_ms, [length_ms]])
-    passed = np.concatenate([[0.0], np.cumsum(bytes_from_bps(rates_bps, s_from_ms(np.diff(edges_ms))))])
+    passed = np.concatenate(
+        [[0.0], np.cumsum(bytes_from_bps(rates_bps, s_from_ms(np.diff(edges_ms))))]
+    )
     count = round(passed[-1] / OPPORTUNITY_BYTES)
     if count == 0:
         raise ExportError(
-            f"mahimahi: no packet passes the path within {length_s:g} s; export a faster path or set length_s"
+            f"mahimahi: no packet passes the path within {length_s:g} s; export a faster path or"
+            " set length_s"
         )
     if count > MOST_LINES:
         raise ExportError(
             f"mahimahi: {length_s:g} s of the path are {count} lines, more than {MOST_LINES};"
-            f" set length_s to a shorter time"
+            " set length_s to a shorter time"
         )
     return _spread(
-        edges_ms, passed / passed[-1], count=count, rate_bps=bps_from_bytes(float(passed[-1]), s_from_ms(length_ms))
+        edges_ms,
+        passed / passed[-1],
+        count=count,
+        rate_bps=bps_from_bytes(float(passed[-1]), s_from_ms(length_ms)),
     )
 
 
 def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
-    """Return the trace that packets define by their arrival: an opportunity whenever another full packet has come.
+    """Return the trace that packets define by their arrival: an opportunity whenever another full
+    packet has come.
 
     What is left at the end makes a last one, so that the trace is as long as the packets.
 
@@ -135,30 +150,40 @@ def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
     Raises:
         ExportError: If fewer bytes than one opportunity has arrived, or all within a millisecond.
 
-    Source: traces recorded by saturating a link, Winstein, Sivaraman and Balakrishnan (2013), section 4.1.
+    Source: traces recorded by saturating a link, Winstein, Sivaraman and Balakrishnan (2013),
+    section 4.1.
     """
     at_ms = ms_from_s(s_from_ns(times_ns - times_ns[0]))
     passed = np.cumsum(size_bytes)
     count = int(passed[-1]) // OPPORTUNITY_BYTES
     if count == 0 or round(float(at_ms[-1])) == 0:
         raise ExportError(
-            "mahimahi: too little arrived to define a path; give it with --set path=rate=725kbps,delay=45ms"
+            "mahimahi: too little arrived to define a path; give it with --set"
+            " path=rate=725kbps,delay=45ms"
         )
     wanted = np.arange(1, count + 1) * OPPORTUNITY_BYTES
-    row = np.searchsorted(passed, wanted if wanted[-1] == passed[-1] else np.append(wanted, passed[-1]))
+    row = np.searchsorted(
+        passed, wanted if wanted[-1] == passed[-1] else np.append(wanted, passed[-1])
+    )
     exact_ms = at_ms[row]
     times_ms = np.rint(exact_ms).astype(np.int64)
-    return Delivery(times_ms, bps_from_bytes(int(passed[-1]), s_from_ms(float(at_ms[-1]))), _errors(exact_ms, times_ms))
+    return Delivery(
+        times_ms,
+        bps_from_bytes(int(passed[-1]), s_from_ms(float(at_ms[-1]))),
+        _errors(exact_ms, times_ms),
+    )
 
 
 def _spread(edges_ms: FloatArray, share: FloatArray, *, count: int, rate_bps: float) -> Delivery:
-    """Place ``count`` opportunities where another whole share of all has passed, the last at the end.
+    """Place ``count`` opportunities where another whole share of all has passed, the last at the
+    end.
 
     Each is placed from the start of the trace, so that roundings do not add up.
     """
     count = max(1, count)
     wanted = np.arange(1, count + 1) / count
-    # The first edge by which so much has passed; before it the share grows, so there is no division by zero.
+    # The first edge by which so much has passed; before it the share grows, so there is no division
+    # by zero.
     edge = np.clip(np.searchsorted(share, wanted - _ROUNDING), 1, share.size - 1)
     part = (wanted - share[edge - 1]) / np.diff(share)[edge - 1]
     exact_ms = edges_ms[edge - 1] + np.clip(part, 0, 1) * np.diff(edges_ms)[edge - 1]

@@ -1,4 +1,6 @@
-"""Flows for D-ITG, the Distributed Internet Traffic Generator: a file of gaps and one of sizes for each."""
+"""Flows for D-ITG, the Distributed Internet Traffic Generator: a file of gaps and one of sizes for
+each.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +21,62 @@ from trafficgen.export.flow_schedule import (
     split_large,
 )
 from trafficgen.export.microseconds import rising_us
-from trafficgen.export.sending_ends import check_signal_port, destination_of, direction_of, ports_from
+from trafficgen.export.sending_ends import (
+    check_signal_port,
+    destination_of,
+    direction_of,
+    ports_from,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
 
 SCHEDULE_SETTINGS = (
     Setting("destination", "127.0.0.1", "Address or name that is sent to."),
-    Setting("first_port", 10001, "Port that the first flow is sent to; each further flow has the next.", low=1),
-    Setting("signal_port", 9000, "TCP port on which ITGRecv listens for what ITGSend tells it.", low=1, high=65_535),
-    Setting("direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")),
-    Setting("start_ms", 1000, "From the start of ITGSend to the first packet of all, ms.", low=1, high=3_600_000),
+    Setting(
+        "first_port",
+        10001,
+        "Port that the first flow is sent to; each further flow has the next.",
+        low=1,
+    ),
+    Setting(
+        "signal_port",
+        9000,
+        "TCP port on which ITGRecv listens for what ITGSend tells it.",
+        low=1,
+        high=65_535,
+    ),
+    Setting(
+        "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
+    ),
+    Setting(
+        "start_ms",
+        1000,
+        "From the start of ITGSend to the first packet of all, ms.",
+        low=1,
+        high=3_600_000,
+    ),
     Setting("poll", True, "Wait for gaps in a busy loop: exact, at the cost of a processor."),
-    Setting("late_us", 0, "Taken off every gap, for machines that wake up late by so much, us.", low=0, high=1000),
+    Setting(
+        "late_us",
+        0,
+        "Taken off every gap, for machines that wake up late by so much, us.",
+        low=0,
+        high=1000,
+    ),
     Setting(
         "metadata",
         "standard",
-        "What D-ITG writes into payloads: standard needs 16 bytes, short 8, none 4; its logs need standard.",
+        "What D-ITG writes into payloads: standard needs 16 bytes, short 8, none 4; its logs need"
+        " standard.",
         choices=("standard", "short", "none"),
     ),
-    Setting("oversize", "refuse", "What becomes of payloads above 64000 bytes.", choices=("refuse", "split")),
+    Setting(
+        "oversize",
+        "refuse",
+        "What becomes of payloads above 64000 bytes.",
+        choices=("refuse", "split"),
+    ),
 )
 #: Value of ``-p`` and smallest payload of UDP; TCP needs twice four bytes more.
 _METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
@@ -54,15 +92,18 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
     """Write for each flow a script of one line, its gaps and its sizes.
 
     Raises:
-        ExportError: If there is nothing to send, a packet is larger than D-ITG sends, or there are too many flows.
+        ExportError: If there is nothing to send, a packet is larger than D-ITG sends, or there are
+            too many flows.
         SettingError: If the destination or the ports cannot be.
 
-    Source: what ITGSend 2.8.1 does on the loopback interface; manual of D-ITG 2.8.1, "Command line options".
+    Source: what ITGSend 2.8.1 does on the loopback interface; manual of D-ITG 2.8.1, "Command line
+    options".
     """
     schedules = schedules_of(table, target="ditg", direction=direction_of(settings))
     if len(schedules.flows) > _MOST_FLOWS:
         raise ExportError(
-            f"ITGSend takes at most {_MOST_FLOWS} flows, not {len(schedules.flows)}; choose one with --flow"
+            f"ITGSend takes at most {_MOST_FLOWS} flows, not {len(schedules.flows)}; choose one"
+            " with --flow"
         )
     flows, notes = [], []
     for given in schedules.flows:
@@ -70,7 +111,9 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         flows.append(flow)
         notes += said
     ports = ports_from(settings.whole("first_port"), len(flows), target="ditg")
-    check_signal_port([flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port"))
+    check_signal_port(
+        [flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port")
+    )
     start_us = us_from_ms(settings.whole("start_ms"))
     sent, files, lines = [], [], []
     for given, port in zip(flows, ports, strict=True):
@@ -95,12 +138,18 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         files=files,
         cannot_express=(*notes, *_NOT_EXPRESSED),
     )
-    return Written(replace(report, bytes_before=schedules.ip_bytes), _how_to_run(files[0], len(flows), settings))
+    return Written(
+        replace(report, bytes_before=schedules.ip_bytes),
+        _how_to_run(files[0], len(flows), settings),
+    )
 
 
 _NOT_EXPRESSED = (
     "source ports and content of the payload (RTP headers too): D-ITG's own stand for them",
-    "times that do not drift: ITGSend 2.8.1 counts each gap from when it woke up and never makes up for being late",
+    (
+        "times that do not drift: ITGSend 2.8.1 counts each gap from when it woke up and never"
+        " makes up for being late"
+    ),
 )
 
 
@@ -129,12 +178,16 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, li
     if settings.text("oversize") == "split":
         flow, count = split_large(flow, high_bytes=_LARGEST_BYTES)
         if count:
-            notes.append(f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)")
-    refuse_large(flow, high_bytes=_LARGEST_BYTES, target="ditg", remedy="--set oversize=split cuts them")
+            notes.append(
+                f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)"
+            )
+    refuse_large(
+        flow, high_bytes=_LARGEST_BYTES, target="ditg", remedy="--set oversize=split cuts them"
+    )
     if flow.protocol == "tcp":
         notes.append(
-            f"flow {flow.flow}: each of {len(flow)} TCP segments is one write of the application; packetisation,"
-            " acknowledgements and repetitions are the tool's"
+            f"flow {flow.flow}: each of {len(flow)} TCP segments is one write of the application;"
+            " packetisation, acknowledgements and repetitions are the tool's"
         )
     return flow, notes
 
@@ -148,7 +201,8 @@ def _long_enough(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule,
 
 
 def _gaps(flow: FlowSchedule, *, start_us: int) -> tuple[IntArray, IntArray]:
-    """Return the gaps that ITGSend is told, us, and when it then sends, us on the schedule's clock, shape (n,) each.
+    """Return the gaps that ITGSend is told, us, and when it then sends, us on the schedule's clock,
+    shape (n,) each.
 
     The first gap is the delay of the flow's start, which ITGSend cuts to whole milliseconds.
     """
@@ -165,7 +219,9 @@ def _gap_texts(gap_us: IntArray, *, late_us: int) -> list[str]:
 
 
 def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
-    """Return the options of one flow; ``-T UDP`` is left out, as it would raise the smallest payload by four bytes."""
+    """Return the options of one flow; ``-T UDP`` is left out, as it would raise the smallest
+    payload by four bytes.
+    """
     names = _names(flow)
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
@@ -196,7 +252,9 @@ def checked_line(line: str) -> str:
         ExportError: If it is longer than ITGSend reads.
     """
     if len(line) > _LONGEST_LINE:
-        raise ExportError(f"ITGSend reads lines of at most {_LONGEST_LINE} characters; give a shorter destination")
+        raise ExportError(
+            f"ITGSend reads lines of at most {_LONGEST_LINE} characters; give a shorter destination"
+        )
     return line
 
 
@@ -208,8 +266,8 @@ def _write(path: Path, lines: Sequence[str] | map[str]) -> None:
 
 def _how_to_run(script: str, flows: int, settings: Settings) -> str:
     several = (
-        "- `all.script` has a line for every flow, so all count from the start of one ITGSend. A flow can be sent alone"
-        " with its own script.\n"
+        "- `all.script` has a line for every flow, so all count from the start of one ITGSend. A"
+        " flow can be sent alone with its own script.\n"
         if flows > 1
         else ""
     )

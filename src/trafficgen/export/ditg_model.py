@@ -1,4 +1,6 @@
-"""The law of a fitted model for D-ITG, which draws gaps, sizes, and the lengths of bursts and pauses itself."""
+"""The law of a fitted model for D-ITG, which draws gaps, sizes, and the lengths of bursts and
+pauses itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.export.base import ProjectionReport, Written
-from trafficgen.export.ditg import checked_line, receiver_command, receiver_options, smallest_payload_bytes
+from trafficgen.export.ditg import (
+    checked_line,
+    receiver_command,
+    receiver_options,
+    smallest_payload_bytes,
+)
 from trafficgen.export.drawn_laws import Closest, DrawnFamily, DrawnLaw, closest_law
 from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
 from trafficgen.export.played_phases import PlayedPhase, played_phases
@@ -22,14 +29,27 @@ from trafficgen.units import FloatArray, ms_from_s
 
 MODEL_SETTINGS = (
     Setting("seed", 0.5, "Of a model: seed of what ITGSend draws.", low=0.001, high=0.999),
-    Setting("size_files", True, "Of a model: sizes that no law comes close to are read from a file of draws."),
+    Setting(
+        "size_files",
+        True,
+        "Of a model: sizes that no law comes close to are read from a file of draws.",
+    ),
     *LAW_SETTINGS,
 )
-_FAMILIES: tuple[DrawnFamily, ...] = ("constant", "uniform", "expon", "norm", "gamma", "weibull", "pareto")
+_FAMILIES: tuple[DrawnFamily, ...] = (
+    "constant",
+    "uniform",
+    "expon",
+    "norm",
+    "gamma",
+    "weibull",
+    "pareto",
+)
 _LARGEST_BYTES = 64_000
 #: Sizes in a file.
 _SIZES = 10_000
-#: The middle of the last interval of a burst: there its length is told, so that rounding does not change the count.
+#: The middle of the last interval of a burst: there its length is told, so that rounding does not
+#: change the count.
 _MIDDLE = 0.5
 
 
@@ -51,10 +71,12 @@ class _Line:
 
 
 def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write a script of one line for each phase of each stream, and one that runs them side by side.
+    """Write a script of one line for each phase of each stream, and one that runs them side by
+    side.
 
     Raises:
-        ExportError: If a law that D-ITG can draw is too far from the model's; the message says how far.
+        ExportError: If a law that D-ITG can draw is too far from the model's; the message says how
+            far.
 
     Source: option parser and sending loop of ITGSend 2.8.1, as observed; manual of D-ITG 2.8.1.
     """
@@ -71,20 +93,25 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
         if line.sizes:
             files.append(f"{played.name}.ps")
             (folder / files[-1]).write_text(line.sizes, encoding="ascii", newline="\n")
-        distances |= {f"{played.name} {metric}": round(value, 4) for metric, value in line.distances.items()}
+        distances |= {
+            f"{played.name} {metric}": round(value, 4) for metric, value in line.distances.items()
+        }
         notes += [f"{played.name}: {note}" for note in line.notes]
         transport = "-T TCP -D " if played.stream.transport.protocol == "tcp" else ""
         start_ms = settings.whole("start_ms") + round(ms_from_s(played.phase.start_s))
         duration_ms = max(1, round(ms_from_s(played.phase.duration_s)))
         text = (
-            f"{receiver_options(settings)} -rp {port_of[played.stream.name]} {transport}-d {start_ms} -t {duration_ms}"
-            f" -s {settings.number('seed'):g} {'-poll ' if settings.flag('poll') else ''}{line.options}"
+            f"{receiver_options(settings)} -rp {port_of[played.stream.name]} {transport}-d"
+            f" {start_ms} -t {duration_ms} -s {settings.number('seed'):g}"
+            f" {'-poll ' if settings.flag('poll') else ''}{line.options}"
         )
         files.append(f"{played.name}.script")
         (folder / files[-1]).write_text(checked_line(text) + "\n", encoding="ascii", newline="\n")
     refuse_far(distances, settings, target="ditg")
     (folder / "run.sh").write_text(
-        _run_script([name for name in files if name.endswith(".script")]), encoding="ascii", newline="\n"
+        _run_script([name for name in files if name.endswith(".script")]),
+        encoding="ascii",
+        newline="\n",
     )
     report = ProjectionReport(
         target="ditg",
@@ -106,7 +133,10 @@ def _line_of(played: PlayedPhase, settings: Settings) -> _Line:
     sizes = _sizes(played, settings)
     notes = [*timing.notes, *sizes.notes]
     if played.phase.process.kind not in ("renewal", "bursts"):
-        notes.append(f"what hangs together in a process of kind {played.phase.process.kind}: draws are independent")
+        notes.append(
+            f"what hangs together in a process of kind {played.phase.process.kind}: draws are"
+            " independent"
+        )
     gap_option, _, burst_option = timing.options.partition("|")
     return _Line(
         " ".join(part for part in (gap_option, sizes.options, burst_option) if part),
@@ -117,16 +147,22 @@ def _line_of(played: PlayedPhase, settings: Settings) -> _Line:
 
 
 def _sizes(played: PlayedPhase, settings: Settings) -> _Line:
-    """Return the law of sizes, or a file of draws that ITGSend plays in a circle where its laws are too far."""
+    """Return the law of sizes, or a file of draws that ITGSend plays in a circle where its laws are
+    too far.
+    """
     low = smallest_payload_bytes(played.stream.transport.protocol, "standard")
     wanted = played.payload_bytes.astype(np.float64)
-    found = closest_law(wanted, _FAMILIES, as_sent=lambda draws: np.clip(np.trunc(draws), low, _LARGEST_BYTES))
+    found = closest_law(
+        wanted, _FAMILIES, as_sent=lambda draws: np.clip(np.trunc(draws), low, _LARGEST_BYTES)
+    )
     if found.ks > settings.number("largest_ks") and settings.flag("size_files"):
         generator = random_stream(0, session=0, purpose=f"export/{played.name}/sizes")
         drawn = np.clip(generator.permutation(wanted)[:_SIZES], low, _LARGEST_BYTES)
         text = "".join(f"{size_bytes:.0f}\n" for size_bytes in drawn.tolist())
         note = f"sizes are drawn apart from gaps: a file of {drawn.size} draws, over and over"
-        return _Line(f"-Fs {played.name}.ps", {"packet_bytes.ks": ks_distance(wanted, drawn)}, (note,), text)
+        return _Line(
+            f"-Fs {played.name}.ps", {"packet_bytes.ks": ks_distance(wanted, drawn)}, (note,), text
+        )
     notes = [f"sizes are drawn apart from gaps, from {_named(found.law)}"]
     change = float(found.drawn.mean() / max(1.0, wanted.mean()) - 1)
     if abs(change) > _TOLD_CHANGE:
@@ -147,10 +183,11 @@ def _renewal(played: PlayedPhase) -> _Line:
 
 
 def _bursts(played: PlayedPhase) -> _Line:
-    """Return ON and OFF times: a burst starts with two packets at once and goes on until its ON time is over.
+    """Return ON and OFF times: a burst starts with two packets at once and goes on until its ON
+    time is over.
 
-    Source: sending loop of ITGSend 2.8.1, as observed: its clock stands still between bursts, so the first gap of a
-    burst is over before it began.
+    Source: sending loop of ITGSend 2.8.1, as observed: its clock stands still between bursts, so
+    the first gap of a burst is over before it began.
     """
     within = _within(played)
     gap_s = float(within.drawn.mean())
@@ -167,20 +204,30 @@ def _bursts(played: PlayedPhase) -> _Line:
         "pause_s.ks": _distance_of_times(played.pause_s, pauses_s),
     }
     notes = (
-        f"bursts: gaps within are drawn from {_named(within.law)} but for the first, which is 0; ON times from"
-        f" {_named(on.law)}, OFF times from {_named(off.law)}",
+        (
+            f"bursts: gaps within are drawn from {_named(within.law)} but for the first, which is"
+            f" 0; ON times from {_named(on.law)}, OFF times from {_named(off.law)}"
+        ),
         "the last packet of a burst has no size law of its own, and bursts are independent",
     )
-    return _Line(f"{_gap_option(within.law)}|-B {_burst_option(on.law)} {_burst_option(off.law)}", distances, notes)
+    return _Line(
+        f"{_gap_option(within.law)}|-B {_burst_option(on.law)} {_burst_option(off.law)}",
+        distances,
+        notes,
+    )
 
 
 def _distance_of_times(wanted_s: FloatArray, drawn_s: FloatArray) -> float:
-    """Return the distance of times in steps of what ITGSend keeps to; what is shorter, no law of its can tell apart."""
+    """Return the distance of times in steps of what ITGSend keeps to; what is shorter, no law of
+    its can tell apart.
+    """
     return ks_distance(np.rint(wanted_s / _STEP_S), np.rint(drawn_s / _STEP_S))
 
 
 def _within(played: PlayedPhase) -> Closest:
-    """Return the law of gaps within bursts, not shorter than those at which ITGSend keeps count of a burst."""
+    """Return the law of gaps within bursts, not shorter than those at which ITGSend keeps count of
+    a burst.
+    """
     found = closest_law(played.within_s, _FAMILIES, as_sent=lambda draws: np.maximum(draws, 0.0))
     if found.drawn.mean() >= _SHORTEST_WITHIN_S:
         return found
@@ -195,7 +242,9 @@ def _gaps_drawn(within_s: FloatArray, counts: FloatArray, pauses_s: FloatArray) 
     packets = counts[:bursts].astype(np.int64)
     others = int(np.maximum(packets - 2, 0).sum())
     repeated = np.resize(within_s, others) if others else np.empty(0)
-    return np.concatenate([repeated, np.zeros(int(np.count_nonzero(packets > 1))), pauses_s[:bursts]])
+    return np.concatenate(
+        [repeated, np.zeros(int(np.count_nonzero(packets > 1))), pauses_s[:bursts]]
+    )
 
 
 def _named(law: DrawnLaw) -> str:
@@ -215,13 +264,16 @@ def _gap_option(law: DrawnLaw) -> str:
         case "norm":
             return f"-N {ms_from_s(law.params[0]):.9g} {ms_from_s(law.params[1]):.9g}"
     shape, scale_s = law.params
-    if law.family == "weibull":  # the manual says shape and scale; ITGSend 2.8.1 takes them the other way round
+    if (
+        law.family == "weibull"
+    ):  # the manual says shape and scale; ITGSend 2.8.1 takes them the other way round
         return f"-W {ms_from_s(scale_s):.9g} {shape:.9g}"
     return f"-{'G' if law.family == 'gamma' else 'V'} {shape:.9g} {ms_from_s(scale_s):.9g}"
 
 
 _SHORTEST_S = 1e-6
-#: At gaps of 0.1 ms counts of ITGSend 2.8.1 were wrong by one in half of the bursts, at 0.5 ms in 1 of 50.
+#: At gaps of 0.1 ms counts of ITGSend 2.8.1 were wrong by one in half of the bursts, at 0.5 ms in 1
+#: of 50.
 _SHORTEST_WITHIN_S = 0.0005
 #: ITGSend 2.8.1 wakes up within some tens of microseconds.
 _STEP_S = 0.0001
@@ -243,7 +295,9 @@ def _size_option(law: DrawnLaw) -> str:
 
 
 def _burst_option(law: DrawnLaw) -> str:
-    """Return a length of bursts or pauses, ms; a constant is cut to whole ms there: a narrow uniform stands for it."""
+    """Return a length of bursts or pauses, ms; a constant is cut to whole ms there: a narrow
+    uniform stands for it.
+    """
     if law.family == "constant":
         value_ms = max(ms_from_s(law.params[0]), _SHORTEST_S)
         return f"U {value_ms * (1 - _NARROW):.9g} {value_ms * (1 + _NARROW):.9g}"
@@ -257,7 +311,9 @@ _NARROW = 1e-6
 
 
 def _run_script(scripts: Sequence[str]) -> str:
-    """Return the shell script that runs the scripts: by their names, as those of an earlier export may lie beside."""
+    """Return the shell script that runs the scripts: by their names, as those of an earlier export
+    may lie beside.
+    """
     return f"""#!/bin/sh
 # Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one another.
 set -eu

@@ -1,7 +1,8 @@
 """Laws that a tool draws itself, chosen to be as close as it can be to what a model plays.
 
-A tool knows a handful of families. Each is given the mean and the variance of what the model plays (the method of
-moments), and the one with the smallest Kolmogorov-Smirnov distance is taken; so the mean rate stays.
+A tool knows a handful of families. Each is given the mean and the variance of what the model plays
+(the method of moments), and the one with the smallest Kolmogorov-Smirnov distance is taken; so the
+mean rate stays.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _DRAWS = 100_000
 _LEAST_SHAPE, _MOST_SHAPE = 0.1, 50.0
 #: Below this coefficient of variation a sample is a constant.
 _CONSTANT_VARIATION = 1e-9
-#: Distances this much times 1 / sqrt(n) apart are the same: 95% point of the Kolmogorov distribution.
+#: Distances this much times 1 / sqrt(n) apart are the same: 95% point of the Kolmogorov
+#: distribution.
 _NOISE = 1.36
 
 
@@ -35,7 +37,8 @@ class DrawnLaw:
 
     Attributes:
         family: Its name.
-        params: value; low and high; mean; mean and standard deviation; or shape and scale. In the sample's unit.
+        params: value; low and high; mean; mean and standard deviation; or shape and scale. In the
+            sample's unit.
     """
 
     family: DrawnFamily
@@ -78,9 +81,13 @@ class Closest:
 
 
 def closest_law(
-    sample: FloatArray, families: Sequence[DrawnFamily], *, as_sent: Callable[[FloatArray], FloatArray]
+    sample: FloatArray,
+    families: Sequence[DrawnFamily],
+    *,
+    as_sent: Callable[[FloatArray], FloatArray],
 ) -> Closest:
-    """Return the law that comes closest to a sample among those with its mean and variance, the simplest of equals.
+    """Return the law that comes closest to a sample among those with its mean and variance, the
+    simplest of equals.
 
     Args:
         sample: What the model plays, shape (n,), n >= 1.
@@ -89,7 +96,9 @@ def closest_law(
     """
     found = []
     for law in _with_moments(sample, families):
-        drawn = as_sent(law.sample(random_stream(0, session=0, purpose=f"export/{law.family}"), _DRAWS))
+        drawn = as_sent(
+            law.sample(random_stream(0, session=0, purpose=f"export/{law.family}"), _DRAWS)
+        )
         found.append(Closest(law, ks_distance(sample, drawn), drawn))
     noise = _NOISE / math.sqrt(sample.size)
     limit = noise + min(one.ks for one in found)
@@ -112,7 +121,9 @@ def _with_moments(sample: FloatArray, families: Sequence[DrawnFamily]) -> list[D
     if _weibull_variation(_MOST_SHAPE) < variation < _weibull_variation(_LEAST_SHAPE):
         from scipy.optimize import brentq  # noqa: PLC0415 - 0.3 s, which writers of files do without
 
-        shape = float(brentq(lambda k: _weibull_variation(k) - variation, _LEAST_SHAPE, _MOST_SHAPE))
+        shape = float(
+            brentq(lambda k: _weibull_variation(k) - variation, _LEAST_SHAPE, _MOST_SHAPE)
+        )
         laws.append(DrawnLaw("weibull", (shape, mean / math.exp(float(gammaln(1 + 1 / shape))))))
     shape = 1 + math.sqrt(1 + 1 / variation**2)
     laws.append(DrawnLaw("pareto", (shape, mean * (shape - 1) / shape)))

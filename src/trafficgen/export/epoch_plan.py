@@ -1,4 +1,6 @@
-"""Plans for tools that know a rate and a size alone: a table's flows in epochs, and what that changes."""
+"""Plans for tools that know a rate and a size alone: a table's flows in epochs, and what that
+changes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport
 from trafficgen.export.epochs import Epochs, epochs_between, epochs_of
-from trafficgen.export.flow_schedule import Direction, FlowSchedule, Schedules, rows_of, schedules_of, timing_error
+from trafficgen.export.flow_schedule import (
+    Direction,
+    FlowSchedule,
+    Schedules,
+    rows_of,
+    schedules_of,
+    timing_error,
+)
 from trafficgen.export.gaps import gaps_s
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
@@ -34,7 +43,8 @@ EPOCH_S = Setting(
 EPOCHS = Setting(
     "epochs",
     "equal",
-    "equal: every epoch_s a new one; levels: a new one where the table's phase or scale_level changes.",
+    "equal: every epoch_s a new one; levels: a new one where the table's phase or scale_level"
+    " changes.",
     ("equal", "levels"),
 )
 
@@ -61,7 +71,8 @@ class Plan:
     """One flow in epochs.
 
     Attributes:
-        flow: What the table sends, cut into pieces where the tool needs more datagrams than there are packets.
+        flow: What the table sends, cut into pieces where the tool needs more datagrams than there
+            are packets.
         epochs: When how much is sent.
         size_bytes: Payload of each datagram of an epoch, shape (e,).
         guard_s: End of each epoch in which nothing is sent, s.
@@ -80,9 +91,14 @@ class Plan:
 
     @property
     def rate_bps(self) -> IntArray:
-        """Payload rate while datagrams are sent, whole bit/s rounded up so that epochs do not overrun, shape (e,)."""
+        """Payload rate while datagrams are sent, whole bit/s rounded up so that epochs do not
+        overrun, shape (e,).
+        """
         sizes, lengths_s = self.size_bytes * self._gaps, s_from_ns(self._sending_ns)
-        rates = [bps_from_bytes(int(size), length_s) for size, length_s in zip(sizes, lengths_s, strict=True)]
+        rates = [
+            bps_from_bytes(int(size), length_s)
+            for size, length_s in zip(sizes, lengths_s, strict=True)
+        ]
         return np.maximum(1, np.ceil(rates)).astype(np.int64)
 
     @property
@@ -144,28 +160,43 @@ def plans_of(
     """
     direction = cast(Direction, settings.text("direction"))
     schedules = schedules_of(table, target=target, protocols=list(limits), direction=direction)
-    epoch_s, cut = settings.number("epoch_s"), cast(Literal["equal", "levels"], settings.text("epochs"))
+    epoch_s, cut = (
+        settings.number("epoch_s"),
+        cast(Literal["equal", "levels"], settings.text("epochs")),
+    )
     if cut == "levels" and not (table.known("phase").any() or table.known("scale_level").any()):
         raise ExportError(
-            f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels out, or export a"
-            " table that trafficgen generated"
+            f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels"
+            " out, or export a table that trafficgen generated"
         )
     flows = []
     for flow in schedules.flows:
         edges_ns = None
         if cut == "levels":
-            edges_ns = _level_edges_ns(table, flow, direction, start_ns=schedules.start_ns, shortest_s=epoch_s)
-        flows.append(_plan(flow, limits[flow.protocol], epoch_s=epoch_s, edges_ns=edges_ns, guard_s=guard_s))
+            edges_ns = _level_edges_ns(
+                table, flow, direction, start_ns=schedules.start_ns, shortest_s=epoch_s
+            )
+        flows.append(
+            _plan(flow, limits[flow.protocol], epoch_s=epoch_s, edges_ns=edges_ns, guard_s=guard_s)
+        )
     return Plans(schedules, tuple(flows))
 
 
-def _plan(flow: FlowSchedule, limits: Limits, *, epoch_s: float, edges_ns: IntArray | None, guard_s: float) -> Plan:
+def _plan(
+    flow: FlowSchedule, limits: Limits, *, epoch_s: float, edges_ns: IntArray | None, guard_s: float
+) -> Plan:
     def cut(pieces: FlowSchedule) -> Epochs:
-        return epochs_of(pieces, epoch_s=epoch_s) if edges_ns is None else epochs_between(pieces, edges_ns=edges_ns)
+        return (
+            epochs_of(pieces, epoch_s=epoch_s)
+            if edges_ns is None
+            else epochs_between(pieces, edges_ns=edges_ns)
+        )
 
     epochs = cut(flow)
     lacking = np.repeat(epochs.packets < limits.least_packets, epochs.packets)
-    pieces = np.maximum(-(-flow.payload_bytes // limits.high_bytes), np.where(lacking, limits.least_packets, 1))
+    pieces = np.maximum(
+        -(-flow.payload_bytes // limits.high_bytes), np.where(lacking, limits.least_packets, 1)
+    )
     flow = _in_pieces(flow, np.maximum(1, pieces))
     epochs = cut(flow)
     mean_bytes = epochs.mean_payload_bytes
@@ -195,14 +226,23 @@ def _in_pieces(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
 
 
 def _level_edges_ns(
-    table: PacketTable, flow: FlowSchedule, direction: Direction, *, start_ns: int, shortest_s: float
+    table: PacketTable,
+    flow: FlowSchedule,
+    direction: Direction,
+    *,
+    start_ns: int,
+    shortest_s: float,
 ) -> IntArray:
-    """Return where epochs begin and the last one ends: at changes of phase or scale level, not sooner than allowed."""
+    """Return where epochs begin and the last one ends: at changes of phase or scale level, not
+    sooner than allowed.
+    """
     rows = rows_of(table, flow.flow, direction=direction)
     time_ns = table.time_ns[rows] - start_ns
     phases = table.column("phase").unify_dictionaries().combine_chunks()
     phase = np.asarray(phases.indices.fill_null(-1))[rows]
-    level = np.where(table.known("scale_level"), table.values("scale_level").astype(np.int64), -1)[rows]
+    level = np.where(table.known("scale_level"), table.values("scale_level").astype(np.int64), -1)[
+        rows
+    ]
     changes = np.flatnonzero((phase[1:] != phase[:-1]) | (level[1:] != level[:-1])) + 1
     shortest_ns = ns_from_s(shortest_s)
     edges = [int(flow.time_ns[0])]
@@ -223,7 +263,8 @@ def plans_report(
     cannot_express: Sequence[str] = (),
     sent: Sequence[FlowSchedule] | None = None,
 ) -> ProjectionReport:
-    """Return the report of an export in epochs; distances are those of packet sizes and of gaps in a flow.
+    """Return the report of an export in epochs; distances are those of packet sizes and of gaps in
+    a flow.
 
     Args:
         plans: What was planned.
@@ -234,8 +275,14 @@ def plans_report(
     """
     before = [plan.flow for plan in plans.flows]
     after = [plan.sent for plan in plans.flows] if sent is None else sent
-    before_ns, after_ns = _joined([flow.time_ns for flow in before]), _joined([flow.time_ns for flow in after])
-    before_bytes, after_bytes = _joined([f.payload_bytes for f in before]), _joined([f.payload_bytes for f in after])
+    before_ns, after_ns = (
+        _joined([flow.time_ns for flow in before]),
+        _joined([flow.time_ns for flow in after]),
+    )
+    before_bytes, after_bytes = (
+        _joined([f.payload_bytes for f in before]),
+        _joined([f.payload_bytes for f in after]),
+    )
     ip_bytes = _joined([flow.ip_bytes for flow in before])
     return ProjectionReport(
         target=target,
@@ -254,18 +301,29 @@ def _changes(plans: Plans) -> list[str]:
     texts = []
     pieces = sum(len(plan.flow) for plan in plans.flows) - plans.schedules.packets
     if pieces:
-        texts.append(f"packets that the tool cannot send in one were cut: {pieces} more datagrams than packets")
+        texts.append(
+            f"packets that the tool cannot send in one were cut: {pieces} more datagrams than"
+            " packets"
+        )
     for low_bytes in sorted({plan.low_bytes for plan in plans.flows}):
         raised = sum(plan.packets_raised for plan in plans.flows if plan.low_bytes == low_bytes)
         if raised:
-            texts.append(f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised} packets)")
+            texts.append(
+                f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised} packets)"
+            )
     return texts
 
 
 def _distances(before: Sequence[FlowSchedule], after: Sequence[FlowSchedule]) -> dict[str, float]:
-    wanted, found = _joined([flow.payload_bytes for flow in before]), _joined([flow.payload_bytes for flow in after])
+    wanted, found = (
+        _joined([flow.payload_bytes for flow in before]),
+        _joined([flow.payload_bytes for flow in after]),
+    )
     distances = {"packet_bytes.ks": ks_distance(wanted, found)}
-    gaps, new_gaps = gaps_s([flow.time_ns for flow in before]), gaps_s([flow.time_ns for flow in after])
+    gaps, new_gaps = (
+        gaps_s([flow.time_ns for flow in before]),
+        gaps_s([flow.time_ns for flow in after]),
+    )
     if gaps.size and new_gaps.size:
         distances["gap_s.ks"] = ks_distance(gaps, new_gaps)
     return distances

@@ -1,6 +1,8 @@
-"""Piecewise constant projection of a flow: in each epoch so many packets of one size, evenly spaced.
+"""Piecewise constant projection of a flow: in each epoch so many packets of one size, evenly
+spaced.
 
-It is what tools can be told that know a rate and a size alone (iperf, MGEN's PERIODIC, Open Traffic Generator).
+It is what tools can be told that know a rate and a size alone (iperf, MGEN's PERIODIC, Open Traffic
+Generator).
 """
 
 from __future__ import annotations
@@ -53,17 +55,23 @@ class Epochs:
         return np.maximum(1, np.rint(self.payload_bytes / self.packets).astype(np.int64))
 
     def packet_times_ns(self) -> IntArray:
-        """Return when the packets leave that stand for those of the schedule, shape (sum of packets,).
+        """Return when the packets leave that stand for those of the schedule, shape (sum of
+        packets,).
 
         In an epoch of n packets the k-th (from 0) leaves after k / n of it.
         """
         row = np.repeat(np.arange(len(self)), self.packets)
-        place = np.arange(row.size) - np.repeat(np.cumsum(self.packets) - self.packets, self.packets)
-        return np.asarray(self.start_ns[row] + place * self.length_ns[row] // self.packets[row], dtype=np.int64)
+        place = np.arange(row.size) - np.repeat(
+            np.cumsum(self.packets) - self.packets, self.packets
+        )
+        return np.asarray(
+            self.start_ns[row] + place * self.length_ns[row] // self.packets[row], dtype=np.int64
+        )
 
 
 def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
-    """Return the epochs of equal length of a flow, from the schedule's origin on; empty ones are left out.
+    """Return the epochs of equal length of a flow, from the schedule's origin on; empty ones are
+    left out.
 
     Args:
         flow: What is sent.
@@ -82,11 +90,15 @@ def epochs_between(flow: FlowSchedule, *, edges_ns: IntArray) -> Epochs:
         flow: What is sent; all of it lies between the first edge and the last.
         edges_ns: Starts of the epochs and the end of the last, ns, ascending, shape (e + 1,).
     """
-    numbers, index = np.unique(np.searchsorted(edges_ns, flow.time_ns, side="right") - 1, return_inverse=True)
+    numbers, index = np.unique(
+        np.searchsorted(edges_ns, flow.time_ns, side="right") - 1, return_inverse=True
+    )
     return _counted(flow, index, start_ns=edges_ns[numbers], length_ns=np.diff(edges_ns)[numbers])
 
 
-def _counted(flow: FlowSchedule, index: IntArray, *, start_ns: IntArray, length_ns: IntArray) -> Epochs:
+def _counted(
+    flow: FlowSchedule, index: IntArray, *, start_ns: IntArray, length_ns: IntArray
+) -> Epochs:
     payload = np.bincount(index, weights=flow.payload_bytes, minlength=start_ns.size)
     return Epochs(
         start_ns=start_ns,

@@ -1,7 +1,10 @@
-"""What a sending tool is told of a packet table: when each flow sends how many bytes, in one direction.
+"""What a sending tool is told of a packet table: when each flow sends how many bytes, in one
+direction.
 
-A tool that sends through sockets makes its own headers, acknowledgements and repetitions. What can be handed to it is
-the payload: datagrams of UDP, or of TCP the writes of the application, for which the data segments stand.
+A tool that sends through sockets makes its own headers, acknowledgements and repetitions. What can
+be handed to it is
+the payload: datagrams of UDP, or of TCP the writes of the application, for which the data segments
+stand.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ class FlowSchedule:
         source_port: Its port.
         destination: Address of the receiving end.
         destination_port: Its port.
-        time_ns: When each is sent, ns from the first packet that is exported of any flow, ascending, shape (n,).
+        time_ns: When each is sent, ns from the first packet that is exported of any flow,
+            ascending, shape (n,).
         payload_bytes: Transport payload of each, shape (n,).
         ip_bytes: IP total length of each in the table, shape (n,).
     """
@@ -71,7 +75,8 @@ class Schedules:
     Attributes:
         flows: Their schedules, in order of flow numbers; none is empty.
         left_out: What of the table is not among them, a sentence each.
-        start_ns: Time in the table of the first packet that is exported, ns: the origin of the schedules' times.
+        start_ns: Time in the table of the first packet that is exported, ns: the origin of the
+            schedules' times.
     """
 
     flows: tuple[FlowSchedule, ...]
@@ -123,24 +128,36 @@ def schedules_of(
     is_bare = is_sent & is_tcp & (table.payload_bytes == 0)
     is_exported = is_sent & ~is_repeated & ~is_bare
     if not is_exported.any():
-        raise ExportError(_why_nothing(table, protocol, is_chosen, target=target, protocols=protocols, way=direction))
+        raise ExportError(
+            _why_nothing(
+                table, protocol, is_chosen, target=target, protocols=protocols, way=direction
+            )
+        )
     left_out = [
-        *_other_protocols(table, protocol, is_chosen & ~np.isin(protocol, list(protocols)), protocols=protocols),
+        *_other_protocols(
+            table, protocol, is_chosen & ~np.isin(protocol, list(protocols)), protocols=protocols
+        ),
         *_counted(table, ~is_chosen, "packets of the other direction"),
         *_counted(table, is_bare, "TCP segments without payload"),
         *_counted(table, is_repeated, "repeated TCP segments"),
     ]
     start_ns = int(table.time_ns[is_exported].min())
-    return Schedules(tuple(_flows(table, is_exported, direction=direction)), tuple(left_out), start_ns)
+    return Schedules(
+        tuple(_flows(table, is_exported, direction=direction)), tuple(left_out), start_ns
+    )
 
 
 def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
-    """Return the rows of a flow's packets in one direction, in order of time; of a UDP flow they are its schedule's."""
+    """Return the rows of a flow's packets in one direction, in order of time; of a UDP flow they
+    are its schedule's.
+    """
     rows = np.flatnonzero((table.flow == flow) & (table.to_client == (direction == "to_client")))
     return rows[np.argsort(table.time_ns[rows], kind="stable")]
 
 
-def _flows(table: PacketTable, chosen: BoolArray, *, direction: Direction) -> Iterator[FlowSchedule]:
+def _flows(
+    table: PacketTable, chosen: BoolArray, *, direction: Direction
+) -> Iterator[FlowSchedule]:
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(table.flow[rows], kind="stable")]
     numbers, starts = np.unique(table.flow[rows], return_index=True)
@@ -189,11 +206,17 @@ def _why_nothing(
 
 
 def _other_protocols(
-    table: PacketTable, protocol: np.ndarray[Any, np.dtype[np.object_]], others: BoolArray, *, protocols: Sequence[str]
+    table: PacketTable,
+    protocol: np.ndarray[Any, np.dtype[np.object_]],
+    others: BoolArray,
+    *,
+    protocols: Sequence[str],
 ) -> Iterator[str]:
     wanted = " and ".join(name.upper() for name in protocols)
     for name in sorted(set(protocol[others])):
-        yield from _counted(table, others & (protocol == name), f"packets of {name} ({wanted} alone can be sent)")
+        yield from _counted(
+            table, others & (protocol == name), f"packets of {name} ({wanted} alone can be sent)"
+        )
 
 
 def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:
@@ -225,13 +248,15 @@ def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: st
     if large.size:
         row = int(large[0])
         raise ExportError(
-            f"flow {flow.flow}, packet {row} at {flow.time_s[row]:.6f} s: {target} sends at most {high_bytes} payload"
-            f" bytes, not {flow.payload_bytes[row]} ({large.size} such packets); {remedy}"
+            f"flow {flow.flow}, packet {row} at {flow.time_s[row]:.6f} s: {target} sends at most"
+            f" {high_bytes} payload bytes, not {flow.payload_bytes[row]} ({large.size} such"
+            f" packets); {remedy}"
         )
 
 
 def split_large(flow: FlowSchedule, *, high_bytes: int) -> tuple[FlowSchedule, int]:
-    """Return a flow whose payloads above ``high_bytes`` are cut into equal pieces at the same time, and how many were.
+    """Return a flow whose payloads above ``high_bytes`` are cut into equal pieces at the same time,
+    and how many were.
 
     Each further piece repeats the headers of its packet.
     """
@@ -279,7 +304,8 @@ def schedule_report(
 
     Args:
         schedules: What was to be sent.
-        sent: What the target will send: the same flows with the same number of packets, in the same order.
+        sent: What the target will send: the same flows with the same number of packets, in the same
+            order.
         target: Name of the target.
         files: Names of the files.
         cannot_express: What the output lacks beside what ``schedules`` left out.
@@ -299,4 +325,6 @@ def schedule_report(
 
 
 def _times_and_payloads(flows: Sequence[FlowSchedule]) -> tuple[IntArray, IntArray]:
-    return np.concatenate([flow.time_ns for flow in flows]), np.concatenate([flow.payload_bytes for flow in flows])
+    return np.concatenate([flow.time_ns for flow in flows]), np.concatenate(
+        [flow.payload_bytes for flow in flows]
+    )

@@ -1,4 +1,6 @@
-"""The file formats that a packet table can be written in: one file, whose ending names the format."""
+"""The file formats that a packet table can be written in: one file, whose ending names the
+format.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ FILE_FORMATS: dict[str, FileFormat] = {
             name="pcap",
             suffix=".pcap",
             write=write_pcap,
-            use="Open `{file}` with any tool that reads pcap; to replay it, export to `tcpreplay` instead.",
+            use=(
+                "Open `{file}` with any tool that reads pcap; to replay it, export to `tcpreplay`"
+                " instead."
+            ),
             takes_view=True,
             takes_snaplen=True,
             takes_raise_small=True,
@@ -24,7 +29,10 @@ FILE_FORMATS: dict[str, FileFormat] = {
             name="pcapng",
             suffix=".pcapng",
             write=write_pcapng,
-            use="Open `{file}` with any tool that reads pcapng; `editcap -F pcap` makes a pcap of it.",
+            use=(
+                "Open `{file}` with any tool that reads pcapng; `editcap -F pcap` makes a pcap"
+                " of it."
+            ),
             takes_view=True,
             takes_snaplen=True,
             takes_raise_small=True,
@@ -33,16 +41,20 @@ FILE_FORMATS: dict[str, FileFormat] = {
             name="csv",
             suffix=".csv",
             write=write_csv,
-            use="`{file}` has one line a packet, times in ns; the flows it names, by column `flow`, are in the file"
-            " beside it.",
+            use=(
+                "`{file}` has one line a packet, times in ns; the flows it names, by column `flow`,"
+                " are in the file beside it."
+            ),
             takes_view=True,
         ),
         FileFormat(
             name="parquet",
             suffix=".parquet",
             write=write_parquet,
-            use="Read `{file}` with any Parquet library, or `trafficgen.read_packets`; the flow table is in the"
-            " metadata.",
+            use=(
+                "Read `{file}` with any Parquet library, or `trafficgen.read_packets`; the flow"
+                " table is in the metadata."
+            ),
         ),
     )
 }
@@ -50,4 +62,6 @@ FILE_FORMATS: dict[str, FileFormat] = {
 
 def format_for(path_suffix: str) -> FileFormat | None:
     """Return the format whose files end so (``".pcap"``, any case), or ``None``."""
-    return next((known for known in FILE_FORMATS.values() if known.suffix == path_suffix.lower()), None)
+    return next(
+        (known for known in FILE_FORMATS.values() if known.suffix == path_suffix.lower()), None
+    )

@@ -1,4 +1,6 @@
-"""Packets as frames on a fixed clock whose sizes are log-normal: the one law of frames that iperf 2 can draw."""
+"""Packets as frames on a fixed clock whose sizes are log-normal: the one law of frames that iperf 2
+can draw.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
 from trafficgen.export.gaps import gaps_s
 from trafficgen.flows import find_burst_threshold_s, segment_bursts
-from trafficgen.units import NS_PER_S, FloatArray, IntArray, bps_from_bytes, ns_array_from_s, s_from_ns
+from trafficgen.units import (
+    NS_PER_S,
+    FloatArray,
+    IntArray,
+    bps_from_bytes,
+    ns_array_from_s,
+    s_from_ns,
+)
 
 #: Fewest frames that a mean and a standard deviation are taken from.
 LEAST_FRAMES = 3
@@ -77,9 +86,10 @@ def project_frames(
 ) -> FrameProjection:
     """Return packets as frames on a clock.
 
-    Frames are packets of one RTP timestamp; without, the bursts that a valley of the gaps parts; where there are none,
-    single packets. Their rate is their number by their time, so that bytes and frames of the whole are kept. With a
-    given rate, frames are what falls into each tick of that clock, empty ones included.
+    Frames are packets of one RTP timestamp; without, the bursts that a valley of the gaps parts;
+    where there are none, single packets. Their rate is their number by their time, so that bytes
+    and frames of the whole are kept. With a given rate, frames are what falls into each tick of
+    that clock, empty ones included.
 
     Args:
         time_ns: Times of the packets, ascending, shape (n,).
@@ -87,7 +97,8 @@ def project_frames(
         stamps: Their RTP timestamps; None where there are none.
         frame_rate_hz: Rate of the clock into whose ticks time is cut; 0 takes frames as they are.
         least_packet_bytes: Smallest full packet that the tool can send.
-        keep_gaps: Whether packets of a frame keep their median gap; otherwise they are sent back to back.
+        keep_gaps: Whether packets of a frame keep their median gap; otherwise they are sent back to
+            back.
         what: What the packets are, for messages.
         clock_hz: Rate of frames as they are, where it is known; 0 estimates it.
 
@@ -97,14 +108,18 @@ def project_frames(
     first, sizes = _frames(time_ns, payload_bytes, stamps, frame_rate_hz)
     if sizes.size < LEAST_FRAMES:
         raise ExportError(
-            f"{what}: {sizes.size} frames are too few for a mean and a standard deviation ({LEAST_FRAMES} are needed);"
-            " use mode=epochs, or export a longer table"
+            f"{what}: {sizes.size} frames are too few for a mean and a standard deviation"
+            f" ({LEAST_FRAMES} are needed); use mode=epochs, or export a longer table"
         )
     span_s = s_from_ns(int(time_ns[first[-1]] - time_ns[first[0]]))
     rate_hz = frame_rate_hz or clock_hz or (sizes.size - 1) / span_s
     within = np.ones(time_ns.size, dtype=np.bool_)
     within[first] = False
-    gap_s = float(np.median(s_from_ns(np.diff(time_ns))[within[1:]])) if keep_gaps and within.any() else 0.0
+    gap_s = (
+        float(np.median(s_from_ns(np.diff(time_ns))[within[1:]]))
+        if keep_gaps and within.any()
+        else 0.0
+    )
     full_bytes = max(least_packet_bytes, _full_packet_bytes(payload_bytes, first))
     # A frame of the mean size must fit between two ticks of the clock, or frames would be late.
     packets = math.ceil(float(sizes.mean()) / full_bytes)
@@ -120,7 +135,9 @@ def project_frames(
 
 
 def _full_packet_bytes(payload_bytes: IntArray, first: IntArray) -> int:
-    """Return the payload of packets that another of their frame follows, or the largest where most are alone."""
+    """Return the payload of packets that another of their frame follows, or the largest where most
+    are alone.
+    """
     is_last = np.zeros(payload_bytes.size, dtype=np.bool_)
     is_last[np.concatenate((first[1:] - 1, [payload_bytes.size - 1]))] = True
     followed = payload_bytes[~is_last]
@@ -132,7 +149,9 @@ def _full_packet_bytes(payload_bytes: IntArray, first: IntArray) -> int:
 def _frames(
     time_ns: IntArray, payload_bytes: IntArray, stamps: IntArray | None, frame_rate_hz: float
 ) -> tuple[IntArray, IntArray]:
-    """Return the index of the first packet and the size of each frame; of empty ticks the size alone."""
+    """Return the index of the first packet and the size of each frame; of empty ticks the size
+    alone.
+    """
     if frame_rate_hz:
         tick = ((time_ns - time_ns[0]) * (frame_rate_hz / NS_PER_S)).astype(np.int64)
         sizes = np.bincount(tick, weights=payload_bytes).astype(np.int64)
@@ -147,27 +166,44 @@ def _frames(
     return bursts.first, np.rint(bursts.size_bytes).astype(np.int64)
 
 
-def distances_of(projections: Sequence[FrameProjection], *, least_packet_bytes: int) -> dict[str, float]:
-    """Return how far the laws that iperf 2 draws are from what was seen, pooled over runs: metric -> KS distance.
+def distances_of(
+    projections: Sequence[FrameProjection], *, least_packet_bytes: int
+) -> dict[str, float]:
+    """Return how far the laws that iperf 2 draws are from what was seen, pooled over runs: metric
+    -> KS distance.
 
     Args:
         projections: The runs.
         least_packet_bytes: The tool makes packets, and so frames, at least so large.
     """
-    drawn = [_drawn(projection, least_packet_bytes=least_packet_bytes) for projection in projections]
+    drawn = [
+        _drawn(projection, least_packet_bytes=least_packet_bytes) for projection in projections
+    ]
     seen = [(one.frame_bytes, one.payload_bytes) for one in projections]
     distances = {
-        metric: ks_distance(np.concatenate([one[place] for one in seen]), np.concatenate([one[place] for one in drawn]))
+        metric: ks_distance(
+            np.concatenate([one[place] for one in seen]),
+            np.concatenate([one[place] for one in drawn]),
+        )
         for place, metric in enumerate(("frame_bytes.ks", "packet_bytes.ks"))
     }
-    seen_gaps, drawn_gaps = gaps_s([one.time_ns for one in projections]), gaps_s([times for _, _, times in drawn])
+    seen_gaps, drawn_gaps = (
+        gaps_s([one.time_ns for one in projections]),
+        gaps_s([times for _, _, times in drawn]),
+    )
     return {**distances, "gap_s.ks": ks_distance(seen_gaps, drawn_gaps)}
 
 
-def _drawn(projection: FrameProjection, *, least_packet_bytes: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sizes of frames and packets, and their times, that the tool draws: evenly spread over their law."""
+def _drawn(
+    projection: FrameProjection, *, least_packet_bytes: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sizes of frames and packets, and their times, that the tool draws: evenly spread
+    over their law.
+    """
     probability = (np.arange(projection.frames) + 0.5) / projection.frames
-    sizes = np.maximum(least_packet_bytes, _lognormal_quantiles(projection, probability).astype(np.int64))
+    sizes = np.maximum(
+        least_packet_bytes, _lognormal_quantiles(projection, probability).astype(np.int64)
+    )
     full = projection.packet_bytes
     whole, rest = sizes // full, sizes % full
     counts = whole + (rest > 0)

@@ -1,4 +1,6 @@
-"""What a tool is handed that sends frames as they are: the packets of one or both directions, with their ends."""
+"""What a tool is handed that sends frames as they are: the packets of one or both directions, with
+their ends.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ FRAME_SETTINGS = (
     Setting(
         "oversize",
         "refuse",
-        "What becomes of larger packets: refuse, or split the payload into equal packets at the same time.",
+        "What becomes of larger packets: refuse, or split the payload into equal packets at the"
+        " same time.",
         choices=("refuse", "split"),
     ),
 )
@@ -83,7 +86,10 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
         ExportError: If nothing is left, or a packet is larger than the interface takes.
         SettingError: If an address is none.
     """
-    macs = (mac_of(settings, "server_mac", target=target), mac_of(settings, "client_mac", target=target))
+    macs = (
+        mac_of(settings, "server_mac", target=target),
+        mac_of(settings, "client_mac", target=target),
+    )
     ends = _addresses(settings, target=target)
     chosen, left_out = _chosen(table, settings.text("direction"), target=target)
     bytes_before = int(chosen.ip_bytes.astype(np.int64).sum())
@@ -94,7 +100,11 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
     _refuse_large(chosen, mtu_bytes=mtu_bytes, target=target)
     if split:
         left_out.append(f"packets above {mtu_bytes} bytes were split ({split} packets)")
-    flows = with_addresses(chosen.flows, server=ends.get("server"), client=ends.get("client")) if ends else chosen.flows
+    flows = (
+        with_addresses(chosen.flows, server=ends.get("server"), client=ends.get("client"))
+        if ends
+        else chosen.flows
+    )
     return Frames(replace(chosen, flows=flows), macs, bytes_before, split, tuple(left_out))
 
 
@@ -108,7 +118,8 @@ def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
     mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
     if not mac or mac[0] & _GROUP_BIT:
         raise SettingError(
-            f"{target}: {name}={text} cannot be set: it is the address of one card, such as 02:00:00:00:00:01"
+            f"{target}: {name}={text} cannot be set: it is the address of one card, such as"
+            " 02:00:00:00:00:01"
         )
     return mac
 
@@ -120,7 +131,9 @@ def _addresses(settings: Settings, *, target: str) -> dict[str, str]:
         try:
             versions.add(ipaddress.ip_address(text).version)
         except ValueError:
-            raise SettingError(f"{target}: {name}={text} cannot be set: it is an IP address") from None
+            raise SettingError(
+                f"{target}: {name}={text} cannot be set: it is an IP address"
+            ) from None
     if len(versions) > 1:
         raise SettingError(f"{target}: server and client must be of the same IP version")
     return ends
@@ -132,7 +145,9 @@ def _chosen(table: PacketTable, direction: str, *, target: str) -> tuple[PacketT
     is_chosen = table.to_client == (direction == "to_client")
     words = "the client" if direction == "to_client" else "the server"
     if not is_chosen.any():
-        raise ExportError(f"{target}: no packet goes to {words}; choose another flow, or the other direction")
+        raise ExportError(
+            f"{target}: no packet goes to {words}; choose another flow, or the other direction"
+        )
     others = int(np.count_nonzero(~is_chosen))
     left_out = [f"packets of the other direction ({others} packets)"] if others else []
     return table.select(is_chosen), left_out
@@ -143,14 +158,16 @@ def _refuse_large(table: PacketTable, *, mtu_bytes: int, target: str) -> None:
     if large.size:
         row = int(large[0])
         raise ExportError(
-            f"{target}: packet {row} (flow {table.flow[row]}) at {s_from_ns(int(table.time_ns[row])):.6f} s has"
-            f" {table.ip_bytes[row]} IP bytes, more than the {mtu_bytes} of the interface ({large.size} such packets);"
-            f" set oversize=split, or mtu_bytes to what the interface sends"
+            f"{target}: packet {row} (flow {table.flow[row]}) at"
+            f" {s_from_ns(int(table.time_ns[row])):.6f} s has {table.ip_bytes[row]} IP bytes, more"
+            f" than the {mtu_bytes} of the interface ({large.size} such packets); set"
+            " oversize=split, or mtu_bytes to what the interface sends"
         )
 
 
 def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
-    """Cut payloads so that no packet is above ``mtu_bytes``; each piece repeats the headers of its packet.
+    """Cut payloads so that no packet is above ``mtu_bytes``; each piece repeats the headers of its
+    packet.
 
     The first piece keeps the RTP header; TCP sequence numbers go on from piece to piece.
     """
@@ -168,22 +185,31 @@ def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
     for name, values in (
         ("payload_bytes", share),
         ("ip_bytes", share + headers[row]),
-        ("frame_bytes", share + headers[row] + (table.frame_bytes.astype(np.int64) - table.ip_bytes)[row]),
+        (
+            "frame_bytes",
+            share + headers[row] + (table.frame_bytes.astype(np.int64) - table.ip_bytes)[row],
+        ),
     ):
         packets = _with_column(packets, name, values, None)
     if table.known("tcp_sequence").any():
         before = np.cumsum(share) - share
         sent = before - np.repeat(before[place == 0], pieces)
-        sequence = (np.asarray(table.values("tcp_sequence"), dtype=np.int64)[row] + sent) % (1 << 32)
+        sequence = (np.asarray(table.values("tcp_sequence"), dtype=np.int64)[row] + sent) % (
+            1 << 32
+        )
         packets = _with_column(packets, "tcp_sequence", sequence, ~table.known("tcp_sequence")[row])
     for name in _RTP_COLUMNS:
         if name in packets.column_names:
             later = place > 0
-            packets = _with_column(packets, name, table.values(name)[row], ~table.known(name)[row] | later)
+            packets = _with_column(
+                packets, name, table.values(name)[row], ~table.known(name)[row] | later
+            )
     return replace(table, packets=packets), int(np.count_nonzero(is_large))
 
 
-def _with_column(packets: pa.Table, name: str, values: npt.NDArray[np.generic], null: BoolArray | None) -> pa.Table:
+def _with_column(
+    packets: pa.Table, name: str, values: npt.NDArray[np.generic], null: BoolArray | None
+) -> pa.Table:
     place = packets.schema.get_field_index(name)
     field = packets.schema.field(place)
     return packets.set_column(place, field, pa.array(values, mask=null).cast(field.type))

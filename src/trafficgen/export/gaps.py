@@ -13,7 +13,8 @@ _GAP_TICK_NS = 1000
 
 
 def gaps_s(times_ns: Sequence[IntArray]) -> FloatArray:
-    """Return gaps between successive packets of the same flow, in whole microseconds, pooled over flows, s.
+    """Return gaps between successive packets of the same flow, in whole microseconds, pooled over
+    flows, s.
 
     Args:
         times_ns: Times of each flow, ascending.

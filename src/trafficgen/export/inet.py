@@ -1,8 +1,9 @@
 """INET (OMNeT++): a trace for NetPerfMeter of each flow, with a network and an omnetpp.ini.
 
-``NetPerfMeter`` (src/inet/applications/netperfmeter of INET) reads ``delay frame_bytes stream`` lines. Each delay comes
-before its frame, the first one too, from ``startTime`` on; after the last frame the trace begins anew, for ever. So the
-first delay is long enough for ``stopTime`` to fall before the first frame comes again.
+``NetPerfMeter`` (src/inet/applications/netperfmeter of INET) reads ``delay frame_bytes stream``
+lines. Each delay comes before its frame, the first one too, from ``startTime`` on; after the last
+frame the trace begins anew, for ever. So the first delay is long enough for ``stopTime`` to fall
+before the first frame comes again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from typing import cast
 import numpy as np
 
 from trafficgen.export.base import Written
-from trafficgen.export.flow_schedule import Direction, FlowSchedule, raised, schedule_report, schedules_of
+from trafficgen.export.flow_schedule import (
+    Direction,
+    FlowSchedule,
+    raised,
+    schedule_report,
+    schedules_of,
+)
 from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
 from trafficgen.export.simulated_network import refuse_oversized_datagrams
@@ -24,13 +31,15 @@ from trafficgen.units import NS_PER_S, s_from_ms, s_from_ns
 
 #: Sending starts after connections are made, for which four one-way delays do.
 _EARLIEST_START_S, _DELAYS_TO_CONNECT = 1, 4
-#: The pause before the first frame keeps it from coming again before ``stopTime``; until then the last one arrives.
+#: The pause before the first frame keeps it from coming again before ``stopTime``; until then the
+#: last one arrives.
 _PAUSE_S, _DRAIN_S = 10, 9
 _SINKS = {"udp": "UdpSink", "tcp": "TcpSinkApp"}
 
 
 def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a trace for each flow, a network of two hosts, and the configuration that plays the traces.
+    """Write a trace for each flow, a network of two hosts, and the configuration that plays the
+    traces.
 
     Raises:
         ExportError: If a datagram is larger than UDP's, or there are more flows than ports.
@@ -54,10 +63,14 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
         lacks.append(f"empty datagrams were given 1 byte ({empty} packets)")
     if any(flow.protocol == "tcp" for flow in sent):
         lacks.append(
-            "of TCP the writes of the application are kept; segments, acknowledgements and repetitions are INET's"
+            "of TCP the writes of the application are kept; segments, acknowledgements and"
+            " repetitions are INET's"
         )
     files = [*names, "TrafficgenReplay.ned", "omnetpp.ini"]
-    return Written(schedule_report(schedules, sent, target="inet", files=files, cannot_express=lacks), _HOW_TO_RUN)
+    return Written(
+        schedule_report(schedules, sent, target="inet", files=files, cannot_express=lacks),
+        _HOW_TO_RUN,
+    )
 
 
 def _write_trace(flow: FlowSchedule, folder: Path) -> str:

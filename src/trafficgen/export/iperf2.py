@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from trafficgen.export.base import Written
-from trafficgen.export.epoch_plan import DIRECTION, EPOCH_S, EPOCHS, Limits, Plan, plans_of, plans_report
+from trafficgen.export.epoch_plan import (
+    DIRECTION,
+    EPOCH_S,
+    EPOCHS,
+    Limits,
+    Plan,
+    plans_of,
+    plans_report,
+)
 from trafficgen.export.iperf2_isochronous import (
     ANY_PROCESS,
     FRAME_RATE_HZ,
@@ -33,7 +41,8 @@ from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import us_from_ns
 
-#: UDP: the first datagram of a run has a header of 76 bytes, and the last one is beside those of ``-n``.
+#: UDP: the first datagram of a run has a header of 76 bytes, and the last one is beside those of
+#: ``-n``.
 _LIMITS = {
     "udp": Limits(low_bytes=76, high_bytes=65_507, least_packets=2, bunched=True),
     "tcp": Limits(low_bytes=1, high_bytes=1 << 20),
@@ -43,11 +52,18 @@ SETTINGS = (
     Setting(
         "mode",
         "epochs",
-        "epochs: this schedule, each epoch at a constant rate; isochronous: frames on a clock with log-normal sizes.",
+        "epochs: this schedule, each epoch at a constant rate; isochronous: frames on a clock with"
+        " log-normal sizes.",
         ("epochs", "isochronous"),
     ),
     DESTINATION,
-    Setting("first_port", 5001, "First port; each flow has `servers` ports from there on.", low=1, high=HIGHEST_PORT),
+    Setting(
+        "first_port",
+        5001,
+        "First port; each flow has `servers` ports from there on.",
+        low=1,
+        high=HIGHEST_PORT,
+    ),
     SERVERS,
     DIRECTION,
     EPOCH_S,
@@ -61,10 +77,12 @@ SETTINGS = (
 
 
 def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a script a flow that runs iperf 2 (by epochs, or once with --isochronous), one for all, and the servers.
+    """Write a script a flow that runs iperf 2 (by epochs, or once with --isochronous), one for all,
+    and the servers.
 
     Raises:
-        ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough ports.
+        ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough
+            ports.
 
     Source: manual page of iperf 2.1.8; what it does at the ends of a run by running it.
     """
@@ -79,27 +97,37 @@ def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Writte
         script = flow_script(
             target="iperf2",
             name=name,
-            about=f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}): {len(plan.epochs)} iperf 2 runs.",
+            about=(
+                f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}):"
+                f" {len(plan.epochs)} iperf 2 runs."
+            ),
             client=client_of(settings),
             epochs=_runs(plan, own_ports),
             settings=settings,
         )
         scripts.append(write_script(folder / f"{name}.sh", script))
         lists.append(write_epochs_csv(folder / f"{name}.epochs.csv", plan))
-        sinks += [sink_of(port, protocol=plan.flow.protocol, settings=settings) for port in own_ports]
+        sinks += [
+            sink_of(port, protocol=plan.flow.protocol, settings=settings) for port in own_ports
+        ]
     others = [
         write_script(folder / "send.sh", send_script(scripts)),
         write_script(folder / "sink.sh", sink_script(sinks)),
     ]
     has_tcp = any(plan.flow.protocol == "tcp" for plan in plans.flows)
     report = plans_report(
-        plans, target="iperf2", files=[*scripts, *lists, *others], cannot_express=_cannot_express(has_tcp=has_tcp)
+        plans,
+        target="iperf2",
+        files=[*scripts, *lists, *others],
+        cannot_express=_cannot_express(has_tcp=has_tcp),
     )
     return Written(report, _HOW_TO_RUN.format(first=ports[0][0], last=ports[-1][-1]))
 
 
 def _runs(plan: Plan, ports: list[int]) -> list[tuple[int, str]]:
-    """Return start and options of each run; of UDP, -n leaves out the last datagram, which iperf adds by itself."""
+    """Return start and options of each run; of UDP, -n leaves out the last datagram, which iperf
+    adds by itself.
+    """
     is_udp = plan.flow.protocol == "udp"
     kind, added = ("-u --no-udp-fin", 1) if is_udp else ("-C -N", 0)
     columns = (plan.epochs.start_ns, plan.epochs.packets, plan.size_bytes, plan.rate_bps)
@@ -107,7 +135,10 @@ def _runs(plan: Plan, ports: list[int]) -> list[tuple[int, str]]:
     return [
         (
             us_from_ns(start_ns),
-            f"{kind} -p {ports[number % len(ports)]} -n {(packets - added) * size} -l {size} -b {rate_bps}",
+            (
+                f"{kind} -p {ports[number % len(ports)]} -n {(packets - added) * size} -l {size} -b"
+                f" {rate_bps}"
+            ),
         )
         for number, (start_ns, packets, size, rate_bps) in rows
     ]
@@ -115,11 +146,17 @@ def _runs(plan: Plan, ports: list[int]) -> list[tuple[int, str]]:
 
 def _cannot_express(*, has_tcp: bool) -> list[str]:
     texts = [
-        "sizes and gaps within an epoch, and how they hang together: each epoch has its mean size, evenly spaced",
+        (
+            "sizes and gaps within an epoch, and how they hang together: each epoch has its mean"
+            " size, evenly spaced"
+        ),
         "one 5-tuple a flow: each epoch has a source port of its own",
     ]
     if has_tcp:
-        texts.append("of TCP the segments, acknowledgements and repetitions: they are those of the sending system")
+        texts.append(
+            "of TCP the segments, acknowledgements and repetitions: they are those of the sending"
+            " system"
+        )
     return texts
 
 

@@ -1,4 +1,6 @@
-"""iperf 2's isochronous mode: schedules and models as frames on a clock whose sizes it draws from a log-normal law."""
+"""iperf 2's isochronous mode: schedules and models as frames on a clock whose sizes it draws from a
+log-normal law.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,27 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, Written
 from trafficgen.export.flow_schedule import Direction, FlowSchedule, rows_of, schedules_of
-from trafficgen.export.frame_projection import LEAST_FRAMES, FrameProjection, distances_of, project_frames
-from trafficgen.export.iperf_scripts import check_ports, flow_script, send_script, sink_script, write_script
+from trafficgen.export.frame_projection import (
+    LEAST_FRAMES,
+    FrameProjection,
+    distances_of,
+    project_frames,
+)
+from trafficgen.export.iperf_scripts import (
+    check_ports,
+    flow_script,
+    send_script,
+    sink_script,
+    write_script,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.generation import generate_sessions
 from trafficgen.models import FrameProcess, Model, Stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import IntArray, ms_from_s, us_from_ns
 
-#: Smallest packet of iperf 2.1.8's isochronous mode, its header; with a smaller -l it sends without end.
+#: Smallest packet of iperf 2.1.8's isochronous mode, its header; with a smaller -l it sends without
+#: end.
 LEAST_PACKET_BYTES = 108
 
 FRAME_RATE_HZ = Setting(
@@ -38,7 +52,9 @@ PACKET_GAP = Setting(
     ("median", "none"),
 )
 ANY_PROCESS = Setting(
-    "approximate", False, "Export models that are no frame clock too; the distances say how far iperf is from them."
+    "approximate",
+    False,
+    "Export models that are no frame clock too; the distances say how far iperf is from them.",
 )
 
 
@@ -73,28 +89,38 @@ def write_isochronous(table: PacketTable, folder: Path, settings: Settings) -> W
         ExportError: If there is no UDP, or a flow has too few frames.
     """
     direction = cast(Direction, settings.text("direction"))
-    schedules = schedules_of(table, target="iperf2 in isochronous mode", protocols=["udp"], direction=direction)
+    schedules = schedules_of(
+        table, target="iperf2 in isochronous mode", protocols=["udp"], direction=direction
+    )
     runs = []
     for flow in schedules.flows:
         stamps = _stamps(table, rows_of(table, flow.flow, direction=direction))
         what = f"iperf2: flow {flow.flow}"
-        runs.append(_Run(flow, (_projected(flow.time_ns, flow.payload_bytes, stamps, settings, what=what),)))
+        runs.append(
+            _Run(flow, (_projected(flow.time_ns, flow.payload_bytes, stamps, settings, what=what),))
+        )
     return _written(runs, folder, settings, left_out=schedules.left_out)
 
 
 def write_iperf2_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write a script a UDP stream that runs iperf 2 with --isochronous once a phase, its frames as the model has them.
+    """Write a script a UDP stream that runs iperf 2 with --isochronous once a phase, its frames as
+    the model has them.
 
-    What a phase's frames are is measured on a session that is played with seed 0: so the distances are of traffic.
+    What a phase's frames are is measured on a session that is played with seed 0: so the distances
+    are of traffic.
 
     Raises:
-        ExportError: If a stream is no frame clock and ``approximate`` is off, or none is sent by UDP.
+        ExportError: If a stream is no frame clock and ``approximate`` is off, or none is sent by
+            UDP.
 
     Source: manual page of iperf 2.1.8, --isochronous.
     """
     streams = [stream for stream in model.streams if stream.transport.protocol == "udp"]
     if not streams:
-        raise ExportError("iperf2: isochronous mode is UDP and the model's streams are TCP; export packets instead")
+        raise ExportError(
+            "iperf2: isochronous mode is UDP and the model's streams are TCP; export packets"
+            " instead"
+        )
     if not settings.flag("approximate"):
         _refuse_other_processes(streams)
     table = generate_sessions(model, seed=0)
@@ -107,7 +133,9 @@ def write_iperf2_model(model: Model, folder: Path, settings: Settings) -> Writte
         if parts:
             runs.append(_Run(flow, tuple(parts)))
     if not runs:
-        raise ExportError(f"iperf2: no phase of the model has {LEAST_FRAMES} frames; export packets instead")
+        raise ExportError(
+            f"iperf2: no phase of the model has {LEAST_FRAMES} frames; export packets instead"
+        )
     return _written(runs, folder, settings, left_out=left_out)
 
 
@@ -117,13 +145,17 @@ def _refuse_other_processes(streams: Sequence[Stream]) -> None:
             if not isinstance(phase.process, FrameProcess):
                 raise ExportError(
                     f"iperf2 draws frames on a clock; stream {stream.name!r} in its {phase.name} is"
-                    f" {phase.process.kind!r}; --set approximate=on exports it all the same and reports how far that"
-                    " is, or generate packets and export those"
+                    f" {phase.process.kind!r}; --set approximate=on exports it all the same and"
+                    " reports how far that is, or generate packets and export those"
                 )
 
 
 def _phases(
-    table: PacketTable, flow: FlowSchedule, rows: IntArray, streams: Sequence[Stream], settings: Settings
+    table: PacketTable,
+    flow: FlowSchedule,
+    rows: IntArray,
+    streams: Sequence[Stream],
+    settings: Settings,
 ) -> tuple[list[FrameProjection], list[str]]:
     """Return the projection of each phase of a played flow, and what was too short for one."""
     column = table.column("phase").unify_dictionaries().combine_chunks()
@@ -146,12 +178,17 @@ def _phases(
                 )
             )
         except ExportError:
-            short.append(f"the {name} of flow {flow.flow}: fewer than {LEAST_FRAMES} frames ({end - begin} packets)")
+            short.append(
+                f"the {name} of flow {flow.flow}: fewer than {LEAST_FRAMES} frames ({end - begin}"
+                " packets)"
+            )
     return parts, short
 
 
 def _model_rate_hz(streams: Sequence[Stream], flow: FlowSchedule, phase_name: str) -> float:
-    """Return the frame rate that the model has for a phase of the stream that a flow carries; 0 where that is open."""
+    """Return the frame rate that the model has for a phase of the stream that a flow carries; 0
+    where that is open.
+    """
     mine = [stream for stream in streams if stream.media == flow.media]
     found = [
         phase.process.frame_rate_hz.value / phase.process.clock_ratio.value
@@ -189,7 +226,9 @@ def _projected(
     )
 
 
-def _written(runs: Sequence[_Run], folder: Path, settings: Settings, *, left_out: Iterable[str]) -> Written:
+def _written(
+    runs: Sequence[_Run], folder: Path, settings: Settings, *, left_out: Iterable[str]
+) -> Written:
     first_port = settings.whole("first_port")
     check_ports(first_port + len(runs) - 1, target="iperf2")
     scripts, sinks = [], []
@@ -198,7 +237,10 @@ def _written(runs: Sequence[_Run], folder: Path, settings: Settings, *, left_out
         script = flow_script(
             target="iperf2",
             name=name,
-            about=f"Flow {run.flow.flow} ({run.flow.media}) as frames on a clock, in {len(run.parts)} iperf 2 runs.",
+            about=(
+                f"Flow {run.flow.flow} ({run.flow.media}) as frames on a clock, in {len(run.parts)}"
+                " iperf 2 runs."
+            ),
             client=client_of(settings),
             epochs=[(us_from_ns(part.start_ns), _options(part, port)) for part in run.parts],
             settings=settings,
@@ -235,7 +277,10 @@ _CANNOT_EXPRESS = (
     "this sequence of packets: iperf draws the size of each frame anew, and it has no seed",
     "laws of frame sizes other than the log-normal, types of frames, and dependence between frames",
     "changes of the frame rate, late frames and pauses within a run: frames are on a fixed clock",
-    f"frames, and last packets of frames, below {LEAST_PACKET_BYTES} bytes: iperf makes them so large",
+    (
+        f"frames, and last packets of frames, below {LEAST_PACKET_BYTES} bytes: iperf makes them so"
+        " large"
+    ),
     "the ends of a run: its first and its last datagram are beside the frames",
 )
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from trafficgen.export.base import Written
-from trafficgen.export.epoch_plan import DIRECTION, EPOCH_S, EPOCHS, Limits, Plan, plans_of, plans_report
+from trafficgen.export.epoch_plan import (
+    DIRECTION,
+    EPOCH_S,
+    EPOCHS,
+    Limits,
+    Plan,
+    plans_of,
+    plans_report,
+)
 from trafficgen.export.iperf_scripts import (
     DESTINATION,
     EPOCHS_HOW_TO_RUN,
@@ -26,11 +34,20 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import us_from_ns
 
 #: Lengths that iperf3 3.12 takes: UDP 16 to 65507, TCP to 2**20.
-_LIMITS = {"udp": Limits(low_bytes=16, high_bytes=65_507), "tcp": Limits(low_bytes=1, high_bytes=1 << 20)}
+_LIMITS = {
+    "udp": Limits(low_bytes=16, high_bytes=65_507),
+    "tcp": Limits(low_bytes=1, high_bytes=1 << 20),
+}
 
 SETTINGS = (
     DESTINATION,
-    Setting("first_port", 5201, "First port; each flow has `servers` ports from there on.", low=1, high=HIGHEST_PORT),
+    Setting(
+        "first_port",
+        5201,
+        "First port; each flow has `servers` ports from there on.",
+        low=1,
+        high=HIGHEST_PORT,
+    ),
     SERVERS,
     DIRECTION,
     EPOCH_S,
@@ -41,10 +58,12 @@ SETTINGS = (
 
 
 def write_iperf3(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a script a flow that runs iperf3 once an epoch, one that sends all flows, and one that runs the servers.
+    """Write a script a flow that runs iperf3 once an epoch, one that sends all flows, and one that
+    runs the servers.
 
     Raises:
-        ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough ports.
+        ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough
+            ports.
 
     Source: manual page of iperf3 3.12; its limits by running it.
     """
@@ -57,7 +76,10 @@ def write_iperf3(table: PacketTable, folder: Path, settings: Settings) -> Writte
         script = flow_script(
             target="iperf3",
             name=name,
-            about=f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}): {len(plan.epochs)} iperf3 runs.",
+            about=(
+                f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}):"
+                f" {len(plan.epochs)} iperf3 runs."
+            ),
             client=["iperf3", "-c"],
             epochs=_runs(plan, own_ports),
             settings=settings,
@@ -71,7 +93,10 @@ def write_iperf3(table: PacketTable, folder: Path, settings: Settings) -> Writte
     ]
     has_tcp = any(plan.flow.protocol == "tcp" for plan in plans.flows)
     report = plans_report(
-        plans, target="iperf3", files=[*scripts, *lists, *others], cannot_express=_cannot_express(has_tcp=has_tcp)
+        plans,
+        target="iperf3",
+        files=[*scripts, *lists, *others],
+        cannot_express=_cannot_express(has_tcp=has_tcp),
     )
     return Written(report, _HOW_TO_RUN.format(first=ports[0][0], last=ports[-1][-1]))
 
@@ -80,7 +105,10 @@ def _runs(plan: Plan, ports: list[int]) -> list[tuple[int, str]]:
     kind = "-u" if plan.flow.protocol == "udp" else "-N"
     columns = (plan.epochs.start_ns, plan.epochs.packets, plan.size_bytes, plan.rate_bps)
     return [
-        (us_from_ns(start_ns), f"{kind} -p {ports[number % len(ports)]} -k {packets} -l {size} -b {rate_bps}")
+        (
+            us_from_ns(start_ns),
+            f"{kind} -p {ports[number % len(ports)]} -k {packets} -l {size} -b {rate_bps}",
+        )
         for number, (start_ns, packets, size, rate_bps) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         )
@@ -89,12 +117,21 @@ def _runs(plan: Plan, ports: list[int]) -> list[tuple[int, str]]:
 
 def _cannot_express(*, has_tcp: bool) -> list[str]:
     texts = [
-        "sizes and gaps within an epoch, and how they hang together: each epoch has its mean size, evenly spaced",
-        "the run's own traffic: each epoch opens a TCP control connection and, for UDP, sends 4 bytes each way first",
+        (
+            "sizes and gaps within an epoch, and how they hang together: each epoch has its mean"
+            " size, evenly spaced"
+        ),
+        (
+            "the run's own traffic: each epoch opens a TCP control connection and, for UDP, sends 4"
+            " bytes each way first"
+        ),
         "one 5-tuple a flow: each epoch has a source port of its own",
     ]
     if has_tcp:
-        texts.append("of TCP the segments, acknowledgements and repetitions: they are those of the sending system")
+        texts.append(
+            "of TCP the segments, acknowledgements and repetitions: they are those of the sending"
+            " system"
+        )
     return texts
 
 

@@ -1,4 +1,6 @@
-"""Shell scripts that start one iperf run an epoch by the clock; shared by the targets iperf2 and iperf3."""
+"""Shell scripts that start one iperf run an epoch by the clock; shared by the targets iperf2 and
+iperf3.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,16 @@ DESTINATION = Setting("destination", "127.0.0.1", "Address or name of the sink."
 SERVERS = Setting(
     "servers",
     4,
-    "Servers a flow; epochs take them in turn, as a server takes one run at a time and a run ends after its epoch.",
+    "Servers a flow; epochs take them in turn, as a server takes one run at a time and a run ends"
+    " after its epoch.",
     low=1,
     high=64,
 )
 LEAD_S = Setting(
     "lead_s",
     0.0,
-    "How much earlier than its epoch each run is started, s: as long as the tool needs until its first packet.",
+    "How much earlier than its epoch each run is started, s: as long as the tool needs until its"
+    " first packet.",
     low=0.0,
     high=10.0,
 )
@@ -35,7 +39,8 @@ def guard_setting(default_s: float) -> Setting:
     return Setting(
         "guard_s",
         default_s,
-        "End of each epoch in which nothing is sent, s: a run that starts so much late stays within its epoch.",
+        "End of each epoch in which nothing is sent, s: a run that starts so much late stays within"
+        " its epoch.",
         low=0.0,
         high=1e6,
     )
@@ -50,8 +55,8 @@ def checked_guard_s(settings: Settings, *, target: str) -> float:
     guard_s, epoch_s = settings.number("guard_s"), settings.number("epoch_s")
     if guard_s > epoch_s / 2:
         raise ExportError(
-            f"{target}: guard_s={guard_s:g} leaves less than half of an epoch of {epoch_s:g} s to send in; lower"
-            " guard_s or raise epoch_s"
+            f"{target}: guard_s={guard_s:g} leaves less than half of an epoch of {epoch_s:g} s to"
+            " send in; lower guard_s or raise epoch_s"
         )
     return guard_s
 
@@ -64,8 +69,8 @@ def check_ports(last_port: int, *, target: str) -> None:
     """
     if last_port > HIGHEST_PORT:
         raise ExportError(
-            f"{target}: the flows need ports up to {last_port}, above {HIGHEST_PORT}; lower first_port or export one"
-            " flow with --flow"
+            f"{target}: the flows need ports up to {last_port}, above {HIGHEST_PORT}; lower"
+            " first_port or export one flow with --flow"
         )
 
 
@@ -93,20 +98,36 @@ def write_script(path: Path, text: str) -> str:
 def write_epochs_csv(path: Path, plan: Plan) -> str:
     """Write the epochs of a flow as CSV, and return its name.
 
-    Columns: start and length, s; datagrams (TCP: writes); payload of all as the schedule has it, bytes; payload of
-    each as sent, bytes; payload rate while it is sent, bit/s.
+    Columns: start and length, s; datagrams (TCP: writes); payload of all as the schedule has it,
+    bytes; payload of each as sent, bytes; payload rate while it is sent, bit/s.
     """
     epochs = plan.epochs
     lines = ["start_s,length_s,packets,payload_bytes,size_bytes,rate_bps"]
-    columns = (epochs.start_s, epochs.length_s, epochs.packets, epochs.payload_bytes, plan.size_bytes, plan.rate_bps)
+    columns = (
+        epochs.start_s,
+        epochs.length_s,
+        epochs.packets,
+        epochs.payload_bytes,
+        plan.size_bytes,
+        plan.rate_bps,
+    )
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    lines += [f"{start:.9f},{length:.9f},{n},{total},{size},{rate}" for start, length, n, total, size, rate in rows]
+    lines += [
+        f"{start:.9f},{length:.9f},{n},{total},{size},{rate}"
+        for start, length, n, total, size, rate in rows
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path.name
 
 
 def flow_script(
-    *, target: str, name: str, about: str, client: Sequence[str], epochs: Sequence[tuple[int, str]], settings: Settings
+    *,
+    target: str,
+    name: str,
+    about: str,
+    client: Sequence[str],
+    epochs: Sequence[tuple[int, str]],
+    settings: Settings,
 ) -> str:
     """Return the script that sends one flow.
 
@@ -121,7 +142,9 @@ def flow_script(
     Raises:
         SettingError: If the destination is none.
     """
-    calls = "".join(f"epoch {number} {start_us} {rest}\n" for number, (start_us, rest) in enumerate(epochs))
+    calls = "".join(
+        f"epoch {number} {start_us} {rest}\n" for number, (start_us, rest) in enumerate(epochs)
+    )
     head = _FLOW_HEAD.format(
         about=about,
         name=name,

@@ -14,7 +14,8 @@ LAW_SETTINGS = (
 
 
 def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: str) -> None:
-    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless ``approximate`` is on.
+    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless
+    ``approximate`` is on.
 
     Raises:
         ExportError: If there is one; the message names the farthest.
@@ -23,6 +24,7 @@ def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: st
     limit = settings.number("largest_ks")
     if farthest > limit and not settings.flag("approximate"):
         raise ExportError(
-            f"{target} cannot draw {name.removesuffix('.ks')}: the closest of its laws is {farthest:g} away (KS), more"
-            f" than {limit:g}; generate packets and export those, or --set approximate=on"
+            f"{target} cannot draw {name.removesuffix('.ks')}: the closest of its laws is"
+            f" {farthest:g} away (KS), more than {limit:g}; generate packets and export those, or"
+            " --set approximate=on"
         )

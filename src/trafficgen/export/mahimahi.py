@@ -1,7 +1,9 @@
-"""mahimahi: the path as delivery traces, and the command line of its shells that plays it around any program.
+"""mahimahi: the path as delivery traces, and the command line of its shells that plays it around
+any program.
 
-mahimahi emulates a network and sends nothing. What is exported is the path that the table's notes name, or the one a
-setting gives; without either, the path that the arriving packets define, as recorded traces do.
+mahimahi emulates a network and sends nothing. What is exported is the path that the table's notes
+name, or the one a setting gives; without either, the path that the arriving packets define, as
+recorded traces do.
 """
 
 from __future__ import annotations
@@ -16,7 +18,12 @@ from pydantic import ValidationError
 
 from trafficgen.errors import ExportError
 from trafficgen.export.base import ProjectionReport, TimingError, Written
-from trafficgen.export.delivery import Delivery, delivery_of_arrivals, delivery_of_rate, delivery_of_steps
+from trafficgen.export.delivery import (
+    Delivery,
+    delivery_of_arrivals,
+    delivery_of_rate,
+    delivery_of_steps,
+)
 from trafficgen.export.mahimahi_shells import Shells, link_shells
 from trafficgen.export.scripts import write_script
 from trafficgen.export.settings import Setting, Settings
@@ -29,7 +36,10 @@ from trafficgen.units import kbps_from_bps, ms_from_s
 TARGET = "mahimahi"
 MAHIMAHI_SETTINGS = (
     Setting(
-        "path", "", "Path to play, as in `simulate --path`; empty: that of the table, else what arrived defines one."
+        "path",
+        "",
+        "Path to play, as in `simulate --path`; empty: that of the table, else what arrived defines"
+        " one.",
     ),
     Setting(
         "packet_bytes",
@@ -38,7 +48,13 @@ MAHIMAHI_SETTINGS = (
         low=28,
         high=1500,
     ),
-    Setting("length_s", 0.0, "Length of traces of a rate that changes; 0: that of the path's file.", low=0, high=1e6),
+    Setting(
+        "length_s",
+        0.0,
+        "Length of traces of a rate that changes; 0: that of the path's file.",
+        low=0,
+        high=1e6,
+    ),
 )
 _SCRIPT = "run.sh"
 #: Digits of a relative error; what is below is rounding of the arithmetic.
@@ -56,7 +72,9 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Direction:
-    """One direction of a link: its trace, None without limit, and what else the engine knows of it."""
+    """One direction of a link: its trace, None without limit, and what else the engine knows of
+    it.
+    """
 
     delivery: Delivery | None
     about: Mapping[str, Any]
@@ -66,21 +84,24 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
     """Write the delivery traces of a path and the script that runs a program behind it.
 
     Raises:
-        ExportError: If the path has too many lines, or there is none and too little arrived to define one.
+        ExportError: If the path has too many lines, or there is none and too little arrived to
+            define one.
         SimulationError: If the path is not understood.
         InputFileError: If a file of the path cannot be read.
 
-    Source: manual pages of mahimahi 0.98; Netravali et al., Mahimahi: Accurate Record-and-Replay for HTTP, USENIX ATC
-    2015.
+    Source: manual pages of mahimahi 0.98; Netravali et al., Mahimahi: Accurate Record-and-Replay
+    for HTTP, USENIX ATC 2015.
     """
     path = _path(table, settings)
     lacks: list[str] = []
     if path is None:
         links = [_of_arrivals(table)]
         lacks += [
-            "a path: the table names none, so the trace lets full packets pass as the table's arrived, which is what"
-            " the traffic used and not what the path could carry; delay, queue and loss are not known; set path=... to"
-            " play one",
+            (
+                "a path: the table names none, so the trace lets full packets pass as the table's"
+                " arrived, which is what the traffic used and not what the path could carry; delay,"
+                " queue and loss are not known; set path=... to play one"
+            ),
             "what the path carries to the server: the same trace is used",
         ]
     else:
@@ -119,22 +140,32 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
     try:
         return Path.model_validate(noted)
     except ValidationError:
-        raise ExportError("mahimahi: the path in the table's notes is none; give it with --set path=...") from None
+        raise ExportError(
+            "mahimahi: the path in the table's notes is none; give it with --set path=..."
+        ) from None
 
 
 def _of_arrivals(table: PacketTable) -> tuple[_Direction, _Direction]:
     arrived = table.known("arrival_ns")
-    at_ns = np.asarray(table.values("arrival_ns"), dtype=np.int64) if arrived.any() else table.time_ns
+    at_ns = (
+        np.asarray(table.values("arrival_ns"), dtype=np.int64) if arrived.any() else table.time_ns
+    )
     rows = np.flatnonzero(table.to_client & (arrived | ~arrived.any()))
     rows = rows[np.argsort(at_ns[rows], kind="stable")]
     if not rows.size:
-        raise ExportError("mahimahi: no packet goes to the client; give the path with --set path=...")
-    delivery = delivery_of_arrivals(at_ns[rows], table.ip_bytes[rows].astype(np.int64) + TUNNEL_HEADER_BYTES)
+        raise ExportError(
+            "mahimahi: no packet goes to the client; give the path with --set path=..."
+        )
+    delivery = delivery_of_arrivals(
+        at_ns[rows], table.ip_bytes[rows].astype(np.int64) + TUNNEL_HEADER_BYTES
+    )
     direction = _Direction(delivery, _NOTHING_ELSE)
     return direction, direction
 
 
-def _of_path(path: Path, settings: Settings, lacks: list[str]) -> list[tuple[_Direction, _Direction]]:
+def _of_path(
+    path: Path, settings: Settings, lacks: list[str]
+) -> list[tuple[_Direction, _Direction]]:
     """Return the links from the server to the client, each in both directions."""
     shared = Links.of(path)
     about = [
@@ -154,7 +185,8 @@ def _of_path(path: Path, settings: Settings, lacks: list[str]) -> list[tuple[_Di
     for forward, reverse in about:
         limited = forward["capacity"] is not None or reverse["capacity"] is not None
         to_client, to_server = (
-            _Direction(_delivery(config, settings, lacks) if limited else None, config) for config in (forward, reverse)
+            _Direction(_delivery(config, settings, lacks) if limited else None, config)
+            for config in (forward, reverse)
         )
         made.append((to_client, to_server))
     return made
@@ -170,20 +202,29 @@ def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -
         return delivery_of_rate(_UNLIMITED_BPS * more)
     if "opportunities" in capacity:
         if overhead_bytes != TUNNEL_HEADER_BYTES:
-            _add(lacks, f"an overhead of {overhead_bytes} bytes a packet: mahimahi's own is {TUNNEL_HEADER_BYTES}")
+            _add(
+                lacks,
+                f"an overhead of {overhead_bytes} bytes a packet: mahimahi's own is"
+                f" {TUNNEL_HEADER_BYTES}",
+            )
         return _recorded(capacity["opportunities"])
     _add(
         lacks,
-        f"rates of packets of other sizes than {packet_bytes} bytes: mahimahi counts {TUNNEL_HEADER_BYTES} bytes more"
-        " with each packet (setting packet_bytes)",
+        f"rates of packets of other sizes than {packet_bytes} bytes: mahimahi counts"
+        f" {TUNNEL_HEADER_BYTES} bytes more with each packet (setting packet_bytes)",
     )
     if "steps" in capacity:
         steps = capacity["steps"]
         length_s = settings.number("length_s") or steps["period_s"] or steps["times_s"][-1]
         if steps["period_s"] is None:
-            _add(lacks, f"a last rate that stays: traces repeat after {length_s:g} s (setting length_s)")
+            _add(
+                lacks,
+                f"a last rate that stays: traces repeat after {length_s:g} s (setting length_s)",
+            )
         rates_bps = np.asarray(steps["rates_bps"], dtype=float) * more
-        return delivery_of_steps(np.asarray(steps["times_s"], dtype=float), rates_bps, length_s=length_s)
+        return delivery_of_steps(
+            np.asarray(steps["times_s"], dtype=float), rates_bps, length_s=length_s
+        )
     if "token_bucket" in capacity:
         _add(lacks, "bursts of a token bucket: packets leave one after the other at the rate")
         return delivery_of_rate(capacity["token_bucket"]["rate_bps"] * more)
@@ -196,7 +237,9 @@ def _add(lacks: list[str], text: str) -> None:
 
 
 def _recorded(opportunities: Mapping[str, Any]) -> Delivery:
-    times_ms = np.rint(ms_from_s(np.asarray(opportunities["times_s"], dtype=float))).astype(np.int64)
+    times_ms = np.rint(ms_from_s(np.asarray(opportunities["times_s"], dtype=float))).astype(
+        np.int64
+    )
     recorded = Delivery(times_ms, 0.0)
     return Delivery(times_ms, recorded.rate_bps)
 
@@ -204,7 +247,9 @@ def _recorded(opportunities: Mapping[str, Any]) -> Delivery:
 def _write_traces(
     links: list[tuple[_Direction, _Direction]], folder: FilePath
 ) -> tuple[list[tuple[str | None, str | None]], TimingError]:
-    """Write the traces; return their names by link, forward and reverse, and the error of the times."""
+    """Write the traces; return their names by link, forward and reverse, and the error of the
+    times.
+    """
     names: list[tuple[str | None, str | None]] = []
     written: list[Delivery] = []
     for number, link in enumerate(links, start=1):
@@ -235,7 +280,9 @@ def _distances(links: list[tuple[_Direction, _Direction]]) -> dict[str, float]:
     return found
 
 
-def _how_to_run(links: list[tuple[_Direction, _Direction]], shells: Shells, *, path: Path | None) -> str:
+def _how_to_run(
+    links: list[tuple[_Direction, _Direction]], shells: Shells, *, path: Path | None
+) -> str:
     rates = [link[0].delivery.rate_bps for link in links if link[0].delivery is not None]
     lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
     traces = (
@@ -251,7 +298,9 @@ With them {kbps_from_bps(min(rates)):.6g} kbps pass towards the client; the trac
         stands = "It stands for what the table's packets used, not for a path that was measured."
     else:
         stands = (
-            "It stands for a chain of links." if len(path.links) > 1 else f"It stands for the path `{path.text()}`."
+            "It stands for a chain of links."
+            if len(path.links) > 1
+            else f"It stands for the path `{path.text()}`."
         )
     return f"""
 As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or beyond:

@@ -1,4 +1,6 @@
-"""The nested shells of mahimahi that make a path: loss, link and delay, from the server's side inwards."""
+"""The nested shells of mahimahi that make a path: loss, link and delay, from the server's side
+inwards.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def link_shells(
 ) -> Shells:
     """Return the shells of one link.
 
-    A packet to the client meets loss, then queue and capacity, then the delay; one to the server loss after the delay.
+    A packet to the client meets loss, then queue and capacity, then the delay; one to the server
+    loss after the delay.
 
     Args:
         forward: The link to the client as the engine reads it.
@@ -102,11 +105,13 @@ def _delay(forward_s: float, reverse_s: float, lacks: list[str]) -> list[tuple[s
     delay_ms = round(mean_ms)
     if forward_s != reverse_s:
         lacks.append(
-            f"delays that differ by direction ({ms_from_s(forward_s):g} and {ms_from_s(reverse_s):g} ms):"
-            " both are their mean"
+            f"delays that differ by direction ({ms_from_s(forward_s):g} and"
+            f" {ms_from_s(reverse_s):g} ms): both are their mean"
         )
     if abs(delay_ms - mean_ms) > _SAME_MS:
-        lacks.append(f"a delay of {mean_ms:g} ms: mm-delay knows whole milliseconds, it is {delay_ms} ms")
+        lacks.append(
+            f"a delay of {mean_ms:g} ms: mm-delay knows whole milliseconds, it is {delay_ms} ms"
+        )
     return [("mm-delay", str(delay_ms))] if delay_ms else []
 
 

@@ -1,4 +1,6 @@
-"""Scripts for MGEN, the Multi-Generator of the Naval Research Laboratory: packet for packet, or epoch for epoch."""
+"""Scripts for MGEN, the Multi-Generator of the Naval Research Laboratory: packet for packet, or
+epoch for epoch.
+"""
 
 from __future__ import annotations
 
@@ -30,32 +32,62 @@ from trafficgen.export.mgen_lines import (
     single_messages,
 )
 from trafficgen.export.microseconds import rising_us
-from trafficgen.export.sending_ends import destination_of, direction_of, ports_from, source_ports_from
+from trafficgen.export.sending_ends import (
+    destination_of,
+    direction_of,
+    ports_from,
+    source_ports_from,
+)
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_from_us, us_from_ms, us_from_ns
 
 SETTINGS = (
     Setting("destination", "127.0.0.1", "Address or name that is sent to."),
-    Setting("first_port", 5100, "Port that the first flow is sent to; each further flow has the next.", low=1),
-    Setting("first_source_port", 15100, "Port that the first flow is sent from; further flows have the next.", low=1),
-    Setting("direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")),
+    Setting(
+        "first_port",
+        5100,
+        "Port that the first flow is sent to; each further flow has the next.",
+        low=1,
+    ),
+    Setting(
+        "first_source_port",
+        15100,
+        "Port that the first flow is sent from; further flows have the next.",
+        low=1,
+    ),
+    Setting(
+        "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
+    ),
     Setting(
         "mode",
         "auto",
-        "exact: a line a packet; epochs: a line an epoch; clone: a pcap file that MGEN plays, if built with libpcap;"
-        " auto: exact up to 20000 packets a flow, epochs beyond.",
+        "exact: a line a packet; epochs: a line an epoch; clone: a pcap file that MGEN plays, if"
+        " built with libpcap; auto: exact up to 20000 packets a flow, epochs beyond.",
         choices=("auto", "exact", "epochs", "clone"),
     ),
     Setting("epoch_s", 1.0, "Length of an epoch, s.", low=0.01, high=3600),
-    Setting("pattern", "periodic", "Gaps of the packets of an epoch.", choices=("periodic", "poisson")),
-    Setting("tcp_window_ms", 10, "TCP segments within a window of this length are one write, ms.", low=1, high=1000),
-    Setting("oversize", "refuse", "What becomes of datagrams above 8192 bytes.", choices=("refuse", "split")),
+    Setting(
+        "pattern", "periodic", "Gaps of the packets of an epoch.", choices=("periodic", "poisson")
+    ),
+    Setting(
+        "tcp_window_ms",
+        10,
+        "TCP segments within a window of this length are one write, ms.",
+        low=1,
+        high=1000,
+    ),
+    Setting(
+        "oversize",
+        "refuse",
+        "What becomes of datagrams above 8192 bytes.",
+        choices=("refuse", "split"),
+    ),
 )
 _SMALLEST_BYTES = {"udp": 28, "tcp": 76}
 _LARGEST_BYTES = 8192
-#: Lines of a script. MGEN 5.02b takes time in proportion to the square of their number to start (1.7 s here), and each
-#: event comes 0.09 us later than the one before.
+#: Lines of a script. MGEN 5.02b takes time in proportion to the square of their number to start
+#: (1.7 s here), and each event comes 0.09 us later than the one before.
 _MOST_LINES = 20_000
 
 
@@ -77,7 +109,8 @@ class _Plan:
 
 
 def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a script for each flow, one for the receiving end, and one that starts all at the same second.
+    """Write a script for each flow, one for the receiving end, and one that starts all at the same
+    second.
 
     Raises:
         ExportError: If there is nothing to send, or a packet is larger than MGEN sends.
@@ -107,10 +140,15 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
         files=[*scripts, *captures, "sink.mgn", "run.sh"],
         cannot_express=(*notes, *(note for plan in plans for note in plan.notes), _OWN_CONTENT),
     )
-    return Written(replace(report, bytes_before=schedules.ip_bytes), _how_to_run(scripts, cloned=bool(captures)))
+    return Written(
+        replace(report, bytes_before=schedules.ip_bytes),
+        _how_to_run(scripts, cloned=bool(captures)),
+    )
 
 
-_OWN_CONTENT = "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
+_OWN_CONTENT = (
+    "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
+)
 
 
 def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, int]:
@@ -119,7 +157,9 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, in
     if flow.protocol == "udp":
         if settings.text("oversize") == "split":
             flow, count = split_large(flow, high_bytes=_LARGEST_BYTES)
-        refuse_large(flow, high_bytes=_LARGEST_BYTES, target="mgen", remedy="--set oversize=split cuts them")
+        refuse_large(
+            flow, high_bytes=_LARGEST_BYTES, target="mgen", remedy="--set oversize=split cuts them"
+        )
     return flow, count
 
 
@@ -128,7 +168,9 @@ def _notes_on_sizes(flows: Sequence[FlowSchedule], *, cut_packets: int) -> list[
     small = sum(raised(flow, low_bytes=low)[1] for flow in flows if flow.protocol == "udp")
     notes = [f"sizes below {low} bytes were raised to {low} ({small} packets)"] if small else []
     if cut_packets:
-        notes.append(f"sizes above {_LARGEST_BYTES} bytes were cut into equal pieces ({cut_packets} packets)")
+        notes.append(
+            f"sizes above {_LARGEST_BYTES} bytes were cut into equal pieces ({cut_packets} packets)"
+        )
     return notes
 
 
@@ -137,7 +179,9 @@ def _ends(flows: Sequence[FlowSchedule], settings: Settings) -> list[Ends]:
     ports = ports_from(settings.whole("first_port"), len(flows), target="mgen")
     first = settings.whole("first_source_port")
     source_ports = source_ports_from(first, ports, destination=destination, target="mgen")
-    return [Ends(source, destination, port) for source, port in zip(source_ports, ports, strict=True)]
+    return [
+        Ends(source, destination, port) for source, port in zip(source_ports, ports, strict=True)
+    ]
 
 
 def _plan(given: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
@@ -157,32 +201,43 @@ def _plan(given: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
 def _connection(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     window_us = us_from_ms(settings.whole("tcp_window_ms"))
     low = _SMALLEST_BYTES["tcp"]
-    writes = writes_of(flow, window_us=window_us, low_bytes=low, high_bytes=_LARGEST_BYTES, target="mgen")
+    writes = writes_of(
+        flow, window_us=window_us, low_bytes=low, high_bytes=_LARGEST_BYTES, target="mgen"
+    )
     notes = [
-        f"flow {flow.flow}: {len(flow)} TCP segments are {writes.time_us.size} writes of the application;"
-        " packetisation, acknowledgements and repetitions are the tool's"
+        f"flow {flow.flow}: {len(flow)} TCP segments are {writes.time_us.size} writes of the"
+        " application; packetisation, acknowledgements and repetitions are the tool's"
     ]
     if writes.raised:
-        notes.append(f"flow {flow.flow}: writes below {low} bytes were raised to {low} ({writes.raised} writes)")
-    return _Plan(writes.sent, connection_messages(writes.time_us, writes.payload_bytes, ends), tuple(notes))
+        notes.append(
+            f"flow {flow.flow}: writes below {low} bytes were raised to {low} ({writes.raised}"
+            " writes)"
+        )
+    return _Plan(
+        writes.sent, connection_messages(writes.time_us, writes.payload_bytes, ends), tuple(notes)
+    )
 
 
 def _epochs(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     epochs = epochs_of(flow, epoch_s=settings.number("epoch_s"))
     sizes = np.maximum(epochs.mean_payload_bytes, _SMALLEST_BYTES["udp"])
-    sent = replace(flow, time_ns=epochs.packet_times_ns(), payload_bytes=np.repeat(sizes, epochs.packets))
+    sent = replace(
+        flow, time_ns=epochs.packet_times_ns(), payload_bytes=np.repeat(sizes, epochs.packets)
+    )
     pattern = settings.text("pattern")
     spacing = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}[pattern]
     note = (
-        f"flow {flow.flow}: sizes and gaps within epochs of {settings.number('epoch_s'):g} s: as many packets of their"
-        f" mean size, {spacing}, stand for them"
+        f"flow {flow.flow}: sizes and gaps within epochs of {settings.number('epoch_s'):g} s: as"
+        f" many packets of their mean size, {spacing}, stand for them"
     )
     return _Plan(sent, epoch_messages(epochs, sizes, ends, pattern=pattern.upper()), (note,))
 
 
 def _clone(flow: FlowSchedule, ends: Ends) -> _Plan:
     if len(flow) < 2:
-        raise ExportError(f"flow {flow.flow} has one packet and mgen clones two or more; leave mode=clone out")
+        raise ExportError(
+            f"flow {flow.flow} has one packet and mgen clones two or more; leave mode=clone out"
+        )
     sent = replace(flow, time_ns=ns_from_us(us_from_ns(flow.time_ns)))
     start_us = int(us_from_ns(flow.time_ns[:1])[0])
     line = cloning_line(start_us, ends, file=_capture_name(flow))
@@ -194,11 +249,16 @@ def _capture_name(flow: FlowSchedule) -> str:
 
 
 def _write_scripts(plan: _Plan, folder: Path) -> list[str]:
-    """Write a flow's lines into as many scripts as they need, a connection's always into one; return their names."""
+    """Write a flow's lines into as many scripts as they need, a connection's always into one;
+    return their names.
+    """
     lines = iter(plan.lines)
     flow = plan.sent
     parts = [list(lines)] if flow.protocol == "tcp" else list(_parts(lines))
-    names = [f"flow{flow.flow}.mgn" if len(parts) == 1 else f"flow{flow.flow}-{k}.mgn" for k in range(len(parts))]
+    names = [
+        f"flow{flow.flow}.mgn" if len(parts) == 1 else f"flow{flow.flow}-{k}.mgn"
+        for k in range(len(parts))
+    ]
     for name, part in zip(names, parts, strict=True):
         about = f"# flow {flow.flow} ({flow.protocol}, {flow.media}), {len(part)} events\n"
         _write_text(folder / name, [about, *part])
@@ -212,7 +272,8 @@ def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
 
 def _sink_lines(flows: Sequence[FlowSchedule], ends: Sequence[Ends]) -> list[str]:
     return [
-        f"0.0 LISTEN {flow.protocol.upper()} {end.port}\n" for flow, end in zip(flows, ends, strict=True)
+        f"0.0 LISTEN {flow.protocol.upper()} {end.port}\n"
+        for flow, end in zip(flows, ends, strict=True)
     ]  # a line a flow, so that a port can be taken out
 
 
@@ -222,7 +283,9 @@ def _write_text(path: Path, lines: Iterable[str]) -> None:
 
 
 def _run_script(scripts: Sequence[str]) -> str:
-    """Return the shell script that runs the scripts: by their names, as those of an earlier export may lie beside."""
+    """Return the shell script that runs the scripts: by their names, as those of an earlier export
+    may lie beside.
+    """
     wait_s = 3 + 2 * len(scripts)
     return f"""#!/bin/sh
 # Starts a mgen for every script here, all at the same second: in {wait_s} s, or in as many as the first argument says.
@@ -242,14 +305,18 @@ exit $failed
 def _how_to_run(scripts: Sequence[str], *, cloned: bool) -> str:
     first = scripts[0]
     one = (
-        f"At the sending end:\n\n```sh\nmgen input {first} txlog output {first.removesuffix('.mgn')}.log\n```"
+        f"At the sending end:\n\n```sh\nmgen input {first} txlog output"
+        f" {first.removesuffix('.mgn')}.log\n```"
         if len(scripts) == 1
-        else "At the sending end, all scripts at the same second (GNU date):\n\n```sh\nsh run.sh\n```"
+        else (
+            "At the sending end, all scripts at the same second (GNU date):\n\n```sh\nsh"
+            " run.sh\n```"
+        )
     )
     clone = (
-        "\n- The scripts clone captures. Debian's mgen is built without libpcap and answers `invalid event option`;"
-        " build mgen with it, or export again without `mode=clone`. Two cloned flows need two processes, as `run.sh`"
-        " does it."
+        "\n- The scripts clone captures. Debian's mgen is built without libpcap and answers"
+        " `invalid event option`; build mgen with it, or export again without `mode=clone`. Two"
+        " cloned flows need two processes, as `run.sh` does it."
         if cloned
         else ""
     )

@@ -1,8 +1,9 @@
 """Lines of MGEN scripts, and the pcap file that MGEN clones.
 
-MGEN 5.02b keeps to the time of an ``ON`` event to some tens of microseconds, while ``MOD`` takes effect when the
-interval in force is over and a rate of 0 ends the flow. So datagrams are flows of their own that end after ``COUNT``
-messages, from one source port; only TCP, whose flow is a connection, is changed by ``MOD``.
+MGEN 5.02b keeps to the time of an ``ON`` event to some tens of microseconds, while ``MOD`` takes
+effect when the interval in force is over and a rate of 0 ends the flow. So datagrams are flows of
+their own that end after ``COUNT`` messages, from one source port; only TCP, whose flow is a
+connection, is changed by ``MOD``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from trafficgen.export.epochs import Epochs
 from trafficgen.export.microseconds import seconds_text
 from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, us_from_ns
 
-#: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one interval.
+#: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one
+#: interval.
 _RATE_OF_ONE_PER_S = 1000
-#: Intervals are cut to whole microseconds by the tool; half of one more makes it the one that is meant.
+#: Intervals are cut to whole microseconds by the tool; half of one more makes it the one that is
+#: meant.
 _CUT_US = 0.5
 #: A rate so low that nothing more is sent, 1/s.
 _NO_MORE_PER_S = 0.0001
@@ -50,12 +53,16 @@ def single_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> I
     rows = zip(time_us.tolist(), payload_bytes.tolist(), strict=True)
     for number, (at_us, size_bytes) in enumerate(rows, start=1):
         yield (
-            f"{seconds_text(at_us)} ON {number} {options} PERIODIC [{_RATE_OF_ONE_PER_S} {size_bytes}] COUNT 1,off\n"
+            f"{seconds_text(at_us)} ON {number} {options} PERIODIC [{_RATE_OF_ONE_PER_S}"
+            f" {size_bytes}] COUNT 1,off\n"
         )
 
 
-def epoch_messages(epochs: Epochs, payload_bytes: IntArray, ends: Ends, *, pattern: str) -> Iterator[str]:
-    """Yield a line an epoch: a flow that ends after the messages of the epoch, at its rate and of its mean size.
+def epoch_messages(
+    epochs: Epochs, payload_bytes: IntArray, ends: Ends, *, pattern: str
+) -> Iterator[str]:
+    """Yield a line an epoch: a flow that ends after the messages of the epoch, at its rate and of
+    its mean size.
 
     Args:
         epochs: Epochs of the flow.
@@ -66,21 +73,31 @@ def epoch_messages(epochs: Epochs, payload_bytes: IntArray, ends: Ends, *, patte
     options = ends.options("udp")
     start_us = us_from_ns(epochs.start_ns).tolist()
     rows = zip(
-        start_us, epochs.packet_rate_per_s.tolist(), payload_bytes.tolist(), epochs.packets.tolist(), strict=True
+        start_us,
+        epochs.packet_rate_per_s.tolist(),
+        payload_bytes.tolist(),
+        epochs.packets.tolist(),
+        strict=True,
     )
     for number, (at_us, rate_per_s, size_bytes, count) in enumerate(rows, start=1):
         yield (
-            f"{seconds_text(at_us)} ON {number} {options} {pattern} [{rate_per_s:.9g} {size_bytes}] COUNT {count},off\n"
+            f"{seconds_text(at_us)} ON {number} {options} {pattern} [{rate_per_s:.9g} {size_bytes}]"
+            f" COUNT {count},off\n"
         )
 
 
 def connection_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> Iterator[str]:
-    """Yield the lines of one TCP connection: between two messages, size of the next and interval after it are set."""
+    """Yield the lines of one TCP connection: between two messages, size of the next and interval
+    after it are set.
+    """
     after_us = np.append(np.diff(time_us), 0)
     rate_per_s = np.where(after_us > 0, US_PER_S / (after_us + _CUT_US), _NO_MORE_PER_S)
     middle_us = (time_us[:-1] + time_us[1:]) // 2
     sizes, rates = payload_bytes.tolist(), rate_per_s.tolist()
-    yield f"{seconds_text(int(time_us[0]))} ON 1 {ends.options('tcp')} PERIODIC [{rates[0]:.12g} {sizes[0]}]\n"
+    yield (
+        f"{seconds_text(int(time_us[0]))} ON 1 {ends.options('tcp')} PERIODIC [{rates[0]:.12g}"
+        f" {sizes[0]}]\n"
+    )
     for at_us, rate, size_bytes in zip(middle_us.tolist(), rates[1:], sizes[1:], strict=True):
         yield f"{seconds_text(at_us)} MOD 1 PERIODIC [{rate:.12g} {size_bytes}]\n"
     yield f"{seconds_text(int(time_us[-1]) + _LINGER_US)} OFF 1\n"
@@ -92,18 +109,36 @@ def cloning_line(start_us: int, ends: Ends, *, file: str) -> str:
 
 
 def pcap_to_clone(time_ns: IntArray, payload_bytes: IntArray) -> bytes:
-    """Return a classic pcap file, with times in microseconds, of the headers of UDP datagrams in IPv4 and Ethernet.
+    """Return a classic pcap file, with times in microseconds, of the headers of UDP datagrams in
+    IPv4 and Ethernet.
 
     MGEN takes times and original lengths from it; addresses are those for documentation (RFC 5737).
     """
     count = time_ns.size
-    header = np.dtype([("seconds", "<u4"), ("microseconds", "<u4"), ("captured", "<u4"), ("length", "<u4")])
+    header = np.dtype(
+        [("seconds", "<u4"), ("microseconds", "<u4"), ("captured", "<u4"), ("length", "<u4")]
+    )
     frame = np.dtype(
         [
-            *(("ethernet", "u1", ETHERNET_HEADER_BYTES), ("version", "u1"), ("service", "u1"), ("ip_bytes", ">u2")),
-            *(("identification", ">u2"), ("fragment", ">u2"), ("lifetime", "u1"), ("protocol", "u1")),
+            *(
+                ("ethernet", "u1", ETHERNET_HEADER_BYTES),
+                ("version", "u1"),
+                ("service", "u1"),
+                ("ip_bytes", ">u2"),
+            ),
+            *(
+                ("identification", ">u2"),
+                ("fragment", ">u2"),
+                ("lifetime", "u1"),
+                ("protocol", "u1"),
+            ),
             *(("checksum", ">u2"), ("source", ">u4"), ("destination", ">u4")),
-            *(("source_port", ">u2"), ("port", ">u2"), ("udp_bytes", ">u2"), ("udp_checksum", ">u2")),
+            *(
+                ("source_port", ">u2"),
+                ("port", ">u2"),
+                ("udp_bytes", ">u2"),
+                ("udp_checksum", ">u2"),
+            ),
         ]
     )
     records = np.zeros(count, dtype=[("record", header), ("frame", frame)])
@@ -119,7 +154,9 @@ def pcap_to_clone(time_ns: IntArray, payload_bytes: IntArray) -> bytes:
     packet["source_port"], packet["port"] = 5004, 5004
     packet["udp_bytes"] = payload_bytes + 8
     packet["checksum"] = _ip_checksums(packet)
-    file_header = np.array([(0xA1B2C3D4, 2, 4, 0, 0, 262_144, 1)], dtype="<u4,<u2,<u2,<i4,<u4,<u4,<u4")
+    file_header = np.array(
+        [(0xA1B2C3D4, 2, 4, 0, 0, 262_144, 1)], dtype="<u4,<u2,<u2,<i4,<u4,<u4,<u4"
+    )
     return bytes(file_header.tobytes() + records.tobytes())
 
 

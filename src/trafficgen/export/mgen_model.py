@@ -1,8 +1,10 @@
-"""The law of a fitted model for MGEN, which draws exponential or evenly spread gaps itself, and sizes not at all.
+"""The law of a fitted model for MGEN, which draws exponential or evenly spread gaps itself, and
+sizes not at all.
 
-Packets of several sizes are several flows. Flows of exponential gaps (Poisson processes) make one again when they are
-put together, in which each packet has the size of its flow: so a law of sizes is kept as well as the number of flows
-allows, by the superposition theorem (Kingman, "Poisson Processes", 1993, section 2.2).
+Packets of several sizes are several flows. Flows of exponential gaps (Poisson processes) make one
+again when they are put together, in which each packet has the size of its flow: so a law of sizes
+is kept as well as the number of flows allows, by the superposition theorem (Kingman, "Poisson
+Processes", 1993, section 2.2).
 """
 
 from __future__ import annotations
@@ -24,7 +26,13 @@ from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
 
 MODEL_SETTINGS = (
-    Setting("sizes", 20, "Of a model: flows of one size each that stand for a law of sizes.", low=1, high=200),
+    Setting(
+        "sizes",
+        20,
+        "Of a model: flows of one size each that stand for a law of sizes.",
+        low=1,
+        high=200,
+    ),
     *LAW_SETTINGS,
 )
 _SMALLEST_BYTES = {"udp": 28, "tcp": 76}
@@ -52,10 +60,12 @@ class _Pattern:
 
 
 def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write one script with the flows that stand for each phase of each stream, and one for the receiving end.
+    """Write one script with the flows that stand for each phase of each stream, and one for the
+    receiving end.
 
     Raises:
-        ExportError: If the gaps or sizes that MGEN can draw are too far from the model's; the message says how far.
+        ExportError: If the gaps or sizes that MGEN can draw are too far from the model's; the
+            message says how far.
 
     Source: manual of MGEN 5.02, "Transmission Pattern Types and Parameters".
     """
@@ -78,10 +88,14 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
         distances[f"{played.name} gap_s.ks"] = round(pattern.ks, 4)
         distances[f"{played.name} packet_bytes.ks"] = round(_size_ks(played, sizes), 4)
         notes += _notes(played, pattern, sizes)
-        lines += _lines(played, pattern, sizes, ends[played.stream.name], number=1 + len(lines) // 2)
+        lines += _lines(
+            played, pattern, sizes, ends[played.stream.name], number=1 + len(lines) // 2
+        )
     refuse_far(distances, settings, target="mgen")
     (folder / "model.mgn").write_text("".join(lines), encoding="ascii", newline="\n")
-    sink = [f"0.0 LISTEN {s.transport.protocol.upper()} {ends[s.name].port}\n" for s in model.streams]
+    sink = [
+        f"0.0 LISTEN {s.transport.protocol.upper()} {ends[s.name].port}\n" for s in model.streams
+    ]
     (folder / "sink.mgn").write_text("".join(sink), encoding="ascii", newline="\n")
     report = ProjectionReport(
         target="mgen",
@@ -114,12 +128,15 @@ def _pattern(gap_s: FloatArray) -> _Pattern:
         ("JITTER", f" {fraction:.6g}", mean_s + np.diff(spread)),
         ("POISSON", "", generator.exponential(mean_s, _DRAWS)),
     ]
-    patterns = [_Pattern(name, option, draws, ks_distance(gap_s, draws)) for name, option, draws in tried]
+    patterns = [
+        _Pattern(name, option, draws, ks_distance(gap_s, draws)) for name, option, draws in tried
+    ]
     return min(patterns, key=lambda pattern: pattern.ks)
 
 
 def _sizes(played: PlayedPhase, *, count: int) -> IntArray:
-    """Return sizes that stand for the law with equal weight: the mean of each of so many slices of equal probability.
+    """Return sizes that stand for the law with equal weight: the mean of each of so many slices of
+    equal probability.
 
     A single size is the most frequent one where it makes up most packets, else the mean.
     """
@@ -135,12 +152,16 @@ def _sizes(played: PlayedPhase, *, count: int) -> IntArray:
     return np.clip(means, low, _LARGEST_BYTES)
 
 
-def _lines(played: PlayedPhase, pattern: _Pattern, sizes: IntArray, ends: Ends, *, number: int) -> list[str]:
+def _lines(
+    played: PlayedPhase, pattern: _Pattern, sizes: IntArray, ends: Ends, *, number: int
+) -> list[str]:
     options = ends.options(played.stream.transport.protocol)
     values, counts = np.unique(sizes, return_counts=True)
     rate_per_s = 1.0 / float(played.gap_s.mean())
     events = []
-    for flow, (size_bytes, weight) in enumerate(zip(values.tolist(), counts.tolist(), strict=True), start=number):
+    for flow, (size_bytes, weight) in enumerate(
+        zip(values.tolist(), counts.tolist(), strict=True), start=number
+    ):
         rate = rate_per_s * weight / sizes.size
         drawn = f"{pattern.name} [{rate:.9g} {size_bytes}{pattern.option}]"
         events += [
@@ -153,10 +174,15 @@ def _lines(played: PlayedPhase, pattern: _Pattern, sizes: IntArray, ends: Ends, 
 def _notes(played: PlayedPhase, pattern: _Pattern, sizes: IntArray) -> list[str]:
     notes = [f"{played.name}: gaps are those of {pattern.name}{pattern.option}"]
     if played.phase.process.kind != "renewal":
-        notes.append(f"{played.name}: what hangs together in a process of kind {played.phase.process.kind}")
+        notes.append(
+            f"{played.name}: what hangs together in a process of kind {played.phase.process.kind}"
+        )
     if played.payload_bytes.min() != played.payload_bytes.max():
         change = 100 * (float(sizes.mean()) / float(played.payload_bytes.mean()) - 1)
-        notes.append(f"{played.name}: {np.unique(sizes).size} sizes stand for the law; mean payload {change:+.1f}%")
+        notes.append(
+            f"{played.name}: {np.unique(sizes).size} sizes stand for the law; mean payload"
+            f" {change:+.1f}%"
+        )
     return notes
 
 

@@ -10,8 +10,8 @@ from trafficgen.units import US_PER_S, IntArray, us_from_ns
 def rising_us(time_ns: IntArray) -> IntArray:
     """Return absolute times rounded to microseconds, each later than the one before, shape (n,).
 
-    Packets within one microsecond are put one microsecond apart, in their order: tools that are told the same time
-    twice send in an order of their own, or do not send at all.
+    Packets within one microsecond are put one microsecond apart, in their order: tools that are
+    told the same time twice send in an order of their own, or do not send at all.
 
     Args:
         time_ns: Times, ns, ascending, shape (n,).

@@ -1,9 +1,11 @@
-"""Schedules for ns-3: traces for UdpTraceClient, files to the nanosecond, bursts for the vr-app module.
+"""Schedules for ns-3: traces for UdpTraceClient, files to the nanosecond, bursts for the vr-app
+module.
 
-``UdpTraceClient`` (src/applications of ns-3, run in 3.37 and 3.44) keeps whole milliseconds and sends its first line at
-once, whatever its time; a line whose index is that of the line before (0 at first) is skipped; a trace whose first time
-is 0 sends its first packets twice; since 3.44 a newline at the end is read as one more frame, without a time. So lines
-count from 1, times from 1 ms, and the last line has no newline.
+``UdpTraceClient`` (src/applications of ns-3, run in 3.37 and 3.44) keeps whole milliseconds and
+sends its first line at once, whatever its time; a line whose index is that of the line before (0 at
+first) is skipped; a trace whose first time is 0 sends its first packets twice; since 3.44 a newline
+at the end is read as one more frame, without a time. So lines count from 1, times from 1 ms, and
+the last line has no newline.
 """
 
 from __future__ import annotations
@@ -38,24 +40,41 @@ SETTINGS = (
     Setting(
         "mode",
         "trace",
-        "Of packets. trace: UdpTraceClient, whole milliseconds; exact: a sender of the export's own, UDP and TCP, to"
-        " the nanosecond; bursts: files for TraceFileBurstGenerator of the vr-app module.",
+        "Of packets. trace: UdpTraceClient, whole milliseconds; exact: a sender of the export's"
+        " own, UDP and TCP, to the nanosecond; bursts: files for TraceFileBurstGenerator of the"
+        " vr-app module.",
         choices=("trace", "exact", "bursts"),
     ),
     *NETWORK_SETTINGS,
-    Setting("queue_packets", 1000, "Packets that the queue before the link holds.", low=1, high=1_000_000_000),
+    Setting(
+        "queue_packets",
+        1000,
+        "Packets that the queue before the link holds.",
+        low=1,
+        high=1_000_000_000,
+    ),
     Setting(
         "laws",
         "tables",
-        "Of a model. tables: laws that no random variable of ns-3 has are tables; variables: the nearest one is taken.",
+        "Of a model. tables: laws that no random variable of ns-3 has are tables; variables: the"
+        " nearest one is taken.",
         choices=("tables", "variables"),
     ),
     Setting(
-        "largest_ks", 0.2, "Of a model. Largest KS distance of gaps, or of bursts, that is accepted.", low=0, high=1
+        "largest_ks",
+        0.2,
+        "Of a model. Largest KS distance of gaps, or of bursts, that is accepted.",
+        low=0,
+        high=1,
     ),
-    Setting("approximate", False, "Of a model. Whether processes other than renewal and bursts lose their dependence."),
+    Setting(
+        "approximate",
+        False,
+        "Of a model. Whether processes other than renewal and bursts lose their dependence.",
+    ),
 )
-#: Sequence number and time, which UdpTraceClient puts into each packet; and the same of the vr-app module.
+#: Sequence number and time, which UdpTraceClient puts into each packet; and the same of the vr-app
+#: module.
 TRACE_HEADER_BYTES, BURST_HEADER_BYTES = 12, 24
 #: UDP payload of the largest packet that fits in the link's MTU of 1500 bytes.
 _UNFRAGMENTED_BYTES = 1472
@@ -63,18 +82,22 @@ _TRACE_TIMES_END_MS = 1 << 32
 
 
 def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write the schedule of each flow, and a scenario in Python and C++ that plays them over a link.
+    """Write the schedule of each flow, and a scenario in Python and C++ that plays them over a
+    link.
 
     Raises:
-        ExportError: If a datagram is larger than UDP's, there are more flows than ports, or a trace would be longer
-            than its times can count.
+        ExportError: If a datagram is larger than UDP's, there are more flows than ports, or a trace
+            would be longer than its times can count.
 
-    Source: src/applications/model/udp-trace-client.cc of ns-3; model/trace-file-burst-generator.cc and
-        model/bursty-application.cc of ns-3-vr-app.
+    Source: src/applications/model/udp-trace-client.cc of ns-3; model/trace-file-burst-generator.cc
+        and model/bursty-application.cc of ns-3-vr-app.
     """
     mode = _MODES[settings.text("mode")]
     schedules = schedules_of(
-        table, target="ns3", protocols=mode.protocols, direction=cast("Direction", settings.text("direction"))
+        table,
+        target="ns3",
+        protocols=mode.protocols,
+        direction=cast("Direction", settings.text("direction")),
     )
     refuse_oversized_datagrams(schedules.flows, target="ns3")
     return mode.write(schedules, folder, settings)
@@ -88,27 +111,42 @@ def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Writ
         names.append(f"flow{flow.flow}.trace")
         _write_trace_lines(flow, folder / names[-1])
         names.append(_write_schedule(exact, folder))
-    names += [*write_flows(_rows(played, settings), folder), *write_scenario(folder, settings, mode="trace")]
+    names += [
+        *write_flows(_rows(played, settings), folder),
+        *write_scenario(folder, settings, mode="trace"),
+    ]
     lacks = [*_raised_text(small, TRACE_HEADER_BYTES)]
-    if any(np.any(flow.time_ns != exact.time_ns) for flow, exact in zip(played, schedules.flows, strict=True)):
+    if any(
+        np.any(flow.time_ns != exact.time_ns)
+        for flow, exact in zip(played, schedules.flows, strict=True)
+    ):
         lacks.append(
-            "times are whole milliseconds from the first packet of each flow; `--mode=exact` of the scenario plays"
-            " flowN.csv to the nanosecond"
+            "times are whole milliseconds from the first packet of each flow; `--mode=exact` of the"
+            " scenario plays flowN.csv to the nanosecond"
         )
-    lacks += [*_common_lacks(schedules), "the first 12 payload bytes: a sequence number and a time stand there"]
+    lacks += [
+        *_common_lacks(schedules),
+        "the first 12 payload bytes: a sequence number and a time stand there",
+    ]
     report = schedule_report(schedules, played, target="ns3", files=names, cannot_express=lacks)
     return Written(report, packets_how_to_run("trace"))
 
 
 def _write_exact(schedules: Schedules, folder: Path, settings: Settings) -> Written:
     names = [_write_schedule(flow, folder) for flow in schedules.flows]
-    names += [*write_flows(_rows(schedules.flows, settings), folder), *write_scenario(folder, settings, mode="exact")]
+    names += [
+        *write_flows(_rows(schedules.flows, settings), folder),
+        *write_scenario(folder, settings, mode="exact"),
+    ]
     lacks = _common_lacks(schedules)
     if any(flow.protocol == "tcp" for flow in schedules.flows):
         lacks.append(
-            "of TCP the writes of the application are kept; segments, acknowledgements and repetitions are ns-3's"
+            "of TCP the writes of the application are kept; segments, acknowledgements and"
+            " repetitions are ns-3's"
         )
-    report = schedule_report(schedules, schedules.flows, target="ns3", files=names, cannot_express=lacks)
+    report = schedule_report(
+        schedules, schedules.flows, target="ns3", files=names, cannot_express=lacks
+    )
     return Written(report, packets_how_to_run("exact"))
 
 
@@ -143,7 +181,8 @@ _MODES = {
 
 
 def _in_milliseconds(flow: FlowSchedule) -> FlowSchedule:
-    """Return a flow as UdpTraceClient plays it: its first packet in time, the others whole milliseconds after it.
+    """Return a flow as UdpTraceClient plays it: its first packet in time, the others whole
+    milliseconds after it.
 
     Raises:
         ExportError: If it is longer than the times of a trace can count.
@@ -151,8 +190,8 @@ def _in_milliseconds(flow: FlowSchedule) -> FlowSchedule:
     after_ms = _after_first_ms(flow)
     if int(after_ms[-1]) + 1 >= _TRACE_TIMES_END_MS:
         raise ExportError(
-            f"flow {flow.flow}: a trace of ns-3 counts 32 bits of milliseconds, the flow takes {flow.time_s[-1]:.0f} s;"
-            " use --set mode=exact"
+            f"flow {flow.flow}: a trace of ns-3 counts 32 bits of milliseconds, the flow takes"
+            f" {flow.time_s[-1]:.0f} s; use --set mode=exact"
         )
     return replace(flow, time_ns=flow.time_ns[0] + after_ms * NS_PER_MS)
 
@@ -183,8 +222,9 @@ def _write_schedule(flow: FlowSchedule, folder: Path) -> str:
 def _write_burst_lines(flow: FlowSchedule, path: Path) -> None:
     """Write size and time to the next packet; the last is followed by nothing, after no time.
 
-    The module turns each time into whole nanoseconds, and a number such as 0.017 may be a hair below 17 ms: a third of
-    a nanosecond more is the same after rounding as after cutting, so that errors do not add up.
+    The module turns each time into whole nanoseconds, and a number such as 0.017 may be a hair
+    below 17 ms: a third of a nanosecond more is the same after rounding as after cutting, so that
+    errors do not add up.
     """
     gap_ns = np.diff(flow.time_ns, append=flow.time_ns[-1])
     whole_s, rest_ns = np.divmod(gap_ns, NS_PER_S)
@@ -204,7 +244,9 @@ def _rows(flows: Sequence[FlowSchedule], settings: Settings) -> list[FlowRow]:
             packets=len(flow),
             largest_payload_bytes=int(flow.payload_bytes.max()),
         )
-        for flow, port in zip(flows, ports_from(settings.whole("first_port"), len(flows), target="ns3"), strict=True)
+        for flow, port in zip(
+            flows, ports_from(settings.whole("first_port"), len(flows), target="ns3"), strict=True
+        )
     ]
 
 
@@ -214,7 +256,11 @@ def _all_raised(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[
 
 
 def _raised_text(count: int, low_bytes: int) -> list[str]:
-    return [f"sizes below {low_bytes} bytes were raised to {low_bytes} ({count} packets)"] if count else []
+    return (
+        [f"sizes below {low_bytes} bytes were raised to {low_bytes} ({count} packets)"]
+        if count
+        else []
+    )
 
 
 def _common_lacks(schedules: Schedules) -> list[str]:
@@ -225,7 +271,10 @@ def _common_lacks(schedules: Schedules) -> list[str]:
         if flow.protocol == "udp"
     )
     if large:
-        lacks.append(f"datagrams above {_UNFRAGMENTED_BYTES} payload bytes travel as IP fragments ({large} datagrams)")
+        lacks.append(
+            f"datagrams above {_UNFRAGMENTED_BYTES} payload bytes travel as IP fragments ({large}"
+            " datagrams)"
+        )
     if any(":" in flow.source for flow in schedules.flows):
         lacks.append("IPv6: the scenario's addresses are IPv4")
     return lacks

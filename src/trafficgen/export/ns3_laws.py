@@ -1,4 +1,6 @@
-"""Laws of time as ns-3 draws them: a random variable of its own, or a table between whose points it is linear."""
+"""Laws of time as ns-3 draws them: a random variable of its own, or a table between whose points it
+is linear.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class DrawnLaw:
     """A law that ns-3 can draw.
 
     Attributes:
-        variable: Value of an attribute, such as ``ns3::ExponentialRandomVariable[Mean=0.5|Bound=0]``; None: a table.
+        variable: Value of an attribute, such as
+            ``ns3::ExponentialRandomVariable[Mean=0.5|Bound=0]``; None: a table.
         value_s: Points of the table, s, ascending, shape (n,).
         probability: Cumulative probability at each, ascending, the last 1, shape (n,).
     """
@@ -51,7 +54,8 @@ def constant_law(value_s: float) -> DrawnLaw:
 
 
 def table_law(sample_s: FloatArray) -> DrawnLaw:
-    """Return the law of a sample: its values with their shares, or a thousand quantiles where it has more.
+    """Return the law of a sample: its values with their shares, or a thousand quantiles where it
+    has more.
 
     Args:
         sample_s: Values, s, >= 0, shape (n,), n > 0.
@@ -68,7 +72,9 @@ def table_law(sample_s: FloatArray) -> DrawnLaw:
 
 
 def exact_law(law: Law) -> DrawnLaw | None:
-    """Return a model's law as the random variable of ns-3 that is the same; None where there is none."""
+    """Return a model's law as the random variable of ns-3 that is the same; None where there is
+    none.
+    """
     if law.family == "atoms" and len(law.atoms) == 1 and law.atoms[0].value >= 0:
         return constant_law(law.atoms[0].value)
     family = _SAME.get(law.family)
@@ -85,7 +91,8 @@ def exact_law(law: Law) -> DrawnLaw | None:
 
 
 def nearest_law(sample_s: FloatArray) -> DrawnLaw:
-    """Return the random variable of ns-3 with the sample's mean, and its variance where it can, that is nearest.
+    """Return the random variable of ns-3 with the sample's mean, and its variance where it can,
+    that is nearest.
 
     Args:
         sample_s: Values, s, >= 0, shape (n,), n > 0.
@@ -103,14 +110,18 @@ def nearest_law(sample_s: FloatArray) -> DrawnLaw:
 
 def _drawn(variable: str, distribution: Distribution) -> DrawnLaw:
     probability = np.linspace(0.0, 1.0, _POINTS + 1)
-    inside = np.clip(probability, 0.0, 1 - 0.01 / _POINTS)  # an infinite value cannot stand in a table
+    inside = np.clip(
+        probability, 0.0, 1 - 0.01 / _POINTS
+    )  # an infinite value cannot stand in a table
     return DrawnLaw(variable, distribution.ppf(inside), probability)
 
 
 def _distance(ordered_s: FloatArray, law: DrawnLaw) -> float:
     place = np.arange(1, ordered_s.size + 1) / ordered_s.size
     below = np.interp(ordered_s, law.value_s, law.probability, left=0.0, right=1.0)
-    return float(np.max(np.maximum(np.abs(below - place), np.abs(below - place + 1 / ordered_s.size))))
+    return float(
+        np.max(np.maximum(np.abs(below - place), np.abs(below - place + 1 / ordered_s.size)))
+    )
 
 
 def _exponential(params: Mapping[str, float]) -> str:
@@ -126,7 +137,9 @@ def _pareto(params: Mapping[str, float]) -> str:
 
 
 def _lognormal(params: Mapping[str, float]) -> str:
-    return f"LogNormalRandomVariable[Mu={math.log(params.get('scale', 1.0))!r}|Sigma={params['s']!r}"
+    return (
+        f"LogNormalRandomVariable[Mu={math.log(params.get('scale', 1.0))!r}|Sigma={params['s']!r}"
+    )
 
 
 def _gamma(params: Mapping[str, float]) -> str:
@@ -148,18 +161,36 @@ _BOUNDED = frozenset({"expon", "weibull_min", "pareto"})
 def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
     """Return random variables of ns-3 with a mean and, but for the exponential, a variance."""
     spread = variance / mean**2
-    found = [_family("expon", {"scale": mean}), _family("gamma", {"a": 1 / spread, "scale": mean * spread})]
+    found = [
+        _family("expon", {"scale": mean}),
+        _family("gamma", {"a": 1 / spread, "scale": mean * spread}),
+    ]
     sigma2 = math.log1p(spread)
-    found.append(_family("lognorm", {"s": math.sqrt(sigma2), "scale": mean * math.exp(-sigma2 / 2)}))
+    found.append(
+        _family("lognorm", {"s": math.sqrt(sigma2), "scale": mean * math.exp(-sigma2 / 2)})
+    )
     shape = 1 + math.sqrt(1 + 1 / spread)
     found.append(_family("pareto", {"b": shape, "scale": mean * (shape - 1) / shape}))
     weibull = _weibull_shape(spread)
     if weibull is not None:
-        found.append(_family("weibull_min", {"c": weibull, "scale": mean / float(special.gamma(1 + 1 / weibull))}))
+        found.append(
+            _family(
+                "weibull_min", {"c": weibull, "scale": mean / float(special.gamma(1 + 1 / weibull))}
+            )
+        )
     deviation = math.sqrt(variance)
     if mean > 3 * deviation:  # cut on both sides, so that no time is negative and the mean stays
-        normal = truncated(distribution_of("norm", {"loc": mean, "scale": deviation}), minimum=0.0, maximum=2 * mean)
-        found.append((f"ns3::NormalRandomVariable[Mean={mean!r}|Variance={variance!r}|Bound={mean!r}]", normal))
+        normal = truncated(
+            distribution_of("norm", {"loc": mean, "scale": deviation}),
+            minimum=0.0,
+            maximum=2 * mean,
+        )
+        found.append(
+            (
+                f"ns3::NormalRandomVariable[Mean={mean!r}|Variance={variance!r}|Bound={mean!r}]",
+                normal,
+            )
+        )
     low, high = mean - math.sqrt(3 * variance), mean + math.sqrt(3 * variance)
     if low >= 0:
         uniform = distribution_of("beta", {"a": 1.0, "b": 1.0, "loc": low, "scale": high - low})
@@ -175,10 +206,14 @@ def _family(
 
 
 def _weibull_shape(spread: float) -> float | None:
-    """Return the shape whose squared coefficient of variation is ``spread``; None where it is out of reach."""
+    """Return the shape whose squared coefficient of variation is ``spread``; None where it is out
+    of reach.
+    """
 
     def excess(shape: float) -> float:
-        return float(special.gammaln(1 + 2 / shape) - 2 * special.gammaln(1 + 1 / shape)) - math.log1p(spread)
+        return float(
+            special.gammaln(1 + 2 / shape) - 2 * special.gammaln(1 + 1 / shape)
+        ) - math.log1p(spread)
 
     lowest, highest = 0.1, 100.0
     if excess(lowest) * excess(highest) > 0:

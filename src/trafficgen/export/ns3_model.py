@@ -1,8 +1,9 @@
-"""The law of a fitted model for ns-3's OnOffApplication: one application for each phase of each stream.
+"""The law of a fitted model for ns-3's OnOffApplication: one application for each phase of each
+stream.
 
-``OnOffApplication`` (src/applications of ns-3, run in 3.37 and 3.44) alternates between a time off and a time on, in
-which packets of one size leave at one rate, the first after one packet's time. What is left of a packet at the end of a
-time on counts for the next.
+``OnOffApplication`` (src/applications of ns-3, run in 3.37 and 3.44) alternates between a time off
+and a time on, in which packets of one size leave at one rate, the first after one packet's time.
+What is left of a packet at the end of a time on counts for the next.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bp
 #: Packets that are played to find times on and off, and to measure distances.
 _PLAYED_PACKETS = 50_000
 _MEAN_OF, _FEWEST_CYCLES = 1000, 100
-#: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole nanoseconds.
+#: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole
+#: nanoseconds.
 _SINGLE_PACKET_S = 1e-7
-#: Shortest time between packets of a burst, s, and what a time on is longer than its packets take: where it ends with
-#: its last packet, ns-3 would send that one with the next burst.
+#: Shortest time between packets of a burst, s, and what a time on is longer than its packets take:
+#: where it ends with its last packet, ns-3 would send that one with the next burst.
 _SHORTEST_GAP_S, _MARGIN_S = 1e-6, 1e-9
 _COMPARED_S = 1e-6
 _NEARLY_ALL = 0.95
@@ -61,7 +63,9 @@ class OnOff:
         return self.packet_bytes / bytes_from_bps(self.data_rate_bps, 1.0)
 
     def play(self, generator: np.random.Generator, cycles: int) -> tuple[FloatArray, IntArray]:
-        """Return the times of the packets of so many times off and on, s, and in which each falls, shape (n,) each."""
+        """Return the times of the packets of so many times off and on, s, and in which each falls,
+        shape (n,) each.
+        """
         on_s, off_s = self.on_s.sample(generator, cycles), self.off_s.sample(generator, cycles)
         ends_s = np.cumsum(on_s) + _MARGIN_S
         on_clock_s = np.arange(1, int(ends_s[-1] / self.packet_s) + 1) * self.packet_s
@@ -82,7 +86,9 @@ class _Told:
 
     @property
     def bursts(self) -> IntArray | None:
-        """Index of the first packet of each burst that was played; None where packets stand alone."""
+        """Index of the first packet of each burst that was played; None where packets stand
+        alone.
+        """
         return _bursts(self.phase, self.played)
 
     @property
@@ -94,7 +100,9 @@ class _Told:
 
     def row(self, port: int) -> str:
         """Return its line of ``applications.csv``."""
-        name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in self.stream.name)
+        name = "".join(
+            letter if letter.isalnum() or letter in "-_." else "_" for letter in self.stream.name
+        )
         phase, told, (on, off) = self.phase, self.on_off, self.laws
         span = f"{phase.start_s:.9f},{phase.end_s:.9f}"
         protocol = self.stream.transport.protocol
@@ -103,13 +111,15 @@ class _Told:
 
 
 def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write the attributes of OnOffApplications that draw a model's law, and a scenario that runs them.
+    """Write the attributes of OnOffApplications that draw a model's law, and a scenario that runs
+    them.
 
-    Times on and off that ns-3 has no random variable for are written as tables (``EmpiricalRandomVariable``).
+    Times on and off that ns-3 has no random variable for are written as tables
+    (``EmpiricalRandomVariable``).
 
     Raises:
-        ExportError: If a phase is neither a renewal process nor bursts and ``approximate`` is off, or its gaps or
-            bursts are farther from the model's than ``largest_ks``.
+        ExportError: If a phase is neither a renewal process nor bursts and ``approximate`` is off,
+            or its gaps or bursts are farther from the model's than ``largest_ks``.
     """
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ns3")
     told = [
@@ -117,7 +127,9 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         for number, stream in enumerate(model.streams)
         for index, phase in enumerate(stream.phases)
     ]
-    distances = {name: distance for part in told for name, distance in _distances(part, settings).items()}
+    distances = {
+        name: distance for part in told for name, distance in _distances(part, settings).items()
+    }
     rows = [_COLUMNS, *(part.row(ports[part.number]) for part in told)]
     (folder / "applications.csv").write_text("\n".join(rows) + "\n", encoding="ascii")
     names = ["applications.csv"]
@@ -125,7 +137,10 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         if law.variable is None:
             (folder / name).write_text(law.table_text(), encoding="ascii")
             names.append(name)
-    flows = [_flow_row(number, stream, ports[number], told) for number, stream in enumerate(model.streams)]
+    flows = [
+        _flow_row(number, stream, ports[number], told)
+        for number, stream in enumerate(model.streams)
+    ]
     names += [*write_flows(flows, folder), *write_scenario(folder, settings, mode="onoff")]
     report = ProjectionReport(
         target="ns3",
@@ -147,8 +162,9 @@ def _told(number: int, index: int, stream: Stream, phase: Phase, settings: Setti
     place = f"phase {phase.name} of stream {stream.name}"
     if not isinstance(process, RenewalProcess | BurstProcess) and not settings.flag("approximate"):
         raise ExportError(
-            f"ns3: {place} is of the kind {process.kind}, whose dependence OnOffApplication cannot draw; generate"
-            " packets and export those, or take gaps and sizes as independent with --set approximate=on"
+            f"ns3: {place} is of the kind {process.kind}, whose dependence OnOffApplication cannot"
+            " draw; generate packets and export those, or take gaps and sizes as independent with"
+            " --set approximate=on"
         )
     played = _played(phase, place=place)
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
@@ -157,7 +173,9 @@ def _told(number: int, index: int, stream: Stream, phase: Phase, settings: Setti
 
 
 def _packet_bytes(played: PlayedPackets) -> int:
-    """Return the one size that stands for all: that of nearly all packets where there is one, else the mean."""
+    """Return the one size that stands for all: that of nearly all packets where there is one, else
+    the mean.
+    """
     sizes, counts = np.unique(played.ip_bytes, return_counts=True)
     if counts.max() >= _NEARLY_ALL * played.ip_bytes.size:
         return int(sizes[counts.argmax()])
@@ -180,10 +198,14 @@ def _on_off(phase: Phase, played: PlayedPackets, packet_bytes: int, *, laws: str
     projected = table_law if laws == "tables" else nearest_law
     starts = _bursts(phase, played)
     if starts is None:
-        known = exact_law(phase.process.gap_s) if isinstance(phase.process, RenewalProcess) else None
+        known = (
+            exact_law(phase.process.gap_s) if isinstance(phase.process, RenewalProcess) else None
+        )
         pauses_s = np.maximum(np.diff(played.time_s) - _SINGLE_PACKET_S, 0.0)
         rate_bps = round(bps_from_bytes(packet_bytes, _SINGLE_PACKET_S))
-        return OnOff(constant_law(_SINGLE_PACKET_S), known or projected(pauses_s), rate_bps, packet_bytes)
+        return OnOff(
+            constant_law(_SINGLE_PACKET_S), known or projected(pauses_s), rate_bps, packet_bytes
+        )
     is_within = np.ones(played.time_s.size - 1, dtype=np.bool_)
     is_within[starts[1:] - 1] = False
     mean_gap_s = max(float(np.diff(played.time_s)[is_within].mean()), _SHORTEST_GAP_S)
@@ -215,7 +237,9 @@ def _distances(told: _Told, settings: Settings) -> dict[str, float]:
     payload = told.played.ip_bytes.astype(np.int64) - told.stream.transport.header_bytes
     size_bytes = told.on_off.packet_bytes
     found = {
-        "packet_bytes": max(float(np.mean(payload < size_bytes)), float(np.mean(payload > size_bytes))),
+        "packet_bytes": max(
+            float(np.mean(payload < size_bytes)), float(np.mean(payload > size_bytes))
+        ),
         "gap_s": ks_distance(_in_us(np.diff(time_s)), _in_us(np.diff(told.played.time_s))),
     }
     judged = ["gap_s"]
@@ -228,21 +252,26 @@ def _distances(told: _Told, settings: Settings) -> dict[str, float]:
     for metric in judged:
         if found[metric] > settings.number("largest_ks"):
             raise ExportError(
-                f"ns3: {metric} of phase {told.phase.name} of stream {told.stream.name} as OnOffApplication draws it is"
-                f" {found[metric]:.2f} (KS) from the model's; generate packets and export those, or accept it with"
-                f" --set largest_ks={min(1.0, found[metric] + 0.01):.2f}"
+                f"ns3: {metric} of phase {told.phase.name} of stream {told.stream.name} as"
+                f" OnOffApplication draws it is {found[metric]:.2f} (KS) from the model's; generate"
+                " packets and export those, or accept it with --set"
+                f" largest_ks={min(1.0, found[metric] + 0.01):.2f}"
             )
     return {f"{place}.{metric}.ks": distance for metric, distance in found.items()}
 
 
 def _in_us(time_s: FloatArray) -> FloatArray:
-    """Return times in whole microseconds: packets at the same time are as good as those a moment apart."""
+    """Return times in whole microseconds: packets at the same time are as good as those a moment
+    apart.
+    """
     return np.asarray(np.rint(time_s / _COMPARED_S))
 
 
 def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> FlowRow:
     parts = [part for part in told if part.number == number]
-    packets = sum(part.phase.duration_s / float(np.diff(part.played.time_s).mean()) for part in parts)
+    packets = sum(
+        part.phase.duration_s / float(np.diff(part.played.time_s).mean()) for part in parts
+    )
     return FlowRow(
         flow=number,
         protocol=stream.transport.protocol,
@@ -255,7 +284,10 @@ def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> Flow
 
 
 def _lacks(model: Model, told: list[_Told]) -> Iterator[str]:
-    yield "packet sizes: each phase has one, the mean or that of nearly all packets, so that its rate stays"
+    yield (
+        "packet sizes: each phase has one, the mean or that of nearly all packets, so that its rate"
+        " stays"
+    )
     if any(part.bursts is not None for part in told):
         yield "gaps within bursts: they are all the mean one"
         yield "how bursts hang together: times on and off are independent"
@@ -264,7 +296,10 @@ def _lacks(model: Model, told: list[_Told]) -> Iterator[str]:
     if len(told) > len(model.streams):
         yield "one connection for all phases: each phase has a socket of its own"
     if any(stream.transport.protocol == "tcp" for stream in model.streams):
-        yield "the captured path's TCP: times on and off are those of the application, segments are ns-3's"
+        yield (
+            "the captured path's TCP: times on and off are those of the application, segments are"
+            " ns-3's"
+        )
     if model.population is not None:
         yield "how sessions differ: the most typical one is written"
     yield "the silence before the first packet"

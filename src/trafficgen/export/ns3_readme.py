@@ -51,7 +51,8 @@ trafficgen inspect sent.pcap
 """
 
 _OF_MODE = {
-    "trace": """`flowN.trace` is for `UdpTraceClient`, which keeps whole milliseconds. `--mode=exact` (in Python also
+    "trace": (
+        """`flowN.trace` is for `UdpTraceClient`, which keeps whole milliseconds. `--mode=exact` (in Python also
 `--exact`) plays `flowN.csv` (`time_ns,payload_bytes`) instead, to the nanosecond, with the sender in
 `trafficgen-replay.h`.
 
@@ -61,9 +62,12 @@ To play a trace in a scenario of your own, take care of what `UdpTraceClient` do
   `flows.csv`; else packets are cut, and a packet as large as it is followed by one of 12 bytes.
 - It sends the first line at once, whatever its time: start the application at `first_ns` of `flows.csv`.
 - Where it cannot read the file, it sends a trace of its own. Check that the file is there.
-- Do not add a newline after the last line: ns-3.44 and later read one more frame there.""",
-    "exact": """`flowN.csv` (`time_ns,payload_bytes`) is played by the sender in `trafficgen-replay.h`. Of TCP the
-sizes are writes of the application; before its first write each connection has a second to be made.""",
+- Do not add a newline after the last line: ns-3.44 and later read one more frame there."""
+    ),
+    "exact": (
+        """`flowN.csv` (`time_ns,payload_bytes`) is played by the sender in `trafficgen-replay.h`. Of TCP the
+sizes are writes of the application; before its first write each connection has a second to be made."""
+    ),
 }
 
 _MODEL = """`applications.csv` has the attributes of an `OnOffApplication` for each phase of each stream: `OnTime`,

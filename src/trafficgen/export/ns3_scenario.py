@@ -1,4 +1,6 @@
-"""What every export for ns-3 holds beside its traffic: the table of flows, and the scenario in Python and C++."""
+"""What every export for ns-3 holds beside its traffic: the table of flows, and the scenario in
+Python and C++.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ class FlowRow:
 
 def write_flows(flows: Sequence[FlowRow], folder: Path) -> list[str]:
     """Write ``flows.csv``, and return its name."""
-    lines = [",".join(field.name for field in fields(FlowRow)), *(",".join(map(str, astuple(row))) for row in flows)]
+    lines = [
+        ",".join(field.name for field in fields(FlowRow)),
+        *(",".join(map(str, astuple(row))) for row in flows),
+    ]
     (folder / "flows.csv").write_text("\n".join(lines) + "\n", encoding="ascii")
     return ["flows.csv"]
 

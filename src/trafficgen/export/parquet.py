@@ -1,4 +1,6 @@
-"""Packet tables as Parquet: every column, with flow table, signalling and notes in the file's metadata."""
+"""Packet tables as Parquet: every column, with flow table, signalling and notes in the file's
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
 
-#: Columns with few different values; a dictionary of all others would be filled first and thrown away then.
+#: Columns with few different values; a dictionary of all others would be filled first and thrown
+#: away then.
 _FEW_VALUES = (
     "flow",
     "frame_bytes",
@@ -30,7 +33,8 @@ _FEW_VALUES = (
     "phase",
     "scale_level",
 )
-#: Numbers that grow from row to row, or from packet to packet of a flow: their differences are stored.
+#: Numbers that grow from row to row, or from packet to packet of a flow: their differences are
+#: stored.
 _GROWING = ("time_ns", "rtp_timestamp", "tcp_sequence", "arrival_ns")
 #: How packets are kept in Parquet files.
 PARQUET_OPTIONS: dict[str, Any] = {
@@ -43,8 +47,9 @@ PARQUET_OPTIONS: dict[str, Any] = {
 def write_parquet(table: PacketTable, path: str | Path) -> ProjectionReport:
     """Write a packet table to a Parquet file (zstd), from which it reads back equal.
 
-    The columns are those of :data:`~trafficgen.tables.PACKET_SCHEMA`, absent ones null; the schema metadata has under
-    ``trafficgen`` a JSON object with all else, see :func:`trafficgen.tables.metadata.table_metadata`.
+    The columns are those of :data:`~trafficgen.tables.PACKET_SCHEMA`, absent ones null; the schema
+    metadata has under ``trafficgen`` a JSON object with all else, see
+    :func:`trafficgen.tables.metadata.table_metadata`.
 
     Raises:
         OutputFileError: If the file cannot be written.
@@ -69,7 +74,11 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
         OutputFileError: If the file cannot be written.
     """
     metadata = {
-        METADATA_KEY: json.dumps(table_metadata(stream.head, arrivals_known="arrival_ns" in stream.columns)).encode()
+        METADATA_KEY: (
+            json.dumps(
+                table_metadata(stream.head, arrivals_known="arrival_ns" in stream.columns)
+            ).encode()
+        )
     }
     schema = PACKET_SCHEMA.with_metadata(metadata)
     packets = 0

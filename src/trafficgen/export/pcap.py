@@ -1,6 +1,7 @@
 """Capture files: classic pcap with nanoseconds, and pcapng, with real headers and checksums.
 
-The Rust core makes the frames (see ``crates/trafficgen-core/src/write``); payload behind the headers is zero bytes.
+The Rust core makes the frames (see ``crates/trafficgen-core/src/write``); payload behind the
+headers is zero bytes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def write_pcap(
         path: File to write; it appears whole or not at all.
         view: Whose capture it is, see :func:`~trafficgen.export.view.seen_by`.
         snaplen_bytes: Bytes kept of a frame; its original length is recorded all the same.
-        raise_small: Make packets that are too small for their headers just large enough instead of failing.
+        raise_small: Make packets that are too small for their headers just large enough instead of
+            failing.
 
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.
@@ -62,7 +64,9 @@ def write_pcap(
 
     Source: draft-ietf-opsawg-pcap; headers by RFC 791, 8200, 768, 9293, 3550.
     """
-    return _write_capture(table, Path(path), "pcap", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small)
+    return _write_capture(
+        table, Path(path), "pcap", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small
+    )
 
 
 def write_pcapng(
@@ -79,13 +83,21 @@ def write_pcapng(
 
     Source: draft-ietf-opsawg-pcapng.
     """
-    return _write_capture(table, Path(path), "pcapng", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small)
+    return _write_capture(
+        table, Path(path), "pcapng", view=view, snaplen_bytes=snaplen_bytes, raise_small=raise_small
+    )
 
 
 def write_replay(
-    table: PacketTable, path: Path, *, target: str, macs: tuple[bytes, bytes], microseconds: bool = False
+    table: PacketTable,
+    path: Path,
+    *,
+    target: str,
+    macs: tuple[bytes, bytes],
+    microseconds: bool = False,
 ) -> ProjectionReport:
-    """Write packets as a classic pcap file whose frames can be sent as they are: whole, from one card to the other.
+    """Write packets as a classic pcap file whose frames can be sent as they are: whole, from one
+    card to the other.
 
     Packets too small for their headers are made just large enough; the report counts them.
 
@@ -94,7 +106,8 @@ def write_replay(
         path: File to write; it appears whole or not at all.
         target: Name of the target, for the report.
         macs: Addresses of the network cards of server and client, 6 bytes each.
-        microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no others.
+        microseconds: Round times to microseconds (magic 0xa1b2c3d4), for readers that know no
+            others.
 
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.
@@ -165,10 +178,12 @@ def write_capture_stream(
         container: ``pcap``, ``pcap_us`` (times in microseconds) or ``pcapng``.
         macs: Addresses of the network cards of server and client, 6 bytes each; None for made ones.
         snaplen_bytes: Bytes kept of a frame.
-        raise_small: Make packets that are too small for their headers just large enough instead of failing.
+        raise_small: Make packets that are too small for their headers just large enough instead of
+            failing.
 
     Returns:
-        Counts: ``packets``, ``ip_bytes``, ``packets_raised``, ``packets_left_out``, ``windows_cut``.
+        Counts: ``packets``, ``ip_bytes``, ``packets_raised``, ``packets_left_out``,
+            ``windows_cut``.
 
     Raises:
         ExportError: If a packet cannot be such a frame; the message names its row.

@@ -1,4 +1,6 @@
-"""What each phase of a fitted model plays: gaps, sizes and bursts of many packets, to choose a tool's laws by."""
+"""What each phase of a fitted model plays: gaps, sizes and bursts of many packets, to choose a
+tool's laws by.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class PlayedPhase:
         name: Both names, for files: ``video-playout``.
         gap_s: Gaps between successive packets, s, shape (n - 1,).
         payload_bytes: Transport payloads, shape (n,).
-        burst_packets: Packets of each whole burst, shape (b,); empty where there are none of several.
+        burst_packets: Packets of each whole burst, shape (b,); empty where there are none of
+            several.
         pause_s: From the last packet of each of them to the next burst, s, shape (b,).
         within_s: Gaps within bursts, s.
     """
@@ -65,16 +68,22 @@ def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPh
             start_s=0.0,
             end_s=phase.duration_s * _PACKETS / expected,
             first_at_start=True,
-            generator_of=lambda purpose: random_stream(0, session=0, purpose=f"export/{name}/{purpose}"),
+            generator_of=lambda purpose: random_stream(
+                0, session=0, purpose=f"export/{name}/{purpose}"
+            ),
         )
     except (GenerationError, ValueError) as error:
         raise ExportError(f"{target}: {name} cannot be played ({error})") from error
     time_s = played.time_s
     if time_s.size < _FEWEST_PACKETS:
-        raise ExportError(f"{target}: {name} has {time_s.size} packets, too few for a law; export packets instead")
+        raise ExportError(
+            f"{target}: {name} has {time_s.size} packets, too few for a law; export packets instead"
+        )
     gap_s = np.diff(time_s)
     if not gap_s.any():
-        raise ExportError(f"{target}: all packets of {name} come at once, which is no law; export packets instead")
+        raise ExportError(
+            f"{target}: all packets of {name} come at once, which is no law; export packets instead"
+        )
     starts = played.burst_starts if played.burst_starts is not None else np.empty(0, dtype=np.int64)
     packets = np.diff(starts)
     is_within = np.ones(gap_s.size, dtype=np.bool_)
@@ -84,8 +93,12 @@ def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPh
         phase=phase,
         name=name,
         gap_s=gap_s,
-        payload_bytes=np.maximum(played.ip_bytes.astype(np.int64) - stream.transport.header_bytes, 0),
-        burst_packets=packets if packets.size and packets.max() > 1 else np.empty(0, dtype=np.int64),
+        payload_bytes=np.maximum(
+            played.ip_bytes.astype(np.int64) - stream.transport.header_bytes, 0
+        ),
+        burst_packets=(
+            packets if packets.size and packets.max() > 1 else np.empty(0, dtype=np.int64)
+        ),
         pause_s=gap_s[starts[1:] - 1],
         within_s=gap_s[is_within],
     )

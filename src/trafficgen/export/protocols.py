@@ -1,4 +1,6 @@
-"""Protocol numbers of the IP header by the names that flow tables use (IANA registry of protocol numbers)."""
+"""Protocol numbers of the IP header by the names that flow tables use (IANA registry of protocol
+numbers).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ _NUMBERS = {protocol_name(number): number for number in range(256)}
 
 
 def protocol_number(name: str) -> int | None:
-    """Return the number of a protocol such as ``"udp"`` or ``"ip-77"``; 253 if unknown, ``None`` if it is not IP.
+    """Return the number of a protocol such as ``"udp"`` or ``"ip-77"``; 253 if unknown, ``None`` if
+    it is not IP.
 
     It is the inverse of :func:`trafficgen.capture.protocols.protocol_name`.
     """

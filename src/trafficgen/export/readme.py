@@ -37,7 +37,8 @@ def readme_of(written: Written, *, versions: str) -> str:
 
 
 def exported_files(folder: Path) -> frozenset[str]:
-    """Return the names of the files that an earlier export put into a folder, its README among them.
+    """Return the names of the files that an earlier export put into a folder, its README among
+    them.
 
     They are those that the README lists; without a README of ours there are none.
     """
@@ -59,24 +60,24 @@ def _contents(report: ProjectionReport) -> str:
 
 
 def _model_check(report: ProjectionReport) -> str:
-    """Return how the packets that a target drew are held against the model; of schedules the target's text says it."""
+    """Return how the packets that a target drew are held against the model; of schedules the
+    target's text says it.
+    """
     if report.kind != "model":
         return ""
     return (
-        "## How close it comes\n\n"
-        "Packets are drawn anew in each run. Capture one (`sent.pcap`, where the tool writes none) and compare it with"
-        " packets of the model:\n\n"
-        "```sh\n"
-        "tcpdump -i INTERFACE -w sent.pcap\n"
-        "trafficgen generate MODEL.json -o wanted.parquet\n"
-        "trafficgen compare wanted.parquet sent.pcap --all\n"
-        "```\n\n"
-        "Where a TCP sender connects to its sink, add `--candidate-upload`.\n\n"
+        "## How close it comes\n\nPackets are drawn anew in each run. Capture one (`sent.pcap`,"
+        " where the tool writes none) and compare it with packets of the model:\n\n```sh\ntcpdump"
+        " -i INTERFACE -w sent.pcap\ntrafficgen generate MODEL.json -o wanted.parquet\ntrafficgen"
+        " compare wanted.parquet sent.pcap --all\n```\n\nWhere a TCP sender connects to its sink,"
+        " add `--candidate-upload`.\n\n"
     )
 
 
 def _all_files(report: ProjectionReport) -> str:
-    """Return the list that the next export into this folder goes by, where the list above is cut short."""
+    """Return the list that the next export into this folder goes by, where the list above is cut
+    short.
+    """
     if len(report.files) <= _LISTED_FILES:
         return ""
     return f"\n{_ALL_FILES}{', '.join(f'`{name}`' for name in report.files)}.\n"
@@ -85,10 +86,14 @@ def _all_files(report: ProjectionReport) -> str:
 def _kept(report: ProjectionReport) -> str:
     lines = []
     if report.packets is not None:
-        lines.append(f"- packets: {report.packets}, of which changed in size: {report.packets_changed}")
+        lines.append(
+            f"- packets: {report.packets}, of which changed in size: {report.packets_changed}"
+        )
         lines.append(f"- IP bytes: {report.bytes_before} before, {report.bytes_after} after")
     if report.timing_error_s is not None:
         error = report.timing_error_s
         lines.append(f"- timing error: at most {error.max:.9g} s, mean {error.mean:.9g} s")
-    lines += [f"- distance {metric}: {distance:.4g}" for metric, distance in report.distances.items()]
+    lines += [
+        f"- distance {metric}: {distance:.4g}" for metric, distance in report.distances.items()
+    ]
     return "".join(f"{line}\n" for line in lines) + "\n"

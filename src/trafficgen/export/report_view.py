@@ -30,13 +30,23 @@ def view_of_report(report: ProjectionReport) -> str:
     timing = report.timing_error_s
     errors = f"{number(timing.max)} at most, {number(timing.mean)} on average" if timing else None
     return html.view(
-        f"Export to {report.target}: {'the law of a model' if report.kind == 'model' else 'this very schedule'}",
+        f"Export to {report.target}:"
+        f" {'the law of a model' if report.kind == 'model' else 'this very schedule'}",
         html.facts(
             [
                 ("packets", None if report.packets is None else number(report.packets)),
-                ("changed in size", None if report.packets_changed is None else number(report.packets_changed)),
-                ("IP bytes before", None if report.bytes_before is None else number(report.bytes_before)),
-                ("IP bytes after", None if report.bytes_after is None else number(report.bytes_after)),
+                (
+                    "changed in size",
+                    None if report.packets_changed is None else number(report.packets_changed),
+                ),
+                (
+                    "IP bytes before",
+                    None if report.bytes_before is None else number(report.bytes_before),
+                ),
+                (
+                    "IP bytes after",
+                    None if report.bytes_after is None else number(report.bytes_after),
+                ),
                 ("timing error, s", errors),
                 *((f"distance {name}", number(value)) for name, value in report.distances.items()),
             ]

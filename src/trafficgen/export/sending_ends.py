@@ -1,4 +1,6 @@
-"""Addresses and ports of what a sending tool is told, checked before they get into anyone's script."""
+"""Addresses and ports of what a sending tool is told, checked before they get into anyone's
+script.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from trafficgen.errors import SettingError
 from trafficgen.export.flow_schedule import Direction
 from trafficgen.export.settings import Settings
 
-#: Labels of a host name (RFC 952, RFC 1123), with the underscores that some networks have; the last one is no number,
-#: or else the whole would be an IPv4 address.
+#: Labels of a host name (RFC 952, RFC 1123), with the underscores that some networks have; the last
+#: one is no number, or else the whole would be an IPv4 address.
 _LABEL = r"[0-9A-Za-z_](?:[0-9A-Za-z_-]{0,61}[0-9A-Za-z_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?![0-9]+\.?$){_LABEL}\.?")
 _LONGEST_NAME = 253
@@ -23,13 +25,15 @@ def destination_of(settings: Settings, *, target: str) -> str:
     """Return the setting ``destination``.
 
     Raises:
-        SettingError: If it is neither an address nor a name, and would be read as something else in a script.
+        SettingError: If it is neither an address nor a name, and would be read as something else in
+            a script.
     """
     text = settings.text("destination")
     if _is_address(text) or (len(text) <= _LONGEST_NAME and _NAME.fullmatch(text)):
         return text
     raise SettingError(
-        f"{target}: destination={text!r} is neither an IP address nor a host name; give one of them, without a port"
+        f"{target}: destination={text!r} is neither an IP address nor a host name; give one of"
+        " them, without a port"
     )
 
 
@@ -53,8 +57,8 @@ def ports_from(first_port: int, count: int, *, target: str, setting: str = "firs
     """
     if first_port + count - 1 > _LAST_PORT:
         raise SettingError(
-            f"{target}: {count} flows need the ports from {setting}={first_port} to {first_port + count - 1};"
-            f" the last port is {_LAST_PORT}, so choose a lower {setting}"
+            f"{target}: {count} flows need the ports from {setting}={first_port} to"
+            f" {first_port + count - 1}; the last port is {_LAST_PORT}, so choose a lower {setting}"
         )
     return range(first_port, first_port + count)
 
@@ -63,15 +67,15 @@ def source_ports_from(first_port: int, ports: range, *, destination: str, target
     """Return one port a flow to send from, from ``first_source_port`` up.
 
     Raises:
-        SettingError: If there are not so many, or, on one machine, they are among the ports that are sent to: a sink
-            that listens there leaves none to send from.
+        SettingError: If there are not so many, or, on one machine, they are among the ports that
+            are sent to: a sink that listens there leaves none to send from.
     """
     sources = ports_from(first_port, len(ports), target=target, setting="first_source_port")
     overlap = range(max(sources.start, ports.start), min(sources.stop, ports.stop))
     if overlap and _is_this_machine(destination):
         raise SettingError(
-            f"{target}: port {overlap[0]} would be sent from and sent to on {destination}; choose first_source_port="
-            f"{_apart(ports)} or another first_port"
+            f"{target}: port {overlap[0]} would be sent from and sent to on {destination}; choose"
+            f" first_source_port={_apart(ports)} or another first_port"
         )
     return sources
 
@@ -105,8 +109,8 @@ def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: in
     for protocol, port in zip(protocols, ports, strict=True):
         if protocol == "tcp" and port == signal_port:
             raise SettingError(
-                f"ditg: a TCP flow would be sent to port {port}, on which ITGRecv listens for ITGSend itself; choose"
-                " another signal_port or first_port"
+                f"ditg: a TCP flow would be sent to port {port}, on which ITGRecv listens for"
+                " ITGSend itself; choose another signal_port or first_port"
             )
 
 

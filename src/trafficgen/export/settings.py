@@ -60,7 +60,9 @@ class Setting:
 class Settings:
     """Values of all settings of a target."""
 
-    def __init__(self, target: str, known: Sequence[Setting], given: Mapping[str, SettingValue]) -> None:
+    def __init__(
+        self, target: str, known: Sequence[Setting], given: Mapping[str, SettingValue]
+    ) -> None:
         """Take the values given and the defaults of the rest.
 
         Raises:

@@ -1,4 +1,6 @@
-"""Packets that come piece by piece into a file of any format, with the report that a whole table would have."""
+"""Packets that come piece by piece into a file of any format, with the report that a whole table
+would have.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def write_stream(
     Args:
         stream: The packets.
         path: File to write; None only counts.
-        format_name: Name of its format, a key of :data:`~trafficgen.export.formats.FILE_FORMATS`, or ``dataset``.
+        format_name: Name of its format, a key of :data:`~trafficgen.export.formats.FILE_FORMATS`,
+            or ``dataset``.
 
     Raises:
         ExportError: If a packet cannot be written so.

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import ditg, ditg_model, iperf2, iperf2_isochronous, iperf3, mgen, mgen_model, otg
+from trafficgen.export import (
+    ditg,
+    ditg_model,
+    iperf2,
+    iperf2_isochronous,
+    iperf3,
+    mgen,
+    mgen_model,
+    otg,
+)
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.inet import write_inet
@@ -32,12 +41,18 @@ _SNAPLEN = Setting(
 
 
 def write_as(
-    file_format: FileFormat, table: PacketTable, path: Path, *, at: View = "sender", snaplen_bytes: int | None = None
+    file_format: FileFormat,
+    table: PacketTable,
+    path: Path,
+    *,
+    at: View = "sender",
+    snaplen_bytes: int | None = None,
 ) -> Any:
     """Write a table as one file with the options that the format takes, and return the report.
 
-    Packets too small for their headers, such as later IP fragments that a capture counts for the flow of the first, are
-    made just large enough where the format builds headers; the report counts them.
+    Packets too small for their headers, such as later IP fragments that a capture counts for the
+    flow of the first, are made just large enough where the format builds headers; the report counts
+    them.
 
     Raises:
         ExportError: If an option was given that the format does not take.
@@ -66,16 +81,22 @@ class FormatWriter:
 
     file_format: FileFormat
 
-    def __call__(self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets") -> Written:
+    def __call__(
+        self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets"
+    ) -> Written:
         """Write ``stem`` with the ending of the format into ``folder``."""
         known = self.file_format
         snaplen_bytes = settings.whole(_SNAPLEN.name) if known.takes_snaplen else None
-        report = write_as(known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes)
+        report = write_as(
+            known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes
+        )
         return Written(report, known.use.format(file=report.files[0]))
 
 
 def _of_format(file_format: FileFormat) -> Target:
-    summary = (file_format.write.__doc__ or "").partition("\n")[0].removeprefix("Write ").rstrip(".")
+    summary = (
+        (file_format.write.__doc__ or "").partition("\n")[0].removeprefix("Write ").rstrip(".")
+    )
     return Target(
         name=file_format.name,
         summary=summary,
@@ -89,7 +110,10 @@ def _of_format(file_format: FileFormat) -> Target:
 _TOOLS = (
     Target(
         name="ns3",
-        summary="UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in Python and C++",
+        summary=(
+            "UdpTraceClient traces, schedules to the ns or OnOffApplications, with a scenario in"
+            " Python and C++"
+        ),
         versions="ns-3.37 and later (run with 3.37 and 3.44)",
         write=write_ns3,
         write_model=write_ns3_model,
@@ -163,7 +187,10 @@ _TOOLS = (
     ),
     Target(
         name="tcpreplay",
-        summary="a pcap file whose frames can be sent as they are, with scripts for one interface and two",
+        summary=(
+            "a pcap file whose frames can be sent as they are, with scripts for one interface"
+            " and two"
+        ),
         versions="tcpreplay 4.4 or newer",
         write=write_tcpreplay,
         settings=TCPREPLAY_SETTINGS,
@@ -172,7 +199,10 @@ _TOOLS = (
     ),
     Target(
         name="trex",
-        summary="TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and delays",
+        summary=(
+            "TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and"
+            " delays"
+        ),
         versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
         write=write_trex,
         settings=TREX_SETTINGS,
@@ -191,4 +221,6 @@ _TOOLS = (
 )
 
 #: Targets by their name on the command line; a new exporter is entered here and nowhere else.
-TARGETS: dict[str, Target] = {target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)}
+TARGETS: dict[str, Target] = {
+    target.name: target for target in (*map(_of_format, FILE_FORMATS.values()), *_TOOLS)
+}

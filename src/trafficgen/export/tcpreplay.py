@@ -16,7 +16,9 @@ from trafficgen.units import s_from_ns
 
 TARGET = "tcpreplay"
 TCPREPLAY_SETTINGS = (
-    Setting("direction", "both", "Whose frames are sent.", choices=("both", "to_client", "to_server")),
+    Setting(
+        "direction", "both", "Whose frames are sent.", choices=("both", "to_client", "to_server")
+    ),
     *FRAME_SETTINGS,
 )
 _FILE = "packets.pcap"
@@ -24,8 +26,9 @@ _SCRIPT = "replay.sh"
 _TWO_WAY_SCRIPT = "replay-two-way.sh"
 _OWN_SENDER = "replay.py"
 
-# tcpreplay before 4.5.3 counts its waits from packet to packet, so that each late one delays all that follow. With its
-# input paced from one origin and no waits of its own, it keeps the times, whatever its version.
+# tcpreplay before 4.5.3 counts its waits from packet to packet, so that each late one delays all
+# that follow. With its input paced from one origin and no waits of its own, it keeps the times,
+# whatever its version.
 _REPLAY = """\
 # Sends all frames on one interface, as root. replay.py hands them to tcpreplay at their times; with options, or where
 # python3 is missing, tcpreplay reads the file and keeps the time itself.
@@ -73,7 +76,9 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
     (folder / _OWN_SENDER).write_text(filled("replay_frames.txt", {}), encoding="utf-8")
     if has_both:
         files.append(_TWO_WAY_SCRIPT)
-        write_script(folder / _TWO_WAY_SCRIPT, _TWO_WAY.replace("@CLIENT_MAC@", frames.macs[1].hex(":")))
+        write_script(
+            folder / _TWO_WAY_SCRIPT, _TWO_WAY.replace("@CLIENT_MAC@", frames.macs[1].hex(":"))
+        )
     report = replace(
         report,
         files=tuple(files),
@@ -82,11 +87,19 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
         cannot_express=(
             *frames.left_out,
             *report.cannot_express,
-            "an answer: nothing reacts to what the other end does, and TCP segments are sent as frames without a TCP"
-            " behind them",
-            "times below 1 us where tcpreplay is older than 4.5: it then reads the file to the microsecond",
-            "times over a long run where tcpreplay older than 4.5.3 reads the file itself: it counts from packet to"
-            " packet and falls behind (replay.sh without options hands it each frame at its time)",
+            (
+                "an answer: nothing reacts to what the other end does, and TCP segments are sent as"
+                " frames without a TCP behind them"
+            ),
+            (
+                "times below 1 us where tcpreplay is older than 4.5: it then reads the file to the"
+                " microsecond"
+            ),
+            (
+                "times over a long run where tcpreplay older than 4.5.3 reads the file itself: it"
+                " counts from packet to packet and falls behind (replay.sh without options hands it"
+                " each frame at its time)"
+            ),
         ),
     )
     return Written(report, _how_to_run(frames, has_both=has_both))

@@ -1,7 +1,9 @@
-"""TRex: a schedule as a chain of one-packet streams, or as pcap files where it is too long for streams; TCP as writes.
+"""TRex: a schedule as a chain of one-packet streams, or as pcap files where it is too long for
+streams; TCP as writes.
 
 The stateless server (STL) sends frames as they are; the advanced stateful one (ASTF) plays TCP, see
-:mod:`trafficgen.export.trex_astf`. The same templates serve all tables; packets lie in pcap files beside them.
+:mod:`trafficgen.export.trex_astf`. The same templates serve all tables; packets lie in pcap files
+beside them.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ TREX_SETTINGS = (
     Setting(
         "mode",
         "auto",
-        "stl: frames as streams; pcap: frames in files that the server reads; astf: TCP by the server's own stack;"
-        " auto: astf where all that carries data to the client is TCP, else stl up to most_streams packets, else pcap.",
+        "stl: frames as streams; pcap: frames in files that the server reads; astf: TCP by the"
+        " server's own stack; auto: astf where all that carries data to the client is TCP, else stl"
+        " up to most_streams packets, else pcap.",
         choices=("auto", "stl", "pcap", "astf"),
     ),
     Setting(
@@ -43,10 +46,17 @@ TREX_SETTINGS = (
     Setting(
         "macs",
         "port",
-        "Whether frames leave with the card addresses of the TRex ports or with those of the packets.",
+        "Whether frames leave with the card addresses of the TRex ports or with those of the"
+        " packets.",
         choices=("port", "packet"),
     ),
-    Setting("most_streams", _MOST_STREAMS, "Packets of a direction up to which auto makes streams.", low=1, high=1e6),
+    Setting(
+        "most_streams",
+        _MOST_STREAMS,
+        "Packets of a direction up to which auto makes streams.",
+        low=1,
+        high=1e6,
+    ),
     *ASTF_SETTINGS,
 )
 _FILES = {True: "to_client.pcap", False: "to_server.pcap"}
@@ -72,8 +82,9 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
         mode = "stl" if longest <= settings.whole("most_streams") else "pcap"
     if mode == "stl" and longest > settings.whole("most_streams"):
         raise ExportError(
-            f"trex: {longest} packets are more streams than one port takes ({settings.whole('most_streams')});"
-            f" set mode=pcap, or most_streams higher if your server takes them"
+            f"trex: {longest} packets are more streams than one port takes"
+            f" ({settings.whole('most_streams')}); set mode=pcap, or most_streams higher if your"
+            " server takes them"
         )
     return _write_frames(frames, folder, settings, mode=mode)
 
@@ -103,11 +114,16 @@ class _Side:
 
 
 def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str) -> Written:
-    sides = {way: _write_side(frames, folder, to_client=way) for way in _FILES if _has(frames, to_client=way)}
+    sides = {
+        way: _write_side(frames, folder, to_client=way)
+        for way in _FILES
+        if _has(frames, to_client=way)
+    }
     macs_of_file = settings.text("macs") == "packet"
     names = [sides[way].name if way in sides else None for way in _FILES]
     if len(sides) == 1:
-        # One direction leaves whatever port the profile is started on; a program starts it on the port it is told.
+        # One direction leaves whatever port the profile is started on; a program starts it on the
+        # port it is told.
         only = next(iter(sides.values())).name
         names = [only, only if mode == "stl" else None]
     values: dict[str, object] = {"FILES": tuple(names), "MACS_OF_FILE": macs_of_file}
@@ -118,7 +134,9 @@ def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str
         program, text = _PCAP_PROGRAM, filled("trex_pcap_run.txt", values)
     (folder / program).write_text(text, encoding="utf-8")
     report = _report(frames, list(sides.values()), program=program, mode=mode)
-    return Written(report, _how_to_run(frames, mode=mode, ports=len(sides), macs_of_file=macs_of_file))
+    return Written(
+        report, _how_to_run(frames, mode=mode, ports=len(sides), macs_of_file=macs_of_file)
+    )
 
 
 def _has(frames: Frames, *, to_client: bool) -> bool:
@@ -137,20 +155,31 @@ def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
 def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> ProjectionReport:
     reports = [side.report for side in sides]
     error = timing_error(
-        np.concatenate([side.before_ns for side in sides]), np.concatenate([side.after_ns for side in sides])
+        np.concatenate([side.before_ns for side in sides]),
+        np.concatenate([side.after_ns for side in sides]),
     )
     # Where both directions lack the same thing, the first says it.
-    lacks = {text.partition(":")[0]: text for report in reversed(reports) for text in report.cannot_express}
+    lacks = {
+        text.partition(":")[0]: text
+        for report in reversed(reports)
+        for text in report.cannot_express
+    }
     how = {
-        "stl": "a packet at an exact time: the server schedules each stream after the one before it, on one core",
-        "pcap": "a packet at an exact time: the server reads the file while it sends, on one core; the two directions"
-        " start one after the other",
+        "stl": (
+            "a packet at an exact time: the server schedules each stream after the one before it,"
+            " on one core"
+        ),
+        "pcap": (
+            "a packet at an exact time: the server reads the file while it sends, on one core; the"
+            " two directions start one after the other"
+        ),
     }[mode]
     return replace(
         reports[0],
         files=(program, *(side.name for side in sides)),
         packets=sum(report.packets or 0 for report in reports),
-        packets_changed=sum(report.packets_changed or 0 for report in reports) + frames.packets_split,
+        packets_changed=sum(report.packets_changed or 0 for report in reports)
+        + frames.packets_split,
         bytes_before=frames.bytes_before,
         bytes_after=sum(report.bytes_after or 0 for report in reports),
         timing_error_s=error,
@@ -158,8 +187,10 @@ def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> P
             *frames.left_out,
             *lacks.values(),
             "times below 1 us: TRex reads pcap files to the microsecond",
-            "an answer: nothing reacts to what the other end does, and TCP segments are sent as frames without a TCP"
-            " behind them (mode=astf has one)",
+            (
+                "an answer: nothing reacts to what the other end does, and TCP segments are sent as"
+                " frames without a TCP behind them (mode=astf has one)"
+            ),
             how,
         ),
     )
@@ -171,7 +202,10 @@ def _how_to_run(frames: Frames, *, mode: str, ports: int, macs_of_file: bool) ->
     cards = (
         "the packets' own card addresses; export with `--set macs=port` for those of the TRex ports"
         if macs_of_file
-        else "the card addresses that the TRex ports are configured with; `--set macs=packet` exports the packets' own"
+        else (
+            "the card addresses that the TRex ports are configured with; `--set macs=packet`"
+            " exports the packets' own"
+        )
     )
     start = (
         f"""

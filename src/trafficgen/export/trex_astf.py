@@ -1,4 +1,6 @@
-"""TRex's advanced stateful mode (ASTF): TCP flows as writes and delays of the server's program, its own TCP below."""
+"""TRex's advanced stateful mode (ASTF): TCP flows as writes and delays of the server's program, its
+own TCP below.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,18 @@ from trafficgen.tables import PacketTable
 from trafficgen.units import IntArray, ns_from_ms, ns_from_us, us_from_ns
 
 _PROGRAM, _DATA = "profile.py", "writes.json"
-#: Writes closer than these become one, ms; the first is used with which a program has few enough steps.
+#: Writes closer than these become one, ms; the first is used with which a program has few enough
+#: steps.
 _CHUNKS_MS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _HIGHEST_PORT = 65_535
 
 ASTF_SETTINGS = (
-    Setting("clients", "16.0.0.1-16.0.0.254", "First and last address of TRex's clients in mode astf."),
-    Setting("servers", "48.0.0.1-48.0.0.254", "First and last address of TRex's servers in mode astf."),
+    Setting(
+        "clients", "16.0.0.1-16.0.0.254", "First and last address of TRex's clients in mode astf."
+    ),
+    Setting(
+        "servers", "48.0.0.1-48.0.0.254", "First and last address of TRex's servers in mode astf."
+    ),
     Setting(
         "first_port",
         8000,
@@ -33,7 +40,13 @@ ASTF_SETTINGS = (
         low=1,
         high=_HIGHEST_PORT,
     ),
-    Setting("most_writes", 5000, "Writes that a flow's program has at most in mode astf.", low=1, high=1e6),
+    Setting(
+        "most_writes",
+        5000,
+        "Writes that a flow's program has at most in mode astf.",
+        low=1,
+        high=1e6,
+    ),
 )
 
 
@@ -47,13 +60,19 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     Source: TRex 3.08, advanced stateful manual and Python client (trex_astf_profile.py).
     """
     if settings.text("direction") != "to_client":
-        raise SettingError(f"{target}: mode=astf plays what servers send; leave direction out, or choose another mode")
-    ranges = {name.upper(): _range(settings, name, target=target) for name in ("clients", "servers")}
+        raise SettingError(
+            f"{target}: mode=astf plays what servers send; leave direction out, or choose another"
+            " mode"
+        )
+    ranges = {
+        name.upper(): _range(settings, name, target=target) for name in ("clients", "servers")
+    }
     schedules = schedules_of(table, target=target, protocols=["tcp"])
     first_port = settings.whole("first_port")
     if first_port + len(schedules.flows) - 1 > _HIGHEST_PORT:
         raise ExportError(
-            f"{target}: {len(schedules.flows)} flows from port {first_port} on have too few ports; set first_port lower"
+            f"{target}: {len(schedules.flows)} flows from port {first_port} on have too few ports;"
+            " set first_port lower"
         )
     sent, flows, joined = [], [], 0
     for flow, port in zip(schedules.flows, count(first_port), strict=False):
@@ -66,13 +85,17 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     program = filled("trex_astf_profile.txt", {**ranges, "DURATION_S": duration_s})
     (folder / _PROGRAM).write_text(program, encoding="utf-8")
     lacks = [
-        "sizes and times of packets: TRex's TCP cuts, acknowledges and repeats, and its manual says that gaps are not"
-        " under control in this mode",
+        (
+            "sizes and times of packets: TRex's TCP cuts, acknowledges and repeats, and its manual"
+            " says that gaps are not under control in this mode"
+        ),
         "requests of the client: it connects and reads",
     ]
     if joined:
         lacks.append(f"writes closer than a program's length allows were joined ({joined} of them)")
-    report = schedule_report(schedules, sent, target=target, files=[_PROGRAM, _DATA], cannot_express=lacks)
+    report = schedule_report(
+        schedules, sent, target=target, files=[_PROGRAM, _DATA], cannot_express=lacks
+    )
     return Written(report, _how_to_run(len(flows), duration_s=duration_s))
 
 
@@ -84,14 +107,19 @@ def _range(settings: Settings, name: str, *, target: str) -> list[str]:
     except ValueError:
         low, high = ipaddress.IPv4Address(1), ipaddress.IPv4Address(0)
     if low > high:
-        raise SettingError(f"{target}: {name}={text} cannot be set: write first and last, such as 16.0.0.1-16.0.0.254")
+        raise SettingError(
+            f"{target}: {name}={text} cannot be set: write first and last, such as"
+            " 16.0.0.1-16.0.0.254"
+        )
     return [str(low), str(high)]
 
 
 def _writes(flow: FlowSchedule, *, most: int, target: str) -> tuple[IntArray, list[list[int]]]:
-    """Return when each segment is written, ns, and the program's writes: us from the start, and bytes.
+    """Return when each segment is written, ns, and the program's writes: us from the start, and
+    bytes.
 
-    Segments within a chunk of time are one write, at the time of the first; chunks are as long as the program needs.
+    Segments within a chunk of time are one write, at the time of the first; chunks are as long as
+    the program needs.
     """
     for chunk_ms in _CHUNKS_MS:
         chunk_ns = max(1000, ns_from_ms(chunk_ms))
@@ -100,8 +128,8 @@ def _writes(flow: FlowSchedule, *, most: int, target: str) -> tuple[IntArray, li
             break
     else:
         raise ExportError(
-            f"{target}: flow {flow.flow} writes in {first.size} different seconds, more than a program of {most} steps"
-            f" holds; set most_writes higher, or export a shorter table"
+            f"{target}: flow {flow.flow} writes in {first.size} different seconds, more than a"
+            f" program of {most} steps holds; set most_writes higher, or export a shorter table"
         )
     at_us = us_from_ns(flow.time_ns[first])
     size_bytes = np.rint(np.bincount(row, weights=flow.payload_bytes)).astype(np.int64)

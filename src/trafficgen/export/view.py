@@ -10,9 +10,10 @@ from trafficgen.tables.arrivals import as_received
 def seen_by(table: PacketTable, view: View) -> PacketTable:
     """Return the packets at the times at which one end saw them.
 
-    ``"sender"`` is the table as it is. ``"receiver"`` has the packets that arrived, at their arrival, in that order,
-    and a flow table counted anew; where arrivals are not known (a capture, open-loop traffic) it is the table too. Of a
-    simulation they are known, even if nothing arrived: its notes have the path.
+    ``"sender"`` is the table as it is. ``"receiver"`` has the packets that arrived, at their
+    arrival, in that order, and a flow table counted anew; where arrivals are not known (a capture,
+    open-loop traffic) it is the table too. Of a simulation they are known, even if nothing arrived:
+    its notes have the path.
 
     Raises:
         ValueError: If ``view`` is neither.

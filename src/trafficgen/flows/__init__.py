@@ -1,4 +1,6 @@
-"""Measuring packet tables, real or synthetic, by the same code: sessions, media packets, rates, gaps, bursts, loss."""
+"""Measuring packet tables, real or synthetic, by the same code: sessions, media packets, rates,
+gaps, bursts, loss.
+"""
 
 from trafficgen.flows.bursts import (
     Bursts,

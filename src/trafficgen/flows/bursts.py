@@ -1,4 +1,6 @@
-"""Bursts: maximal runs of packets with small gaps, and the gap that parts them (found from the data)."""
+"""Bursts: maximal runs of packets with small gaps, and the gap that parts them (found from the
+data).
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,21 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 #: Fewer gaps than this say nothing about two kinds of gaps.
 _MINIMUM_GAPS = 20
-#: Widths, in powers of ten, of the windows in which gaps are counted: narrow for sharp clocks, wide for scattered
-#: pauses.
+#: Widths, in powers of ten, of the windows in which gaps are counted: narrow for sharp clocks, wide
+#: for scattered pauses.
 _WINDOW_DECADES = (0.125, 0.25, 0.5, 1.0)
 _BIN_DECADES = 0.025
 #: With a smaller share of gaps within bursts, bursts would be single packets but for a few.
 _SMALLEST_SHARE_WITHIN = 0.2
 #: The two kinds of gaps differ at least by this factor.
 _SMALLEST_RATIO = 3.0
-#: A valley holds at most this share of the lower of its two peaks, and is below it by this many standard deviations.
+#: A valley holds at most this share of the lower of its two peaks, and is below it by this many
+#: standard deviations.
 _VALLEY_SHARE = 0.5
 _VALLEY_DEVIATIONS = 3.0
-#: Pauses of at least this length part bursts, where they are this many at least, this share of the gaps at most and
-#: this share of the time at least, and come more regularly than chance by the 5% point of the likelihood ratio.
+#: Pauses of at least this length part bursts, where they are this many at least, this share of the
+#: gaps at most and this share of the time at least, and come more regularly than chance by the 5%
+#: point of the likelihood ratio.
 _PAUSE_S = 1.0
 _FEWEST_PAUSES = 5
 _LARGEST_PAUSE_SHARE = 0.02
@@ -80,8 +84,14 @@ def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: floa
     """
     within = s_from_ns(np.diff(time_ns)) <= threshold_s
     starts = np.flatnonzero(~within) + 1
-    first = np.concatenate(([0], starts)).astype(np.int64) if time_ns.size else np.zeros(0, dtype=np.int64)
-    packets = np.diff(np.concatenate((first, [time_ns.size]))).astype(np.int64) if time_ns.size else first
+    first = (
+        np.concatenate(([0], starts)).astype(np.int64)
+        if time_ns.size
+        else np.zeros(0, dtype=np.int64)
+    )
+    packets = (
+        np.diff(np.concatenate((first, [time_ns.size]))).astype(np.int64) if time_ns.size else first
+    )
     size = np.add.reduceat(size_bytes, first).astype(np.float64) if time_ns.size else np.zeros(0)
     return Bursts(
         threshold_s=threshold_s,
@@ -97,17 +107,20 @@ def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: floa
 def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float | None:
     """Return the gap that parts bursts, s, or None where the gaps are of one kind.
 
-    Gaps are counted on a logarithmic scale in windows of several widths. A valley parts two kinds of gaps when it
-    holds at most half of the lower of its two peaks, is below both by three standard deviations of the (Poisson)
-    counts, and the peaks are at least a factor of 3 apart. Of several valleys the one is taken that explains most of
-    the variance of the logarithm, each gap weighted by its length (Otsu's criterion, 1979, on the time that a stream
-    spends in gaps), so that pauses between chunks win over the spacing of packets within them. All families of
-    :mod:`trafficgen.models.law` have log-gaps of one mode, so a renewal stream has no threshold. Where there is no
-    valley, pauses of a second and more part bursts if they take a fifth of the time and come regularly.
+    Gaps are counted on a logarithmic scale in windows of several widths. A valley parts two kinds
+    of gaps when it holds at most half of the lower of its two peaks, is below both by three
+    standard deviations of the (Poisson) counts, and the peaks are at least a factor of 3 apart. Of
+    several valleys the one is taken that explains most of the variance of the logarithm, each gap
+    weighted by its length (Otsu's criterion, 1979, on the time that a stream spends in gaps), so
+    that pauses between chunks win over the spacing of packets within them. All families of
+    :mod:`trafficgen.models.law` have log-gaps of one mode, so a renewal stream has no threshold.
+    Where there is no valley, pauses of a second and more part bursts if they take a fifth of the
+    time and come regularly.
 
     Args:
         gap_s: Gaps, s, in their order in time, shape (n,).
-        tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding makes no valleys.
+        tick_s: Granularity of the clock, s; equal gaps are spread over one tick so that rounding
+            makes no valleys.
     """
     if gap_s.size < _MINIMUM_GAPS:
         return None
@@ -124,9 +137,11 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
 def _pause_threshold_s(gap_s: FloatArray) -> float | None:
     """Return a threshold that parts few but regular pauses from the other gaps, or None.
 
-    A player that fetches chunks may pause too seldom for a valley in the counts. Its pauses then show by their share of
-    the time and by their order: between the rare gaps of a renewal stream lies a geometric number of packets, between
-    pauses a more regular one. The likelihood ratio of a gamma to an exponential law of that number decides.
+    A player that fetches chunks may pause too seldom for a valley in the counts. Its pauses then
+    show by their share of
+    the time and by their order: between the rare gaps of a renewal stream lies a geometric number
+    of packets, between pauses a more regular one. The likelihood ratio of a gamma to an exponential
+    law of that number decides.
     """
     pause = np.flatnonzero(gap_s >= _PAUSE_S)
     rare = _FEWEST_PAUSES <= pause.size <= _LARGEST_PAUSE_SHARE * gap_s.size
@@ -139,13 +154,15 @@ def _pause_threshold_s(gap_s: FloatArray) -> float | None:
 
 
 def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
-    """Return twice the log-likelihood ratio of a gamma law to an exponential one; chi-squared with one degree.
+    """Return twice the log-likelihood ratio of a gamma law to an exponential one; chi-squared with
+    one degree.
 
     The shape is the closed-form approximation of Minka (2002), which is within 1.5% of the maximum.
 
     Args:
         values: Positive values, shape (n,), n > 0.
-        regular: Whether only a shape above 1 counts, of values more regular than exponential ones; else 0.
+        regular: Whether only a shape above 1 counts, of values more regular than exponential ones;
+            else 0.
     """
     n, mean, mean_log = values.size, float(values.mean()), float(np.log(values).mean())
     s = max(np.log(mean) - mean_log, 1e-9)
@@ -159,10 +176,13 @@ def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
 
 
 def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
-    """Return values with equal ones spread evenly over one clock tick around them, ascending, all positive.
+    """Return values with equal ones spread evenly over one clock tick around them, ascending, all
+    positive.
 
-    A gap of 0 stands for anything below half a tick. It is spread evenly in the logarithm over the two powers of ten
-    below that: the tail of a law there thins out slowly, and must not look like a kind of gaps of its own.
+    A gap of 0 stands for anything below half a tick. It is spread evenly in the logarithm over the
+    two powers of ten
+    below that: the tail of a law there thins out slowly, and must not look like a kind of gaps of
+    its own.
 
     Args:
         sorted_values: Values, s, ascending, shape (n,).
@@ -179,7 +199,9 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
 
 
 def _valleys(log_gap: FloatArray) -> FloatArray:
-    """Return the logarithms (base 10) of the thresholds that part two kinds of gaps, over all window widths."""
+    """Return the logarithms (base 10) of the thresholds that part two kinds of gaps, over all
+    window widths.
+    """
     low, high = log_gap[0], log_gap[-1]
     bins = int(np.ceil((high - low) / _BIN_DECADES)) + 1
     count = np.bincount(((log_gap - low) / _BIN_DECADES).astype(np.int64), minlength=bins)
@@ -187,13 +209,17 @@ def _valleys(log_gap: FloatArray) -> FloatArray:
     for width in _WINDOW_DECADES:
         span = round(width / _BIN_DECADES)
         windows = np.convolve(np.pad(count, span), np.ones(span), mode="valid")
-        index = _significant_valleys(windows, apart=max(span, int(np.log10(_SMALLEST_RATIO) / _BIN_DECADES)))
+        index = _significant_valleys(
+            windows, apart=max(span, int(np.log10(_SMALLEST_RATIO) / _BIN_DECADES))
+        )
         found.append(low + (index - span / 2) * _BIN_DECADES)
     return np.concatenate(found)
 
 
 def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
-    """Return the middle of each stretch of least counts that is significantly below a peak on both sides."""
+    """Return the middle of each stretch of least counts that is significantly below a peak on both
+    sides.
+    """
     n = windows.size
     half = max(1, apart // 2)
     left = np.concatenate((np.zeros(half), np.maximum.accumulate(windows)))[:n]
@@ -211,7 +237,9 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
 
 
 def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
-    """Return the variance of the log-gaps between the two sides of a threshold, gaps weighted by their length."""
+    """Return the variance of the log-gaps between the two sides of a threshold, gaps weighted by
+    their length.
+    """
     parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
     if parted < _SMALLEST_SHARE_WITHIN * log_gap.size or parted == log_gap.size:
         return 0.0
@@ -223,7 +251,9 @@ def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_thresho
 
 
 def _middle_of_widest_step(log_gap: FloatArray, log_threshold: float) -> float:
-    """Return the geometric middle, s, of the widest empty stretch within a tenth of a power of ten of a threshold."""
+    """Return the geometric middle, s, of the widest empty stretch within a tenth of a power of ten
+    of a threshold.
+    """
     first, last = np.searchsorted(log_gap, [log_threshold - 0.1, log_threshold + 0.1])
     near = log_gap[max(0, first - 1) : last + 1]
     widest = int(np.argmax(np.diff(near)))

@@ -1,7 +1,9 @@
-"""A session that is too long for the memory, condensed: stretches of it joined so that it looks like a shorter one.
+"""A session that is too long for the memory, condensed: stretches of it joined so that it looks
+like a shorter one.
 
-Each packet that is taken brings the gap before it, so joints have gaps of the session, and the condensed time is the
-sum of those gaps. RTP and TCP numbers are shifted at each joint so that they go on: what is left out is not lost.
+Each packet that is taken brings the gap before it, so joints have gaps of the session, and the
+condensed time is the sum of those gaps. RTP and TCP numbers are shifted at each joint so that they
+go on: what is left out is not lost.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class CondensedClock:
     """The two clocks of a condensed session: its own, and that of the session.
 
     Attributes:
-        own_ns: Where each stretch begins (with the gap before its first packet) by its own clock, ns, shape (n,).
+        own_ns: Where each stretch begins (with the gap before its first packet) by its own clock,
+            ns, shape (n,).
         real_ns: The same by the session's clock, shape (n,).
     """
 
@@ -37,7 +40,9 @@ class CondensedClock:
     real_ns: IntArray
 
     def real(self, own_ns: int) -> int:
-        """Return a time by the session's clock; where a stretch ends and the next begins, the end."""
+        """Return a time by the session's clock; where a stretch ends and the next begins, the
+        end.
+        """
         stretch = self.stretch(own_ns)
         return own_ns + int(self.real_ns[stretch] - self.own_ns[stretch])
 
@@ -65,7 +70,9 @@ class CondensedSession:
     bounds: IntArray
 
 
-def condense(stream: PacketStream, stretches: Stretches, *, rtp_flows: Collection[int]) -> CondensedSession:
+def condense(
+    stream: PacketStream, stretches: Stretches, *, rtp_flows: Collection[int]
+) -> CondensedSession:
     """Read the packets of a session, count all and keep those of some stretches.
 
     Args:
@@ -129,7 +136,9 @@ class _Kept:
         table = replace(table, packets=_with_column(packets, "time_ns", time_ns))
         table = _with_rtp_that_goes_on(table, number)
         table = _with_tcp_that_goes_on(table, number)
-        return CondensedSession(table=table, clock=clock, stretches=self.stretches, whole=whole, bounds=bounds)
+        return CondensedSession(
+            table=table, clock=clock, stretches=self.stretches, whole=whole, bounds=bounds
+        )
 
 
 def _with_column(packets: pa.Table, name: str, values: npt.NDArray[np.generic]) -> pa.Table:
@@ -153,11 +162,15 @@ def _runs(keys: IntArray, number: IntArray) -> list[list[IntArray]]:
 
 
 def _with_rtp_that_goes_on(table: PacketTable, number: IntArray) -> PacketTable:
-    """Return the table with sequence numbers and timestamps of each RTP source shifted from joint to joint."""
+    """Return the table with sequence numbers and timestamps of each RTP source shifted from joint
+    to joint.
+    """
     known = np.flatnonzero(table.known("rtp_sequence"))
     if not known.size:
         return table
-    clock_hz = dict(zip(*(table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")), strict=True))
+    clock_hz = dict(
+        zip(*(table.flows.column(name).to_pylist() for name in ("flow", "clock_hz")), strict=True)
+    )
     sequence = table.values("rtp_sequence").astype(np.int64)
     timestamp = table.values("rtp_timestamp").astype(np.int64)
     ssrc = table.values("rtp_ssrc").astype(np.int64)
@@ -169,15 +182,21 @@ def _with_rtp_that_goes_on(table: PacketTable, number: IntArray) -> PacketTable:
         for before, after in itertools.pairwise(rows):
             sequence[after] += int(sequence[before[-1]]) + 1 - int(sequence[after[0]])
             if hz:
-                ticks = round(s_from_ns(int(table.time_ns[after[0]] - table.time_ns[before[-1]])) * hz)
+                ticks = round(
+                    s_from_ns(int(table.time_ns[after[0]] - table.time_ns[before[-1]])) * hz
+                )
                 timestamp[after] += int(timestamp[before[-1]]) + ticks - int(timestamp[after[0]])
-    packets = _with_column(table.packets, "rtp_sequence", (sequence % _RTP_SEQUENCES).astype(np.uint16))
+    packets = _with_column(
+        table.packets, "rtp_sequence", (sequence % _RTP_SEQUENCES).astype(np.uint16)
+    )
     packets = _with_column(packets, "rtp_timestamp", (timestamp % _TIMESTAMPS).astype(np.uint32))
     return replace(table, packets=packets)
 
 
 def _with_tcp_that_goes_on(table: PacketTable, number: IntArray) -> PacketTable:
-    """Return the table with sequence numbers and acknowledgements of each connection shifted from joint to joint."""
+    """Return the table with sequence numbers and acknowledgements of each connection shifted from
+    joint to joint.
+    """
     known = np.flatnonzero(table.known("tcp_sequence"))
     if not known.size:
         return table
@@ -194,19 +213,29 @@ def _with_tcp_that_goes_on(table: PacketTable, number: IntArray) -> PacketTable:
         ways = table.to_client[rows_of_flow].astype(np.intp)
         sequence[rows_of_flow] += shift[number[rows_of_flow], ways]
         acknowledgement[rows_of_flow] += shift[number[rows_of_flow], 1 - ways]
-    packets = _with_column(table.packets, "tcp_sequence", (sequence % _TCP_SEQUENCES).astype(np.uint32))
-    packets = _with_column(packets, "tcp_acknowledgement", (acknowledgement % _TCP_SEQUENCES).astype(np.uint32))
+    packets = _with_column(
+        table.packets, "tcp_sequence", (sequence % _TCP_SEQUENCES).astype(np.uint32)
+    )
+    packets = _with_column(
+        packets, "tcp_acknowledgement", (acknowledgement % _TCP_SEQUENCES).astype(np.uint32)
+    )
     return replace(table, packets=packets)
 
 
-def _shift_way(sequence: IntArray, rows: IntArray, number: IntArray, payload_bytes: IntArray, shift: IntArray) -> None:
-    """Write how far the numbers of one direction are shifted in each stretch: data begins where the last one ended."""
+def _shift_way(
+    sequence: IntArray, rows: IntArray, number: IntArray, payload_bytes: IntArray, shift: IntArray
+) -> None:
+    """Write how far the numbers of one direction are shifted in each stretch: data begins where the
+    last one ended.
+    """
     starts = np.flatnonzero(np.diff(number[rows], prepend=-1))
     stretches = number[rows[starts]]
     for before, after, stretch in zip(starts, starts[1:], stretches[1:].tolist(), strict=False):
         run = rows[before:after]
         first = int(sequence[run[0]])
         # Within a stretch numbers may wrap: distances from its first one do not.
-        offsets = (sequence[run] - first + _TCP_SEQUENCES // 2) % _TCP_SEQUENCES - _TCP_SEQUENCES // 2
+        offsets = (
+            sequence[run] - first + _TCP_SEQUENCES // 2
+        ) % _TCP_SEQUENCES - _TCP_SEQUENCES // 2
         end = first + int((offsets + payload_bytes[run]).max()) + int(shift[number[run[0]]])
         shift[stretch:] = end - int(sequence[rows[after]])

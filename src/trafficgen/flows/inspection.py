@@ -1,4 +1,6 @@
-"""What is in a capture or a packet table: flows, RTP streams and sessions, as `trafficgen inspect` tells it."""
+"""What is in a capture or a packet table: flows, RTP streams and sessions, as `trafficgen inspect`
+tells it.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,15 @@ class Inspection:
         rtp_streams: Counts of the RTP streams.
         signalling: RTSP messages.
         warnings: What was odd.
-        rates: Frame bytes over time of each flow by its number, s from the first packet; of the heavier ones where
-            there are more than a thousand.
+        rates: Frame bytes over time of each flow by its number, s from the first packet; of the
+            heavier ones where there are more than a thousand.
 
     Example:
         >>> import trafficgen
         >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
         >>> found
-        <Inspection of rtsp_rtp_two_streams.pcap.gz: 2,069 packets, 3 flows, 1 session, 61.38 s, 1 warning>
+        <Inspection of rtsp_rtp_two_streams.pcap.gz: 2,069 packets, 3 flows, 1 session, 61.38 s, 1
+        warning>
         >>> for session in found.sessions:
         ...     print(session.kind, "of flows", session.flows)
         rtsp of flows (0, 1, 2)
@@ -88,11 +91,15 @@ class Inspection:
         """Return the kinds of some sessions: those of a network's millions would take long."""
         wanted = pa.array(list(sessions), self.flows.schema.field("session").type)
         members = self.flows.filter(pc.is_in(self.flows.column("session"), wanted))
-        return {session.session: session.kind for session in list_sessions(members, self.signalling)}
+        return {
+            session.session: session.kind for session in list_sessions(members, self.signalling)
+        }
 
     def turned_round(self) -> Inspection:
         """Return the same with server and client exchanged, as an upload is looked at."""
-        streams = tuple(replace(stream, to_client=not stream.to_client) for stream in self.rtp_streams)
+        streams = tuple(
+            replace(stream, to_client=not stream.to_client) for stream in self.rtp_streams
+        )
         rates = {flow: curves.turned_round() for flow, curves in self.rates.items()}
         return replace(self, flows=turned_round_flows(self.flows), rtp_streams=streams, rates=rates)
 
@@ -111,14 +118,21 @@ class Inspection:
 
         def described() -> Iterator[dict[str, object]]:
             for start in range(0, len(order), _FLOWS_PER_STEP):
-                for row in self.flows.take(pa.array(order[start : start + _FLOWS_PER_STEP])).to_pylist():
-                    yield describe_flow(row, offset_ns=offset_ns, streams=streams.get(row["flow"], []))
+                for row in self.flows.take(
+                    pa.array(order[start : start + _FLOWS_PER_STEP])
+                ).to_pylist():
+                    yield describe_flow(
+                        row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])
+                    )
 
         return counted(described(), "describing", total=len(order), unit="flows")
 
     def _order(self) -> npt.NDArray[np.intp]:
         """Return the rows of the flow table, most frame bytes first."""
-        ways = [self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
+        ways = [
+            self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64)
+            for end in ("client", "server")
+        ]
         return np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))
 
     def describe_flow(self, number: int) -> dict[str, object]:
@@ -131,10 +145,14 @@ class Inspection:
         if not rows:
             raise KeyError(number)
         streams = _streams_by_flow(self.rtp_streams).get(number, [])
-        return describe_flow(rows[0], offset_ns=self.origin_ns - self.start_time_ns, streams=streams)
+        return describe_flow(
+            rows[0], offset_ns=self.origin_ns - self.start_time_ns, streams=streams
+        )
 
     def play_s(self, session: Session) -> float | None:
-        """Return the time of a session's first RTSP PLAY after the first packet, s; None where none was seen."""
+        """Return the time of a session's first RTSP PLAY after the first packet, s; None where none
+        was seen.
+        """
         if session.play_time_ns is None:
             return None
         return s_from_ns(session.play_time_ns + self.origin_ns - self.start_time_ns)
@@ -149,7 +167,10 @@ class Inspection:
 
     def to_json(self) -> dict[str, object]:
         """Return the whole as JSON-compatible values, keys as published."""
-        return {**self.json_head(), **{name: list(values) for name, values in self.json_lists().items()}}
+        return {
+            **self.json_head(),
+            **{name: list(values) for name, values in self.json_lists().items()},
+        }
 
     def json_head(self) -> dict[str, object]:
         """Return what :meth:`to_json` has before its long lists."""
@@ -164,7 +185,9 @@ class Inspection:
         }
 
     def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
-        """Return its lists, which are made as they are read: captures of whole networks have millions of flows."""
+        """Return its lists, which are made as they are read: captures of whole networks have
+        millions of flows.
+        """
         sessions = self.sessions
         described = map(self._describe_session, sessions)
         return {
@@ -211,13 +234,23 @@ def _describe_rtp(main: RtpStreamCount, streams: list[RtpStreamCount]) -> dict[s
     described = _describe_stream(main)
     if len(streams) > 1:
         described["streams"] = [
-            {"to_client": stream.to_client, "channel": stream.channel, **_describe_stream(stream)} for stream in streams
+            {"to_client": stream.to_client, "channel": stream.channel, **_describe_stream(stream)}
+            for stream in streams
         ]
     return described
 
 
 def _describe_stream(stream: RtpStreamCount) -> dict[str, object]:
-    names = ("ssrc", "payload_type", "clock_hz", "expected", "lost", "reordered", "duplicates", "jitter_s")
+    names = (
+        "ssrc",
+        "payload_type",
+        "clock_hz",
+        "expected",
+        "lost",
+        "reordered",
+        "duplicates",
+        "jitter_s",
+    )
     return {name: getattr(stream, name) for name in names}
 
 
@@ -265,8 +298,12 @@ def inspect_table(
     return inspection, table
 
 
-def inspect_stream(stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None) -> Inspection:
-    """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table` finds in all of it."""
+def inspect_stream(
+    stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None
+) -> Inspection:
+    """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table`
+    finds in all of it.
+    """
     meter, original = _meter(idle_timeout_s), list[int]()
     packets = frame_bytes = 0
     first_ns, last_ns = 0, 0
@@ -299,12 +336,16 @@ def inspect_stream(stream: PacketStream, *, files: tuple[str, ...], idle_timeout
 
 
 def _meter(idle_timeout_s: float | None) -> FlowMeter:
-    timeout_ns = None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+    timeout_ns = (
+        None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
+    )
     return FlowMeter(idle_timeout_ns=timeout_ns)
 
 
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
-    """Feed a table to the meter piece by piece; return the meter's number of each packet's flow, shape (n,)."""
+    """Feed a table to the meter piece by piece; return the meter's number of each packet's flow,
+    shape (n,).
+    """
     known = table.known("rtp_ssrc")
     columns: list[npt.NDArray[Any]] = [
         table.time_ns,
@@ -328,7 +369,9 @@ def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
 def _with_measured_flows(
     table: PacketTable, counts: FlowCountsDict, numbers: npt.NDArray[np.uint32], *, renumber: bool
 ) -> tuple[PacketTable, list[int]]:
-    """Return the table with times and counts of its flows as measured, and each measured flow's number."""
+    """Return the table with times and counts of its flows as measured, and each measured flow's
+    number.
+    """
     first_packet = np.unique(numbers, return_index=True)[1]
     original = [int(table.flow[index]) for index in first_packet]
     order = list(range(len(original))) if renumber else original
@@ -336,16 +379,27 @@ def _with_measured_flows(
     packets = table.packets
     if renumber:
         column = packets.schema.get_field_index("flow")
-        packets = packets.set_column(column, packets.schema.field("flow"), pa.array(numbers, pa.uint32()))
-    signalling, rtcp = (part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp))
+        packets = packets.set_column(
+            column, packets.schema.field("flow"), pa.array(numbers, pa.uint32())
+        )
+    signalling, rtcp = (
+        part.slice(0, 0) if renumber else part for part in (table.signalling, table.rtcp)
+    )
     measured_table = PacketTable(packets, flows, table.origin_ns, signalling, table.notes, rtcp)
     return measured_table, order
 
 
 def _measured_flows(
-    flows: pa.Table, counts: FlowCountsDict, original: list[int], order: list[int], *, renumber: bool
+    flows: pa.Table,
+    counts: FlowCountsDict,
+    original: list[int],
+    order: list[int],
+    *,
+    renumber: bool,
 ) -> pa.Table:
-    """Return a flow table with times and counts as measured; ``original`` are numbers in it, ``order`` the new ones."""
+    """Return a flow table with times and counts as measured; ``original`` are numbers in it,
+    ``order`` the new ones.
+    """
     rows_of = {row["flow"]: row for row in flows.to_pylist()}
     pairs = {
         "packets": counts["packets"],
@@ -359,7 +413,9 @@ def _measured_flows(
         row.update(last_time_ns=int(counts["last_ns"][measured]))
         for what, pair in pairs.items():
             # The client is the meter's initiator: what it sends goes to the server.
-            row[f"{what}_to_server"], row[f"{what}_to_client"] = (int(number) for number in pair[measured])
+            row[f"{what}_to_server"], row[f"{what}_to_client"] = (
+                int(number) for number in pair[measured]
+            )
         rows.append(row)
     seen = set(original)
     rows.extend(row for number, row in rows_of.items() if number not in seen and not renumber)
@@ -380,8 +436,13 @@ def _rates(counts: FlowCountsDict, order: list[int], *, zero_ns: int) -> dict[in
     }
 
 
-def _rtp_streams(counts: FlowCountsDict, order: list[int], flows: pa.Table) -> tuple[RtpStreamCount, ...]:
-    facts = {row["flow"]: row for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()}
+def _rtp_streams(
+    counts: FlowCountsDict, order: list[int], flows: pa.Table
+) -> tuple[RtpStreamCount, ...]:
+    facts = {
+        row["flow"]: row
+        for row in flows.select(["flow", "ssrc", "payload_type", "clock_hz"]).to_pylist()
+    }
     found: list[RtpStreamCount] = []
     for measured, stream in each_stream(counts["rtp_streams"]):
         number = order[measured]

@@ -60,7 +60,11 @@ def view_of_inspection(found: Inspection) -> str:
                 ("RTSP messages", number(found.signalling.num_rows)),
             ]
         ),
-        html.curve([("bytes on the wire to clients", _rates_kbps(found, steps))], start_s=0.0, step_s=step_s),
+        html.curve(
+            [("bytes on the wire to clients", _rates_kbps(found, steps))],
+            start_s=0.0,
+            step_s=step_s,
+        ),
         html.table(
             _HEADER,
             [_row(flow, kinds) for flow in flows],
@@ -73,7 +77,9 @@ def view_of_inspection(found: Inspection) -> str:
 
 
 def _rates_kbps(found: Inspection, steps: int) -> FloatArray:
-    """Return the mean rate to clients in equal steps from the first packet to the last, kbit/s, shape (steps,)."""
+    """Return the mean rate to clients in equal steps from the first packet to the last, kbit/s,
+    shape (steps,).
+    """
     rates = np.zeros(steps)
     for flow in found.rates.values():
         rates += flow.to_client.rate_kbps(steps, start_s=0.0, end_s=found.duration_s)

@@ -1,4 +1,6 @@
-"""Loss, reordering and duplicates counted from RTP sequence numbers (RFC 3550, appendices A.1 and A.3)."""
+"""Loss, reordering and duplicates counted from RTP sequence numbers (RFC 3550, appendices A.1 and
+A.3).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,12 @@ import numpy.typing as npt
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
 
-#: Steps that RFC 3550 A.1 still takes for loss (MAX_DROPOUT) or reordering (MAX_MISORDER); beyond, the source
-#: restarted.
+#: Steps that RFC 3550 A.1 still takes for loss (MAX_DROPOUT) or reordering (MAX_MISORDER); beyond,
+#: the source restarted.
 _MAX_DROPOUT = 3000
 _MAX_MISORDER = 100
-#: Resendings end at least this part of the way below the highest number, a restarted source climbs on.
+#: Resendings end at least this part of the way below the highest number, a restarted source climbs
+#: on.
 _LEAST_WAY = 10
 
 
@@ -64,14 +67,18 @@ def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]
     flow, ssrc, sequence = flow[order], ssrc[order], sequence[order]
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(flow) != 0) | (np.diff(ssrc) != 0))))
     parts = np.split(sequence, starts[1:])
-    return [_count(part, flow=int(flow[at]), ssrc=int(ssrc[at])) for at, part in zip(starts, parts, strict=True)]
+    return [
+        _count(part, flow=int(flow[at]), ssrc=int(ssrc[at]))
+        for at, part in zip(starts, parts, strict=True)
+    ]
 
 
 def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> IntArray:
     """Return sequence numbers with their wrap-arounds undone, shape (n,).
 
-    Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the same effect), so steps
-    of up to half the number space in either direction come out right. The first number is kept.
+    Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the
+    same effect), so steps of up to half the number space in either direction come out right. The
+    first number is kept.
 
     Args:
         sequence: Numbers in order of arrival, shape (n,).
@@ -107,7 +114,8 @@ class _Stretch:
 
 
 def _stretches(extended: IntArray) -> list[IntArray]:
-    """Split at restarts: a jump beyond what A.1 tolerates, confirmed by the next number following in sequence.
+    """Split at restarts: a jump beyond what A.1 tolerates, confirmed by the next number following
+    in sequence.
 
     A jump that is not confirmed is a stray packet and left out, as in A.1.
     """
@@ -123,16 +131,19 @@ def _stretches(extended: IntArray) -> list[IntArray]:
     labels = np.cumsum(labels)
     kept = np.ones(extended.size, dtype=np.bool_)
     back = np.concatenate((jumps, [False]))
-    # A stray packet is left by a second jump; where none follows it, it began a stretch that the capture cuts short.
+    # A stray packet is left by a second jump; where none follows it, it began a stretch that the
+    # capture cuts short.
     kept[stray[back[stray]]] = False
     return [extended[kept & (labels == label)] for label in range(int(labels[-1]) + 1)]
 
 
 def _without_resendings(extended: IntArray, restarts: IntArray) -> IntArray:
-    """Return the restarts that are not resendings: several old numbers in a row, after which the new ones go on.
+    """Return the restarts that are not resendings: several old numbers in a row, after which the
+    new ones go on.
 
-    A.1 takes them for a restart. A source that has restarted counts up to the numbers that it had; after resendings the
-    numbers go back up by a jump over more than a tenth of the way that they fell, at least ten of them.
+    A.1 takes them for a restart. A source that has restarted counts up to the numbers that it had;
+    after resendings the numbers go back up by a jump over more than a tenth of the way that they
+    fell, at least ten of them.
     """
     kept: list[int] = []
     start, highest = 0, np.maximum.accumulate(extended)

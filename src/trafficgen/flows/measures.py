@@ -11,7 +11,8 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s
 
 #: Bins that the measures of CCZ02 are made of, s.
 MEASURE_BIN_S = 0.5
-#: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100 s on.
+#: CCZ-B1: largest mean over 10 s windows that start every 0.5 s in the first 80 s; steady from 100
+#: s on.
 _WINDOW_S, BUFFERING_UNTIL_S, STEADY_FROM_S = 10.0, 80.0, 100.0
 #: A playout has both rates when it lasts this long, s.
 SHORTEST_PLAYOUT_S = 110.0
@@ -42,7 +43,8 @@ class Delivery:
     Attributes:
         offered_kbps: Rate of the IP bytes sent in the interval.
         achieved_kbps: Rate of those of them that arrived.
-        loss: Share of the packets sent in the interval that did not arrive; NaN where none was sent.
+        loss: Share of the packets sent in the interval that did not arrive; NaN where none was
+            sent.
     """
 
     offered_kbps: float
@@ -51,23 +53,26 @@ class Delivery:
 
 
 def data_rates(size_bytes: FloatArray | IntArray, *, span_s: float) -> DataRates | None:
-    """Return buffering data rate and steady playout rate (CCZ-B1); None for a playout shorter than 110 s.
+    """Return buffering data rate and steady playout rate (CCZ-B1); None for a playout shorter than
+    110 s.
 
     Args:
-        size_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet on, the last partial bin
-            included, shape (n,).
+        size_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet on, the
+            last partial bin included, shape (n,).
         span_s: First to last media packet, s.
     """
     late_bytes = float(np.sum(size_bytes[round(STEADY_FROM_S / MEASURE_BIN_S) :], dtype=np.float64))
     return data_rates_of_parts(size_bytes, late_bytes=late_bytes, span_s=span_s)
 
 
-def data_rates_of_parts(early_bytes: FloatArray | IntArray, *, late_bytes: float, span_s: float) -> DataRates | None:
+def data_rates_of_parts(
+    early_bytes: FloatArray | IntArray, *, late_bytes: float, span_s: float
+) -> DataRates | None:
     """Return the same from the two parts of a playout that count, however long it is (CCZ-B1).
 
     Args:
-        early_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet to :data:`BUFFERING_UNTIL_S`
-            at least, shape (n,).
+        early_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet to
+            :data:`BUFFERING_UNTIL_S` at least, shape (n,).
         late_bytes: IP bytes from :data:`STEADY_FROM_S` to the last media packet, which counts.
         span_s: First to last media packet, s.
     """
@@ -96,15 +101,20 @@ def successive_ratios(rates: FloatArray | IntArray) -> FloatArray:
 
 
 def spread(ratios: FloatArray) -> float:
-    """Return the 90% over the 10% quantile, 1 where all ratios are the same (CCZ-V1); NaN without any."""
+    """Return the 90% over the 10% quantile, 1 where all ratios are the same (CCZ-V1); NaN without
+    any.
+    """
     if ratios.size == 0:
         return math.nan
     low, high = np.quantile(ratios, [0.1, 0.9])
     return float(high / low)
 
 
-def normalised_differences(tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottleneck_kbps: float) -> FloatArray:
-    """Return (TCP rate - UDP rate) / bottleneck of pairs, 0 for equal shares, -1 where UDP has all (CCZ-H1).
+def normalised_differences(
+    tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottleneck_kbps: float
+) -> FloatArray:
+    """Return (TCP rate - UDP rate) / bottleneck of pairs, 0 for equal shares, -1 where UDP has all
+    (CCZ-H1).
 
     Args:
         tcp_kbps: Mean rate of each TCP stream, shape (n,).
@@ -115,7 +125,8 @@ def normalised_differences(tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottle
 
 
 def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float = 0.9) -> float:
-    """Return when the rate first reaches a share of its largest value, s from the first bin (CCZ-B4); NaN if empty.
+    """Return when the rate first reaches a share of its largest value, s from the first bin
+    (CCZ-B4); NaN if empty.
 
     Args:
         size_bytes: Bytes in bins of :data:`MEASURE_BIN_S`, shape (n,).
@@ -152,8 +163,11 @@ def adaptation_time_s(time_s: FloatArray, rates_bps: FloatArray, *, limit_bps: f
     return 0.0 if below[0] == 0 else max(0.0, float(time_s[below[0]]))
 
 
-def delivery(sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start_ns: int, end_ns: int) -> Delivery:
-    """Return offered and achieved rate and the loss of the packets sent in ``[start_ns, end_ns)`` (NIC-P2, NIC-P3).
+def delivery(
+    sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start_ns: int, end_ns: int
+) -> Delivery:
+    """Return offered and achieved rate and the loss of the packets sent in ``[start_ns, end_ns)``
+    (NIC-P2, NIC-P3).
 
     Args:
         sent_ns: When each packet was sent, resendings included, ns, shape (n,).
@@ -177,7 +191,8 @@ def delivery(sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start
 
 
 def received_kbps(arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
-    """Return the rate of what arrived in ``[start_ns, end_ns)``, whenever it was sent, kbit/s of IP bytes.
+    """Return the rate of what arrived in ``[start_ns, end_ns)``, whenever it was sent, kbit/s of IP
+    bytes.
 
     Args:
         arrival_ns: When each packet arrived, ns, shape (n,).

@@ -18,13 +18,14 @@ _NOT_MEDIA = ("probe", "signalling")
 def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = None) -> BoolArray:
     """Return where a packet is a media packet, shape (n,).
 
-    A media packet goes to the client, carries payload, belongs to a flow that is not control, and is neither RTCP nor a
-    capacity probe. In a flow that has RTP, only packets with an RTP sequence number count: what else travels there is
-    RTCP, STUN or the like.
+    A media packet goes to the client, carries payload, belongs to a flow that is not control, and
+    is neither RTCP nor a capacity probe. In a flow that has RTP, only packets with an RTP sequence
+    number count: what else travels there is RTCP, STUN or the like.
 
     Args:
         table: The packets.
-        rtp_flows: Flows that have RTP to the client, where the table is a piece of a longer one; None looks for them.
+        rtp_flows: Flows that have RTP to the client, where the table is a piece of a longer one;
+            None looks for them.
     """
     media = table.to_client & (table.payload_bytes > 0)
     media &= ~np.isin(table.flow, _control_flows(table))
@@ -41,7 +42,9 @@ def _control_flows(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.uin
 
 
 def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] | None) -> BoolArray:
-    """Return where a packet has no RTP sequence number although others of its flow to the client have one."""
+    """Return where a packet has no RTP sequence number although others of its flow to the client
+    have one.
+    """
     known = table.known("rtp_sequence")
     if rtp_flows is not None:
         return np.isin(table.flow, np.asarray(list(rtp_flows), dtype=np.uint32)) & ~known

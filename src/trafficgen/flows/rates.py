@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.tables import RateCurve
-from trafficgen.units import FloatArray, IntArray, bps_from_bytes, kbps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.units import (
+    FloatArray,
+    IntArray,
+    bps_from_bytes,
+    kbps_from_bytes,
+    ns_from_s,
+    s_from_ns,
+)
 
 #: Parts of a curve that is drawn: more than most drawings have room for.
 CURVE_BINS = 480
@@ -44,7 +51,8 @@ class RateSeries:
 
 
 def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
-    """Return the bytes in so many equal parts of the time from the first packet to the last, for drawings.
+    """Return the bytes in so many equal parts of the time from the first packet to the last, for
+    drawings.
 
     Args:
         time_ns: Times of the packets, ns, ascending, shape (n,).
@@ -56,18 +64,31 @@ def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BIN
     """
     span_ns = int(time_ns[-1] - time_ns[0]) if time_ns.size else 0
     if span_ns == 0:
-        return RateCurve(start_s=0.0, end_s=0.0, bin_s=1.0, size_bytes=np.array([float(size_bytes.sum())]))
+        return RateCurve(
+            start_s=0.0, end_s=0.0, bin_s=1.0, size_bytes=np.array([float(size_bytes.sum())])
+        )
     # The last packet ends the last part, it does not begin another.
     index = np.minimum((time_ns - time_ns[0]) * (bins / span_ns), bins - 1).astype(np.int64)
     binned = np.bincount(index, weights=size_bytes, minlength=bins)
     span_s = s_from_ns(span_ns)
-    return RateCurve(start_s=0.0, end_s=span_s, bin_s=span_s / bins, size_bytes=np.asarray(binned, dtype=np.float64))
+    return RateCurve(
+        start_s=0.0,
+        end_s=span_s,
+        bin_s=span_s / bins,
+        size_bytes=np.asarray(binned, dtype=np.float64),
+    )
 
 
 def rate_series(
-    time_ns: IntArray, size_bytes: IntArray, *, bin_s: float, start_ns: int | None = None, end_ns: int | None = None
+    time_ns: IntArray,
+    size_bytes: IntArray,
+    *,
+    bin_s: float,
+    start_ns: int | None = None,
+    end_ns: int | None = None,
 ) -> RateSeries:
-    """Return the bytes in successive bins; empty bins count as zero, the last partial bin is dropped.
+    """Return the bytes in successive bins; empty bins count as zero, the last partial bin is
+    dropped.
 
     Args:
         time_ns: Times of the (media) packets, ns, ascending, shape (n,).
@@ -90,4 +111,6 @@ def rate_series(
     first, last = np.searchsorted(time_ns, [start, start + bins * bin_ns], side="left")
     index = (time_ns[first:last] - start) // bin_ns
     binned = np.bincount(index, weights=size_bytes[first:last], minlength=bins)
-    return RateSeries(start_ns=start, bin_ns=bin_ns, size_bytes=np.asarray(binned, dtype=np.float64))
+    return RateSeries(
+        start_ns=start, bin_ns=bin_ns, size_bytes=np.asarray(binned, dtype=np.float64)
+    )

@@ -1,4 +1,6 @@
-"""Segmentation offload undone: packets above the MTU, as hosts hand them to their network card, cut to MTU size."""
+"""Segmentation offload undone: packets above the MTU, as hosts hand them to their network card, cut
+to MTU size.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ _TCP_FIN_AND_PUSH = 0x01 | 0x08
 def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     """Cut segmentation-offload packets into packets of MTU size.
 
-    Each piece has the headers of the packet it is cut from; payload bytes are conserved. The pieces follow one another
-    at 1 Gbit/s, or closer where the next packet of the same flow and direction comes sooner.
+    Each piece has the headers of the packet it is cut from; payload bytes are conserved. The pieces
+    follow one another at 1 Gbit/s, or closer where the next packet of the same flow and direction
+    comes sooner.
 
     Args:
         table: Packets in order of time.
@@ -36,7 +39,9 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     mtu_bytes = infer_mtu_bytes(table)
     header_bytes = table.ip_bytes - table.payload_bytes
     largest_bytes = max(mtu_bytes, ETHERNET_MTU_BYTES)  # what lies between was on the wire as it is
-    oversize = (table.ip_bytes > largest_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
+    oversize = (
+        (table.ip_bytes > largest_bytes) & (table.payload_bytes > 0) & (header_bytes < mtu_bytes)
+    )
     if not oversize.any():
         return table, 0
     room = np.where(oversize, mtu_bytes - header_bytes, np.maximum(table.payload_bytes, 1))
@@ -47,12 +52,18 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     payload = np.where(last, table.payload_bytes[source] - number * room[source], room[source])
     payload = np.where(oversize[source], payload, table.payload_bytes[source])
     columns = {
-        "time_ns": table.time_ns[source] + number * _piece_spacing_ns(table, pieces, mtu_bytes)[source],
+        "time_ns": (
+            table.time_ns[source] + number * _piece_spacing_ns(table, pieces, mtu_bytes)[source]
+        ),
         "ip_bytes": payload + header_bytes[source],
-        "frame_bytes": payload + header_bytes[source] + (table.frame_bytes - table.ip_bytes)[source],
+        "frame_bytes": (
+            payload + header_bytes[source] + (table.frame_bytes - table.ip_bytes)[source]
+        ),
         "payload_bytes": payload,
     }
-    columns |= _tcp_columns(table, source, offset=number * room[source], cut_short=~last & oversize[source])
+    columns |= _tcp_columns(
+        table, source, offset=number * room[source], cut_short=~last & oversize[source]
+    )
     cut = table.packets.take(pa.array(source))
     for name, values in columns.items():
         place = cut.schema.get_field_index(name)
@@ -64,8 +75,8 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
 def infer_mtu_bytes(table: PacketTable) -> int:
     """Return the MTU that the sizes show: the commonest full size up to 1500 bytes, else 1500.
 
-    Jumbo frames are taken for in use where the largest size is within their reach, most packets above 1500 bytes have
-    it, and there are ten of it for each full packet of up to 1500 bytes.
+    Jumbo frames are taken for in use where the largest size is within their reach, most packets
+    above 1500 bytes have it, and there are ten of it for each full packet of up to 1500 bytes.
     """
     sizes = table.ip_bytes[table.payload_bytes > 0]
     above = sizes[sizes > ETHERNET_MTU_BYTES]
@@ -73,7 +84,9 @@ def infer_mtu_bytes(table: PacketTable) -> int:
     if above.size:
         largest = int(above.max())
         count = int(np.count_nonzero(above == largest))
-        enough = count >= _FEWEST_JUMBO_PACKETS and 2 * count > above.size and count > 10 * full.size
+        enough = (
+            count >= _FEWEST_JUMBO_PACKETS and 2 * count > above.size and count > 10 * full.size
+        )
         if largest <= _LARGEST_JUMBO_BYTES and enough:
             return largest
     return int(np.bincount(full).argmax()) if full.size else ETHERNET_MTU_BYTES
@@ -94,17 +107,27 @@ def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> I
 def _tcp_columns(
     table: PacketTable, source: IntArray, *, offset: IntArray, cut_short: BoolArray
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the TCP sequence numbers of the pieces, and their flags: FIN and PSH stay with the last piece."""
+    """Return the TCP sequence numbers of the pieces, and their flags: FIN and PSH stay with the
+    last piece.
+    """
     columns: dict[str, npt.NDArray[np.generic]] = {}
     if "tcp_sequence" in table.packets.column_names:
-        columns["tcp_sequence"] = (table.values("tcp_sequence").astype(np.int64)[source] + offset) % (1 << 32)
+        columns["tcp_sequence"] = (
+            table.values("tcp_sequence").astype(np.int64)[source] + offset
+        ) % (1 << 32)
     if "tcp_flags" in table.packets.column_names:
         flags = table.values("tcp_flags").astype(np.uint8)[source]
-        columns["tcp_flags"] = np.where(cut_short, flags & np.uint8(0xFF ^ _TCP_FIN_AND_PUSH), flags)
+        columns["tcp_flags"] = np.where(
+            cut_short, flags & np.uint8(0xFF ^ _TCP_FIN_AND_PUSH), flags
+        )
     return columns
 
 
-def _with_nulls_of(column: pa.ChunkedArray, values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:
+def _with_nulls_of(
+    column: pa.ChunkedArray, values: npt.NDArray[np.generic], kind: pa.DataType
+) -> pa.Array:
     """Return values as an Arrow array of a type, null where ``column`` is null."""
     missing = np.asarray(column.is_null().to_numpy(), dtype=np.bool_)
-    return pa.array(values.astype(kind.to_pandas_dtype()), type=kind, mask=missing if missing.any() else None)
+    return pa.array(
+        values.astype(kind.to_pandas_dtype()), type=kind, mask=missing if missing.any() else None
+    )

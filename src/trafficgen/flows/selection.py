@@ -28,7 +28,8 @@ class SessionView:
     Attributes:
         session: Number of the session in the flow table.
         flows: Numbers of the session's flows that are looked at, ascending.
-        media_flows: Those of them that carry media packets, heaviest (most IP bytes of media) first.
+        media_flows: Those of them that carry media packets, heaviest (most IP bytes of media)
+            first.
         table: The packets of ``flows``; the flow table is whole.
         alone: Whether one flow was asked for by its number.
     """
@@ -71,16 +72,20 @@ class SessionView:
         return int(self.media_time_ns[0])
 
 
-def choose_session(table: PacketTable, *, flow: int | None = None, session: int | None = None) -> SessionView:
+def choose_session(
+    table: PacketTable, *, flow: int | None = None, session: int | None = None
+) -> SessionView:
     """Return the session to be measured.
 
     Args:
         table: Packets with their flow table.
         flow: Number of a flow that is to be taken alone.
-        session: Number of a session. Without a choice, the one that carries most IP bytes to a client is taken.
+        session: Number of a session. Without a choice, the one that carries most IP bytes to a
+            client is taken.
 
     Raises:
-        SelectionError: If there is no such flow or session, or nothing in it that carries payload to a client.
+        SelectionError: If there is no such flow or session, or nothing in it that carries payload
+            to a client.
         ValueError: If both a flow and a session are given.
     """
     if flow is not None and session is not None:
@@ -90,7 +95,9 @@ def choose_session(table: PacketTable, *, flow: int | None = None, session: int 
     media_bytes = _bytes_by_flow(table, media_packets(table))
     if flow is not None:
         _require(flow, sorted(session_of), what="flow")
-        return _view(table, session=session_of[flow], flows=[flow], media_bytes=media_bytes, alone=True)
+        return _view(
+            table, session=session_of[flow], flows=[flow], media_bytes=media_bytes, alone=True
+        )
     if session is None:
         session = _heaviest_session(table, session_of, media_bytes)
     _require(session, sorted(set(session_of.values())), what="session")
@@ -101,8 +108,8 @@ def choose_session(table: PacketTable, *, flow: int | None = None, session: int 
 def all_sessions(table: PacketTable) -> SessionView:
     """Return all flows of a table as if they were one session, for `compare --all`.
 
-    Gaps and bursts are measured within flows, so they mean the same as for one session; rates are those of all flows
-    together.
+    Gaps and bursts are measured within flows, so they mean the same as for one session; rates are
+    those of all flows together.
 
     Raises:
         SelectionError: If no packet carries payload to a client.
@@ -114,7 +121,9 @@ def all_sessions(table: PacketTable) -> SessionView:
     if media_flows.size == 0:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}",
+            available=(
+                f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}"
+            ),
         )
     heaviest_first = media_flows[np.argsort(-weight[media_flows], kind="stable")]
     return SessionView(
@@ -126,9 +135,11 @@ def all_sessions(table: PacketTable) -> SessionView:
 
 
 def heaviest_session(flows: pa.Table) -> int | None:
-    """Return the session that carries most bytes to a client, as far as a flow table tells; None where none does.
+    """Return the session that carries most bytes to a client, as far as a flow table tells; None
+    where none does.
 
-    Flows of control and flows without payload to the client carry no media and do not make a session a candidate.
+    Flows of control and flows without payload to the client carry no media and do not make a
+    session a candidate.
     """
     columns = flows.to_pydict()
     weight: dict[int, int] = {}
@@ -140,12 +151,19 @@ def heaviest_session(flows: pa.Table) -> int | None:
     return min(candidates, key=lambda session: (-weight[session], session), default=None)
 
 
-def _view(table: PacketTable, *, session: int, flows: list[int], media_bytes: FloatArray, alone: bool) -> SessionView:
-    weights = {number: media_bytes[number] for number in flows if number < media_bytes.size and media_bytes[number]}
+def _view(
+    table: PacketTable, *, session: int, flows: list[int], media_bytes: FloatArray, alone: bool
+) -> SessionView:
+    weights = {
+        number: media_bytes[number]
+        for number in flows
+        if number < media_bytes.size and media_bytes[number]
+    }
     if not weights:
         subject = f"flow {flows[0]}" if alone else f"session {session}"
         raise SelectionError(
-            what=f"media packet in {subject}", available="no packet of it carries payload to a client; choose another"
+            what=f"media packet in {subject}",
+            available="no packet of it carries payload to a client; choose another",
         )
     heaviest_first = sorted(weights, key=lambda number: (-weights[number], number))
     inside = np.isin(table.flow, np.asarray(flows, dtype=np.uint32))
@@ -169,14 +187,22 @@ def _bytes_by_flow(table: PacketTable, rows: BoolArray) -> FloatArray:
     return np.asarray(np.bincount(table.flow[rows], weights=table.ip_bytes[rows]), dtype=np.float64)
 
 
-def _heaviest_session(table: PacketTable, session_of: dict[int, int], media_bytes: FloatArray) -> int:
+def _heaviest_session(
+    table: PacketTable, session_of: dict[int, int], media_bytes: FloatArray
+) -> int:
     """Return the session with most IP bytes to a client among those that have media packets."""
     to_client = _bytes_by_flow(table, table.to_client)
-    candidates = {session_of[int(number)] for number in np.flatnonzero(media_bytes) if int(number) in session_of}
+    candidates = {
+        session_of[int(number)]
+        for number in np.flatnonzero(media_bytes)
+        if int(number) in session_of
+    }
     if not candidates:
         raise SelectionError(
             what="media packet",
-            available=f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}",
+            available=(
+                f"none of the {len(table)} packets carries payload to a client; {NO_MEDIA_REMEDY}"
+            ),
         )
     weight = dict.fromkeys(candidates, 0.0)
     for number, its_session in session_of.items():

@@ -1,9 +1,11 @@
-"""Which flows belong together, and what they carry: control and media of one playout form a session.
+"""Which flows belong together, and what they carry: control and media of one playout form a
+session.
 
-Rules, first to last: RTSP control with the media that its Transport headers name (or, where a capture was cut before
-them, with the RTP and RTCP between the same hosts while it lasts); RTCP with the RTP on the port below; RTP between the
-same hosts at the same time (audio and video of one source); connections of one client to one web service (the same
-port and the same network of servers) without a long pause between them.
+Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
+capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); RTCP with
+the RTP on the port below; RTP between the same hosts at the same time (audio and video of one
+source); connections of one client to one web service (the same port and the same network of
+servers) without a long pause between them.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Session:
         session: Number; session 0 has the heaviest flow.
         kind: ``rtsp``, ``rtp``, ``quic``, ``http``, or the protocol of its heaviest flow.
         flows: Numbers of its flows, ascending.
-        play_time_ns: Time of the first RTSP PLAY request, ns from the table's origin; None where none was seen.
+        play_time_ns: Time of the first RTSP PLAY request, ns from the table's origin; None where
+            none was seen.
     """
 
     session: int
@@ -108,13 +111,21 @@ def group_sessions(
         _join_rtp(together, set(rtcp_flows), union)
     _join_web(flows, union)
     media = pa.array(_media(flows, signalling, rtp_streams, rtcp_flows), pa.string())
-    flows = flows.set_column(flows.schema.get_field_index("media"), flows.schema.field("media"), media)
+    flows = flows.set_column(
+        flows.schema.get_field_index("media"), flows.schema.field("media"), media
+    )
     sessions = pa.array(union.numbers(), pa.uint32())
-    return flows.set_column(flows.schema.get_field_index("session"), flows.schema.field("session"), sessions)
+    return flows.set_column(
+        flows.schema.get_field_index("session"), flows.schema.field("session"), sessions
+    )
 
 
-def _some_flows(flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]) -> dict[int, _Flow]:
-    """Return RTP and RTCP over UDP and the RTSP connections, by number; most flows of a network are none of these."""
+def _some_flows(
+    flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]
+) -> dict[int, _Flow]:
+    """Return RTP and RTCP over UDP and the RTSP connections, by number; most flows of a network are
+    none of these.
+    """
     is_rtp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_valid(flows.column("ssrc")))
     others = pa.array([*rtcp_flows, *control], flows.schema.field("flow").type)
     wanted = pc.or_(is_rtp, pc.is_in(flows.column("flow"), others))
@@ -178,13 +189,17 @@ class _Union:
 
 
 def _join_rtsp(
-    rows: dict[int, _Flow], by_hosts: dict[frozenset[str], list[_Flow]], signalling: pa.Table, union: _Union
+    rows: dict[int, _Flow],
+    by_hosts: dict[frozenset[str], list[_Flow]],
+    signalling: pa.Table,
+    union: _Union,
 ) -> None:
     ports: dict[int, set[int]] = defaultdict(set)
     for message in signalling.select(["flow", "client_ports", "server_ports"]).to_pylist():
         ports[message["flow"]].update(message["client_ports"], message["server_ports"])
-    # All media that have a port which was named belong together: the first of them then stands for the others, so that
-    # a stranger's thousands of connections and streams are not compared each with each.
+    # All media that have a port which was named belong together: the first of them then stands for
+    # the others, so that a stranger's thousands of connections and streams are not compared each
+    # with each.
     named = {(rows[flow].hosts, port) for flow, numbers in ports.items() for port in numbers}
     first: dict[tuple[frozenset[str], int], int] = {}
     for hosts in {hosts for hosts, _ in named}:
@@ -203,12 +218,15 @@ def _join_rtsp(
 
 
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
-    """Join connections that named no ports with the media of the same time: one pass in order of their beginnings."""
+    """Join connections that named no ports with the media of the same time: one pass in order of
+    their beginnings.
+    """
     margin_ns = ns_from_s(RTSP_MARGIN_S)
     by_start = [(flow.first_time_ns, True, flow) for flow in media]
     by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
-    # Those that go on, media and connections. What was joined to one of the other side is represented by whichever of
-    # it goes on longest: a later one that overlaps any of them overlaps that.
+    # Those that go on, media and connections. What was joined to one of the other side is
+    # represented by whichever of it goes on longest: a later one that overlaps any of them overlaps
+    # that.
     going_on: dict[bool, list[_Flow]] = {True: [], False: []}
     for start_ns, is_media, flow in sorted(by_start, key=lambda one: one[0]):
         away_ns = margin_ns if is_media else 0
@@ -235,17 +253,25 @@ def _join_rtp(together: list[_Flow], rtcp_flows: set[int], union: _Union) -> Non
 def _join_web(flows: pa.Table, union: _Union) -> None:
     ports = pa.array(sorted(WEB_PORTS), flows.schema.field("server_port").type)
     kinds = pa.array(sorted(_WEB_KINDS))
-    wanted = pc.and_(pc.is_in(flows.column("server_port"), ports), pc.is_in(flows.column("protocol"), kinds))
+    wanted = pc.and_(
+        pc.is_in(flows.column("server_port"), ports), pc.is_in(flows.column("protocol"), kinds)
+    )
     web = flows.filter(wanted)
     if web.num_rows == 0:
         return
-    groups = (_codes(web.column("client")), _network_codes(web.column("server")), web.column("server_port").to_numpy())
+    groups = (
+        _codes(web.column("client")),
+        _network_codes(web.column("server")),
+        web.column("server_port").to_numpy(),
+    )
     first_ns, last_ns = (web.column(f"{which}_time_ns").to_numpy() for which in ("first", "last"))
     order = np.lexsort((first_ns, *groups))
     # Where the next connection in order is of another client, network of servers or port.
     breaks = np.any([np.diff(group[order]) != 0 for group in groups], axis=0).tolist()
     pause_ns = ns_from_s(WEB_PAUSE_S)
-    numbers, firsts, lasts = (column[order].tolist() for column in (web.column("flow").to_numpy(), first_ns, last_ns))
+    numbers, firsts, lasts = (
+        column[order].tolist() for column in (web.column("flow").to_numpy(), first_ns, last_ns)
+    )
     latest_ns = lasts[0]
     for before, is_break in enumerate(breaks):
         after = before + 1
@@ -263,9 +289,13 @@ def _codes(texts: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def _network_codes(servers: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return a number for the network of each server, as content networks spread one player over neighbours."""
+    """Return a number for the network of each server, as content networks spread one player over
+    neighbours.
+    """
     encoded = servers.combine_chunks().dictionary_encode()
-    networks = pa.array([_network(address) for address in encoded.dictionary.to_pylist()], pa.binary())
+    networks = pa.array(
+        [_network(address) for address in encoded.dictionary.to_pylist()], pa.binary()
+    )
     by_server = np.asarray(networks.dictionary_encode().indices.to_numpy(), dtype=np.int64)
     return np.asarray(by_server[encoded.indices.to_numpy()])
 
@@ -278,7 +308,10 @@ def _network(address: str) -> bytes:
 
 
 def _media(
-    flows: pa.Table, signalling: pa.Table, rtp_streams: Iterable[RtpStreamCount], rtcp_flows: Collection[int]
+    flows: pa.Table,
+    signalling: pa.Table,
+    rtp_streams: Iterable[RtpStreamCount],
+    rtcp_flows: Collection[int],
 ) -> list[str]:
     said = {
         clock["payload_type"]: clock["media"]
@@ -291,8 +324,14 @@ def _media(
             inside[stream.flow].add(_medium(stream.payload_type, stream.clock_hz, said))
     control = set(signalling.column("flow").to_pylist()) | set(rtcp_flows)
     told: dict[int, str] = dict.fromkeys(control, "control")
-    told |= {number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()}
-    columns = flows.select(["flow", "payload_type", "clock_hz"]).filter(pc.is_valid(flows.column("ssrc"))).to_pydict()
+    told |= {
+        number: kinds.pop() if len(kinds) == 1 else "mixed" for number, kinds in inside.items()
+    }
+    columns = (
+        flows.select(["flow", "payload_type", "clock_hz"])
+        .filter(pc.is_valid(flows.column("ssrc")))
+        .to_pydict()
+    )
     for number, payload_type, clock_hz in zip(*columns.values(), strict=True):
         told.setdefault(number, _medium(payload_type, clock_hz, said))
     media: list[str] = flows.column("media").to_pylist()
@@ -305,7 +344,9 @@ def _media(
 
 
 def _medium(payload_type: int | None, clock_hz: int | None, said: dict[int, str]) -> str:
-    """Return what an RTP stream carries, by its session description, static payload type or clock."""
+    """Return what an RTP stream carries, by its session description, static payload type or
+    clock.
+    """
     if payload_type is not None and said.get(payload_type) in {"audio", "video"}:
         return said[payload_type]
     if payload_type == _MPEG_AUDIO:

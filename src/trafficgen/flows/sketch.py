@@ -1,4 +1,6 @@
-"""What is counted of all media packets of a session while they pass by, in memory that does not grow."""
+"""What is counted of all media packets of a session while they pass by, in memory that does not
+grow.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: IP lengths that are told apart; longer ones (of offload) count as the longest.
 _SIZES = 1 << 16
-#: Gaps are counted in bins whose width is 1/64 of an octave, about 1%; the first one has those of 0 ns.
+#: Gaps are counted in bins whose width is 1/64 of an octave, about 1%; the first one has those of 0
+#: ns.
 _BINS_PER_OCTAVE = 64
 _GAP_BINS = 2 + 63 * _BINS_PER_OCTAVE
 #: Width of the first bins of the rate: 2^20 ns, doubled whenever the session outgrows them.
@@ -48,7 +51,9 @@ class MediaSketch:
     _rate_shift: int = _FIRST_SHIFT
 
     def add(self, time_ns: IntArray, flow: npt.NDArray[np.uint32], ip_bytes: IntArray) -> None:
-        """Count media packets, in order of time and not before those that were counted already; shape (n,) each."""
+        """Count media packets, in order of time and not before those that were counted already;
+        shape (n,) each.
+        """
         if not time_ns.size:
             return
         if not self.packets:
@@ -63,7 +68,9 @@ class MediaSketch:
 
     def _add_gaps(self, flow: int, time_ns: IntArray) -> None:
         latest_ns = self._latest_ns.get(flow)
-        gap_ns = np.diff(time_ns, prepend=time_ns[:1] if latest_ns is None else latest_ns)[latest_ns is None :]
+        gap_ns = np.diff(time_ns, prepend=time_ns[:1] if latest_ns is None else latest_ns)[
+            latest_ns is None :
+        ]
         self._latest_ns[flow] = int(time_ns[-1])
         self.gaps += int(gap_ns.size)
         self.gap_sum_ns += int(gap_ns.sum())
@@ -72,7 +79,9 @@ class MediaSketch:
     def _add_rate(self, time_ns: IntArray, ip_bytes: IntArray) -> None:
         bins = self._rate_bytes.size
         while (self.last_ns - self.first_ns) >> self._rate_shift >= bins:
-            self._rate_bytes = np.concatenate((self._rate_bytes.reshape(-1, 2).sum(axis=1), np.zeros(bins // 2)))
+            self._rate_bytes = np.concatenate(
+                (self._rate_bytes.reshape(-1, 2).sum(axis=1), np.zeros(bins // 2))
+            )
             self._rate_shift += 1
         index = (time_ns - self.first_ns) >> self._rate_shift
         self._rate_bytes += np.bincount(index, weights=ip_bytes, minlength=bins)
@@ -101,7 +110,9 @@ def gap_bins(gap_ns: IntArray) -> IntArray:
 
 
 def largest_distance(one: IntArray, other: IntArray) -> float:
-    """Return the largest distance of the distribution functions that two histograms with the same bins have."""
+    """Return the largest distance of the distribution functions that two histograms with the same
+    bins have.
+    """
     if not one.sum() or not other.sum():
         return 0.0
     return float(np.abs(np.cumsum(one) / one.sum() - np.cumsum(other) / other.sum()).max())

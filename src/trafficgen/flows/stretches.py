@@ -1,10 +1,12 @@
-"""Which packets of a session that is too long for the memory are looked at: its beginning, its end, and stretches.
+"""Which packets of a session that is too long for the memory are looked at: its beginning, its end,
+and stretches.
 
-Between beginning and end, contiguous stretches of equal length are taken at equal distances, from a random place on
-(systematic sampling of clusters: Cochran, *Sampling Techniques*, 3rd ed., 1977, chapters 8 and 9): each packet there is
-as likely to be taken as any other. Every part of the session is then shortened by the same factor, in packets and in
-time, so that means over packets and over time are both estimated; what happens within a stretch (gaps, bursts, frames,
-waves of the rate) is seen as it was.
+Between beginning and end, contiguous stretches of equal length are taken at equal distances, from a
+random place on (systematic sampling of clusters: Cochran, *Sampling Techniques*, 3rd ed., 1977,
+chapters 8 and 9): each packet there is as likely to be taken as any other. Every part of the
+session is then shortened by the same factor, in packets and in time, so that means over packets and
+over time are both estimated; what happens within a stretch (gaps, bursts, frames, waves of the
+rate) is seen as it was.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 
 from trafficgen.units import IntArray
 
-#: Stretches between beginning and end: enough for a standard error from their differences, and no more where they would
-#: be shorter than some thousands of packets, which bursts and frames need to be seen.
+#: Stretches between beginning and end: enough for a standard error from their differences, and no
+#: more where they would be shorter than some thousands of packets, which bursts and frames need to
+#: be seen.
 FEWEST_STRETCHES, MOST_STRETCHES = 8, 32
 _PACKETS_PER_STRETCH = 4096
-#: Share of the packets taken that are the beginning: start-up silence, buffering burst, first playout.
+#: Share of the packets taken that are the beginning: start-up silence, buffering burst, first
+#: playout.
 BEGINNING_SHARE = 1 / 8
 
 
@@ -63,7 +67,9 @@ def plan_stretches(packets: int, most_packets: int, *, generator: np.random.Gene
     count = min(MOST_STRETCHES, max(FEWEST_STRETCHES, most_packets // _PACKETS_PER_STRETCH))
     length = (most_packets - beginning) // (count + 1)
     if beginning < 1 or length < 1:
-        raise ValueError(f"most_packets must be at least {2 * (FEWEST_STRETCHES + 1)}, got {most_packets}")
+        raise ValueError(
+            f"most_packets must be at least {2 * (FEWEST_STRETCHES + 1)}, got {most_packets}"
+        )
     end = packets - length
     distance = (end - beginning) / count
     offset = float(generator.random()) * distance

@@ -11,7 +11,9 @@ _COARSEST_TICK_NS = 1_000_000
 
 
 def gaps_s(time_ns: IntArray) -> FloatArray:
-    """Return the gaps between successive packets, s, shape (n - 1,) for times of shape (n,) in ns."""
+    """Return the gaps between successive packets, s, shape (n - 1,) for times of shape (n,) in
+    ns.
+    """
     return s_from_ns(np.diff(time_ns))
 
 
@@ -23,8 +25,8 @@ def gaps_within_flows_s(table: PacketTable, rows: BoolArray) -> tuple[FloatArray
         rows: Which packets count (the media packets), shape (n,).
 
     Returns:
-        The gaps, s, and the row of ``table`` of the packet that ends each gap; both of shape (k,), ordered by flow and
-        then by time.
+        The gaps, s, and the row of ``table`` of the packet that ends each gap; both of shape (k,),
+        ordered by flow and then by time.
     """
     index = np.flatnonzero(rows)
     order = index[np.argsort(table.flow[index], kind="stable")]
@@ -34,9 +36,11 @@ def gaps_within_flows_s(table: PacketTable, rows: BoolArray) -> tuple[FloatArray
 
 
 def clock_tick_ns(time_ns: IntArray) -> int:
-    """Return the granularity of a clock: the largest power of ten of ns, at most 1 ms, that divides all gaps.
+    """Return the granularity of a clock: the largest power of ten of ns, at most 1 ms, that divides
+    all gaps.
 
-    A clock that counts in other steps (1/90000 s, 4 ms) is seen at the decimal digit to which it was written.
+    A clock that counts in other steps (1/90000 s, 4 ms) is seen at the decimal digit to which it
+    was written.
     """
     if time_ns.size < 2:
         return 1

@@ -11,8 +11,8 @@ from trafficgen.tables.addresses import PAIRS, documentation_pair
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: Client ports below this one are for sessions whose pair of addresses was taken before; the first of a pair has its
-#: model's ports, or such as are above.
+#: Client ports below this one are for sessions whose pair of addresses was taken before; the first
+#: of a pair has its model's ports, or such as are above.
 _FIRST_OWN_PORT = 32_768
 _FIRST_PORT = 1024
 _LAST_PORT = 65_535
@@ -30,23 +30,32 @@ class AddressRange:
 
     @cached_property
     def hosts(self) -> int:
-        """Number of hosts: an IPv4 network keeps its first and last address, an IPv6 one its first (RFC 4291)."""
+        """Number of hosts: an IPv4 network keeps its first and last address, an IPv6 one its first
+        (RFC 4291).
+        """
         return sum(_hosts(network) for network in self.networks)
 
     def address(self, number: int) -> str:
         """Return the address of a host, 0 <= number < hosts."""
         for network in self.networks:
             if number < _hosts(network):
-                return str(network[number + (0 if network.prefixlen >= network.max_prefixlen - 1 else 1)])
+                return str(
+                    network[number + (0 if network.prefixlen >= network.max_prefixlen - 1 else 1)]
+                )
             number -= _hosts(network)
         raise ValueError(f"there are only {self.hosts} hosts")
 
     def overlaps(self, other: AddressRange) -> bool:
         """Return whether a host is in both."""
-        return any(one.version == two.version and one.overlaps(two) for one in self.networks for two in other.networks)
+        return any(
+            one.version == two.version and one.overlaps(two)
+            for one in self.networks
+            for two in other.networks
+        )
 
 
-#: Clients and servers that :func:`~trafficgen.tables.addresses.documentation_pair` takes in turn, by IP version.
+#: Clients and servers that :func:`~trafficgen.tables.addresses.documentation_pair` takes in turn,
+#: by IP version.
 DOCUMENTATION = {
     4: (("198.51.100.0/24", "203.0.113.0/24"), ("192.0.2.0/24",)),
     6: (("2001:db8:1::/119",), ("2001:db8::/120",)),
@@ -55,10 +64,12 @@ DOCUMENTATION = {
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """Pairs of a client and a server, taken in turn by sessions; no two sessions share a pair and a client port.
+    """Pairs of a client and a server, taken in turn by sessions; no two sessions share a pair and a
+    client port.
 
     Attributes:
-        clients: Ranges of the clients by IP version; versions without one have addresses reserved for documentation.
+        clients: Ranges of the clients by IP version; versions without one have addresses reserved
+            for documentation.
         servers: Ranges of the servers likewise.
         flows_each: Flows that a session has at most.
         sessions: Number of sessions of the workload.
@@ -100,7 +111,8 @@ class AddressPlan:
             version: IP version.
 
         Raises:
-            GenerationError: If the session has more flows than were planned for and its pair was taken before.
+            GenerationError: If the session has more flows than were planned for and its pair was
+                taken before.
         """
         if self.sessions <= self._pairs(version):
             return ports
@@ -109,8 +121,8 @@ class AddressPlan:
             return _own_ports(ports)
         if len(ports) > self.flows_each:
             raise GenerationError(
-                f"session {session} has {len(ports)} flows, more than the {self.flows_each} ports that are left to it;"
-                " give a larger range of clients or servers"
+                f"session {session} has {len(ports)} flows, more than the {self.flows_each} ports"
+                " that are left to it; give a larger range of clients or servers"
             )
         first = _FIRST_PORT + (before - 1) * self.flows_each
         return list(range(first, first + len(ports)))
@@ -119,7 +131,9 @@ class AddressPlan:
         """Return whether sessions of two plans could share a pair although they share no number."""
         for version in DOCUMENTATION:
             own, others = self._known_ranges[version], other._known_ranges[version]
-            if own != others and all(one.overlaps(two) for one, two in zip(own, others, strict=True)):
+            if own != others and all(
+                one.overlaps(two) for one, two in zip(own, others, strict=True)
+            ):
                 return True
         return False
 
@@ -130,7 +144,9 @@ class AddressPlan:
     def _known_ranges(self) -> dict[int, tuple[AddressRange, AddressRange]]:
         known = {}
         for version, names in DOCUMENTATION.items():
-            clients, servers = (AddressRange(tuple(map(ipaddress.ip_network, each))) for each in names)
+            clients, servers = (
+                AddressRange(tuple(map(ipaddress.ip_network, each))) for each in names
+            )
             known[version] = self.clients.get(version, clients), self.servers.get(version, servers)
         return known
 
@@ -152,7 +168,9 @@ def _hosts(network: Network) -> int:
 
 
 def _own_ports(ports: list[int]) -> list[int]:
-    """Return ports above those that later sessions of a pair take; what is below moves up to the next free one."""
+    """Return ports above those that later sessions of a pair take; what is below moves up to the
+    next free one.
+    """
     taken = {port for port in ports if port >= _FIRST_OWN_PORT}
     own = []
     for port in ports:

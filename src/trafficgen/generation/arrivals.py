@@ -1,9 +1,10 @@
 """When sessions start: arrival processes, from all together to the hours of a day and flash crowds.
 
-Every process but a list is Poisson with an intensity that may change with time. It is drawn by inversion: unit
-exponential gaps, summed, are times of a Poisson process of rate 1, and the inverse of the cumulated intensity carries
-them over exactly (Cinlar, "Introduction to Stochastic Processes", 1975, section 4.7). All starts come from one random
-stream in order, so that the start of session *k* is the same however many sessions follow it and whoever plays it.
+Every process but a list is Poisson with an intensity that may change with time. It is drawn by
+inversion: unit exponential gaps, summed, are times of a Poisson process of rate 1, and the inverse
+of the cumulated intensity carries them over exactly (Cinlar, "Introduction to Stochastic
+Processes", 1975, section 4.7). All starts come from one random stream in order, so that the start
+of session *k* is the same however many sessions follow it and whoever plays it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Intensity(ABC):
 
     @abstractmethod
     def times_s(self, expected: FloatArray) -> FloatArray:
-        """Return when the mean number of sessions reaches a value, s, the inverse of :meth:`expected`."""
+        """Return when the mean number of sessions reaches a value, s, the inverse of
+        :meth:`expected`.
+        """
 
     def arrivals_s(self, gaps: FloatArray) -> FloatArray:
         """Return times from unit exponential gaps, s, shape (n,)."""
@@ -64,7 +67,9 @@ class ConstantIntensity(Intensity):
 
     def arrivals_s(self, gaps: FloatArray) -> FloatArray:
         """Return times from unit exponential gaps, s, shape (n,)."""
-        return np.cumsum(gaps * (1 / self.rate_per_s))  # gap by gap, as numpy scales its exponential draws
+        return np.cumsum(
+            gaps * (1 / self.rate_per_s)
+        )  # gap by gap, as numpy scales its exponential draws
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ class HourlyIntensity(Intensity):
     """A rate for each hour of the day, every day the same.
 
     Attributes:
-        rates_per_s: Mean number of sessions that start in a second of each hour, from midnight on; 24 values.
+        rates_per_s: Mean number of sessions that start in a second of each hour, from midnight on;
+            24 values.
         begins_s: Time of day at which the workload begins, s after midnight.
     """
 
@@ -86,7 +92,9 @@ class HourlyIntensity(Intensity):
             raise ValueError("the rates of the hours must be finite and not negative")
         _require_positive("the rate of at least one hour", max(self.rates_per_s))
         if not 0 <= self.begins_s < _DAY_S:
-            raise ValueError(f"a workload begins within a day, got {self.begins_s:g} s after midnight")
+            raise ValueError(
+                f"a workload begins within a day, got {self.begins_s:g} s after midnight"
+            )
 
     def expected(self, time_s: FloatArray) -> FloatArray:
         """Return the mean number of sessions that start before a time, any shape."""
@@ -95,11 +103,15 @@ class HourlyIntensity(Intensity):
     def times_s(self, expected: FloatArray) -> FloatArray:
         """Return when the mean number of sessions reaches a value, s."""
         days, rest = np.divmod(expected + self._before, self._cumulated[-1])
-        return np.asarray(days * _DAY_S + np.interp(rest, self._cumulated, self._edges_s) - self.begins_s)
+        return np.asarray(
+            days * _DAY_S + np.interp(rest, self._cumulated, self._edges_s) - self.begins_s
+        )
 
     def _since_midnight(self, time_s: FloatArray) -> FloatArray:
         days, rest_s = np.divmod(time_s, _DAY_S)
-        return np.asarray(days * self._cumulated[-1] + np.interp(rest_s, self._edges_s, self._cumulated))
+        return np.asarray(
+            days * self._cumulated[-1] + np.interp(rest_s, self._edges_s, self._cumulated)
+        )
 
     @property
     def _edges_s(self) -> FloatArray:
@@ -116,7 +128,8 @@ class HourlyIntensity(Intensity):
 
 @dataclass(frozen=True)
 class FlashCrowd(Intensity):
-    """A constant rate with one surge: it rises in a straight line to its peak and decays exponentially.
+    """A constant rate with one surge: it rises in a straight line to its peak and decays
+    exponentially.
 
     Attributes:
         base_per_s: Rate before the surge, and long after it, sessions/s.
@@ -137,9 +150,15 @@ class FlashCrowd(Intensity):
         _require_positive("the decay of a flash crowd", self.decay_s)
         for name in ("start_s", "rise_s"):
             if not (getattr(self, name) >= 0 and math.isfinite(getattr(self, name))):
-                raise ValueError(f"{name} of a flash crowd must be finite and not negative, got {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} of a flash crowd must be finite and not negative, got"
+                    f" {getattr(self, name)}"
+                )
         if not (self.peak_factor >= 1 and math.isfinite(self.peak_factor)):
-            raise ValueError(f"the peak of a flash crowd must be at least its base, got {self.peak_factor} times that")
+            raise ValueError(
+                f"the peak of a flash crowd must be at least its base, got {self.peak_factor} times"
+                " that"
+            )
 
     def expected(self, time_s: FloatArray) -> FloatArray:
         """Return the mean number of sessions that start before a time, any shape."""
@@ -175,7 +194,9 @@ class FlashCrowd(Intensity):
         return np.asarray(2 * more_s / (1 + np.sqrt(1 + bend * more_s)))
 
     def _falling_s(self, more_s: FloatArray) -> FloatArray:
-        """Return u with u + (peak - 1) decay (1 - exp(-u / decay)) = more, by the Wright omega function."""
+        """Return u with u + (peak - 1) decay (1 - exp(-u / decay)) = more, by the Wright omega
+        function.
+        """
         excess = self.peak_factor - 1
         if excess == 0:
             return more_s
@@ -187,13 +208,15 @@ class Arrivals(ABC):
     """When the sessions of a workload start."""
 
     @abstractmethod
-    def starts_s(self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator) -> FloatArray:
+    def starts_s(
+        self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
+    ) -> FloatArray:
         """Return when each session starts, s from the workload's start, ascending.
 
         Args:
             sessions: Number of sessions; None: as many as start in the window.
-            window_s: Time in which they start, s; None: as long as it takes. With both, exactly so many sessions start
-                in this time.
+            window_s: Time in which they start, s; None: as long as it takes. With both, exactly so
+                many sessions start in this time.
             generator: Random stream of the arrivals alone.
 
         Raises:
@@ -205,11 +228,15 @@ class Arrivals(ABC):
 class TogetherArrivals(Arrivals):
     """All sessions start at 0."""
 
-    def starts_s(self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator) -> FloatArray:
+    def starts_s(
+        self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
+    ) -> FloatArray:
         """Return when each session starts, s."""
         del window_s, generator
         if sessions is None:
-            raise GenerationError("sessions that all start together need a number; say how many sessions there are")
+            raise GenerationError(
+                "sessions that all start together need a number; say how many sessions there are"
+            )
         return np.zeros(sessions)
 
 
@@ -219,21 +246,28 @@ class PoissonArrivals(Arrivals):
 
     Attributes:
         intensity: Its rate as a function of time.
-        is_known: Whether the height of the rate is known; else only its shape is, and a number of sessions and a window
-            together say the rest.
+        is_known: Whether the height of the rate is known; else only its shape is, and a number of
+            sessions and a window together say the rest.
     """
 
     intensity: Intensity
     is_known: bool = True
 
-    def starts_s(self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator) -> FloatArray:
+    def starts_s(
+        self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
+    ) -> FloatArray:
         """Return when each session starts, s."""
         if sessions is not None and window_s is not None:
-            # Given their number, the times of a Poisson process are independent with the density of its intensity.
+            # Given their number, the times of a Poisson process are independent with the density of
+            # its intensity.
             mass = self._mass(window_s)
             if mass <= 0:
-                raise GenerationError(f"no session ever starts in the first {window_s:g} s; ask for a longer time")
-            return np.minimum(self.intensity.times_s(np.sort(generator.random(sessions)) * mass), window_s)
+                raise GenerationError(
+                    f"no session ever starts in the first {window_s:g} s; ask for a longer time"
+                )
+            return np.minimum(
+                self.intensity.times_s(np.sort(generator.random(sessions)) * mass), window_s
+            )
         if not self.is_known:
             raise GenerationError(
                 "the arrivals say how sessions spread over time and not how many there are;"
@@ -243,7 +277,9 @@ class PoissonArrivals(Arrivals):
             self._check_span(sessions)
             return self.intensity.arrivals_s(generator.standard_exponential(sessions))
         if window_s is None:
-            raise GenerationError("sessions would start for ever; give a number of sessions or a time")
+            raise GenerationError(
+                "sessions would start for ever; give a number of sessions or a time"
+            )
         return self._within(window_s, generator)
 
     def _within(self, window_s: float, generator: np.random.Generator) -> FloatArray:
@@ -266,8 +302,8 @@ class PoissonArrivals(Arrivals):
             span_s = float(self.intensity.times_s(np.array([float(sessions)]))[0])
         if span_s > LONGEST_S:
             raise GenerationError(
-                f"{sessions} sessions at this arrival rate take {span_s:g} s, longer than {LONGEST_S:g} s;"
-                " ask for a higher arrival rate"
+                f"{sessions} sessions at this arrival rate take {span_s:g} s, longer than"
+                f" {LONGEST_S:g} s; ask for a higher arrival rate"
             )
 
 
@@ -281,7 +317,9 @@ class ListedArrivals(Arrivals):
 
     times_s: tuple[float, ...] | FloatArray
 
-    def starts_s(self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator) -> FloatArray:
+    def starts_s(
+        self, *, sessions: int | None, window_s: float | None, generator: np.random.Generator
+    ) -> FloatArray:
         """Return when each session starts, s: the first so many of those within the window."""
         del generator
         times_s = np.asarray(self.times_s, dtype=np.float64)
@@ -290,7 +328,8 @@ class ListedArrivals(Arrivals):
         if sessions is not None and sessions > times_s.size:
             within = "" if window_s is None else f" within {window_s:g} s"
             raise GenerationError(
-                f"{sessions} sessions are wanted and {times_s.size} starts are listed{within}; ask for fewer"
+                f"{sessions} sessions are wanted and {times_s.size} starts are listed{within}; ask"
+                " for fewer"
             )
         return times_s[:sessions]
 
@@ -313,8 +352,8 @@ def arrival_times_ns(
         purpose: Name of the random stream, for workloads with several processes.
 
     Raises:
-        GenerationError: If the process does not give such starts, gives none, or the last would come later than times
-            can hold.
+        GenerationError: If the process does not give such starts, gives none, or the last would
+            come later than times can hold.
     """
     if sessions is not None and not 1 <= sessions <= MOST_SESSIONS:
         problem = "ask for at least 1" if sessions < 1 else f"ask for at most {MOST_SESSIONS:,}"
@@ -323,11 +362,13 @@ def arrival_times_ns(
     times_s = arrivals.starts_s(sessions=sessions, window_s=window_s, generator=generator)
     if not times_s.size:
         within = "" if window_s is None else f" in the first {window_s:g} s"
-        raise GenerationError(f"no session starts{within}; ask for a longer time, more sessions or a higher rate")
+        raise GenerationError(
+            f"no session starts{within}; ask for a longer time, more sessions or a higher rate"
+        )
     if not (times_s[0] >= 0 and times_s[-1] <= LONGEST_S):
         raise GenerationError(
-            f"sessions start from {times_s[0]:g} to {times_s[-1]:g} s, and must from 0 to {LONGEST_S:g} s;"
-            " count times from the start of the workload"
+            f"sessions start from {times_s[0]:g} to {times_s[-1]:g} s, and must from 0 to"
+            f" {LONGEST_S:g} s; count times from the start of the workload"
         )
     return ns_array_from_s(times_s)
 
@@ -337,7 +378,8 @@ def session_starts(sessions: int, *, arrival_rate_per_s: float | None, seed: int
 
     Args:
         sessions: Number of sessions.
-        arrival_rate_per_s: Mean number of sessions that start in a second, a Poisson process; None: all start at 0.
+        arrival_rate_per_s: Mean number of sessions that start in a second, a Poisson process; None:
+            all start at 0.
         seed: Seed of the run.
 
     Raises:

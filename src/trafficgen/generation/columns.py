@@ -31,7 +31,8 @@ class FlowColumns:
         ip_bytes: IP total length, bytes, shape (n,).
         payload_bytes: Transport payload, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
-        headers: Optional columns of the packet table that are known for these packets, each shape (n,).
+        headers: Optional columns of the packet table that are known for these packets, each shape
+            (n,).
     """
 
     time_ns: IntArray
@@ -67,7 +68,9 @@ class PlacedColumns:
 
 
 def tables_of(parts: list[PlacedColumns]) -> list[pa.Table]:
-    """Return parts as packet tables: large ones alone and without copying, small ones with the same headers in one."""
+    """Return parts as packet tables: large ones alone and without copying, small ones with the same
+    headers in one.
+    """
     tables = []
     small: dict[tuple[str, ...], list[PlacedColumns]] = {}
     for part in parts:
@@ -90,12 +93,17 @@ def _table(parts: list[PlacedColumns]) -> pa.Table:
         "frame_bytes": ip_bytes + np.uint32(ETHERNET_HEADER_BYTES),
         "ip_bytes": ip_bytes,
         "payload_bytes": _concatenated([part.payload_bytes for part in columns]),
-        **{name: _concatenated([part.headers[name] for part in columns]) for name in columns[0].headers},
+        **{
+            name: _concatenated([part.headers[name] for part in columns])
+            for name in columns[0].headers
+        },
     }
     arrays = {name: pa.array(array) for name, array in values.items()}
     phase = pa.array(_concatenated([part.phase for part in columns]))
     arrays["phase"] = pa.DictionaryArray.from_arrays(phase, _PHASE_NAMES)
-    schema = pa.schema([PACKET_SCHEMA.field(name) for name in PACKET_SCHEMA.names if name in arrays])
+    schema = pa.schema(
+        [PACKET_SCHEMA.field(name) for name in PACKET_SCHEMA.names if name in arrays]
+    )
     return pa.table([arrays[name] for name in schema.names], schema=schema)
 
 
@@ -104,7 +112,9 @@ def _concatenated(arrays: list[npt.NDArray[T]]) -> npt.NDArray[T]:
 
 
 def joined(parts: list[FlowColumns]) -> FlowColumns:
-    """Return parts that all have the same headers as one, in order of time; equal times keep their order."""
+    """Return parts that all have the same headers as one, in order of time; equal times keep their
+    order.
+    """
     time_ns = np.concatenate([part.time_ns for part in parts])
     order = np.argsort(time_ns, kind="stable")
     names = parts[0].headers
@@ -114,5 +124,7 @@ def joined(parts: list[FlowColumns]) -> FlowColumns:
         ip_bytes=np.concatenate([part.ip_bytes for part in parts])[order],
         payload_bytes=np.concatenate([part.payload_bytes for part in parts])[order],
         phase=np.concatenate([part.phase for part in parts])[order],
-        headers={name: np.concatenate([part.headers[name] for part in parts])[order] for name in names},
+        headers={
+            name: np.concatenate([part.headers[name] for part in parts])[order] for name in names
+        },
     )

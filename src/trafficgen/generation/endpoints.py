@@ -29,8 +29,9 @@ def session_endpoints(
 ) -> tuple[Endpoints, ...]:
     """Return the endpoints of a session's streams; no two flows of a run share a 5-tuple.
 
-    Without a plan sessions differ by the pair of client and server address, so that each stays a session of its own to
-    whoever groups flows by hosts. When all pairs are taken (after 129,032 sessions), the client ports move on.
+    Without a plan sessions differ by the pair of client and server address, so that each stays a
+    session of its own to whoever groups flows by hosts. When all pairs are taken (after 129,032
+    sessions), the client ports move on.
     """
     ports = _client_ports(streams)
     if addresses is not None:
@@ -67,7 +68,9 @@ def _planned_endpoints(
 
 
 def _client_ports(streams: tuple[Stream, ...]) -> list[int]:
-    """Return the model's client ports, the next free one where two streams would share a 5-tuple."""
+    """Return the model's client ports, the next free one where two streams would share a
+    5-tuple.
+    """
     taken: list[int] = []
     for stream in streams:
         port = stream.transport.client_port or _DEFAULT_CLIENT_PORT

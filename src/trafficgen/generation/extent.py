@@ -1,4 +1,6 @@
-"""How much a run would give, told before anything is drawn: too much is refused rather than left to fill the memory."""
+"""How much a run would give, told before anything is drawn: too much is refused rather than left to
+fill the memory.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.generation.timeline import PlayedPhase, PlayedStream, Timeline
 from trafficgen.models import LONGEST_S, Transport
 from trafficgen.processes import LARGEST_IP_BYTES
 
-#: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken generously.
+#: Peak of a run with 6 million UDP packets was 90 bytes a packet; a row of the flow table is taken
+#: generously.
 _BYTES_PER_PACKET = 100
 _BYTES_PER_FLOW = 4000
 #: Sessions differ: so many of them say how long they are on average.
@@ -26,12 +29,14 @@ def check_extent(timeline: Timeline) -> None:
         timeline: Its times and laws.
 
     Raises:
-        GenerationError: If it is longer than times can hold, packets are larger than IP has them, or its packets alone
-            do not fit in this machine's memory.
+        GenerationError: If it is longer than times can hold, packets are larger than IP has them,
+            or its packets alone do not fit in this machine's memory.
     """
     end_s = timeline.first_media_s + max(played.phases[-1].end_s for played in timeline.streams)
     if not end_s <= LONGEST_S:
-        raise GenerationError(f"a session of {end_s:g} s is longer than {LONGEST_S:g} s; ask for a shorter duration")
+        raise GenerationError(
+            f"a session of {end_s:g} s is longer than {LONGEST_S:g} s; ask for a shorter duration"
+        )
     for played in timeline.streams:
         for phase in played.phases:
             for name, law in phase.process.size_laws().items():
@@ -40,7 +45,9 @@ def check_extent(timeline: Timeline) -> None:
 
 
 def expected_packets(timeline: Timeline) -> float:
-    """Return about how many packets a session has, with the acknowledgements of every second TCP segment."""
+    """Return about how many packets a session has, with the acknowledgements of every second TCP
+    segment.
+    """
     return sum(
         packets_per_media_packet(played.stream.transport)
         * phase.process.expected_packets(phase.end_s - phase.start_s, place=_place(phase, played))
@@ -50,12 +57,15 @@ def expected_packets(timeline: Timeline) -> float:
 
 
 def packets_per_media_packet(transport: Transport) -> float:
-    """Return how many packets a flow has for each that carries media: every second TCP segment is acknowledged."""
+    """Return how many packets a flow has for each that carries media: every second TCP segment is
+    acknowledged.
+    """
     return 1.5 if transport.protocol == "tcp" else 1.0
 
 
 def expected_of(sessions: range, expected: Callable[[int], float]) -> float:
-    """Return about how many packets some sessions have, from a thousand of them spread evenly where they are more.
+    """Return about how many packets some sessions have, from a thousand of them spread evenly where
+    they are more.
 
     Args:
         sessions: Numbers of the sessions.
@@ -78,19 +88,22 @@ def check_memory(packets: float, *, flows: int, sessions: int) -> None:
     needed_bytes = packets * _BYTES_PER_PACKET + flows * _BYTES_PER_FLOW
     if needed_bytes > (memory := machine_memory_bytes()):
         raise GenerationError(
-            f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB of memory,"
-            f" this machine has {memory / 1e9:.3g} GB; {_REMEDY}"
+            f"about {packets:.2g} packets in {sessions} sessions need {needed_bytes / 1e9:.3g} GB"
+            f" of memory, this machine has {memory / 1e9:.3g} GB; {_REMEDY}"
         )
 
 
 def _check_sizes(law: MixedLaw, *, place: str) -> None:
-    """Refuse sizes that no IP packet has; those of a family that runs over the edge are cut to it when drawn."""
+    """Refuse sizes that no IP packet has; those of a family that runs over the edge are cut to it
+    when drawn.
+    """
     low, _ = law.support
     outside = [value for value in law.values if not 0 <= value <= LARGEST_IP_BYTES]
     if outside or low > LARGEST_IP_BYTES:
         value = outside[0] if outside else low
         raise GenerationError(
-            f"{place} has the size {value:g} bytes, IP packets have at most {LARGEST_IP_BYTES}; correct the model"
+            f"{place} has the size {value:g} bytes, IP packets have at most {LARGEST_IP_BYTES};"
+            " correct the model"
         )
 
 

@@ -26,8 +26,10 @@ class MediaPackets:
         time_ns: Time from the start of the session, ns, shape (n,).
         ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
-        burst_starts: Index of the first packet of each burst, shape (m,); None where every packet stands alone.
-        frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None where it is not known.
+        burst_starts: Index of the first packet of each burst, shape (m,); None where every packet
+            stands alone.
+        frame_clock_ns: Time of each burst (a frame) by the sampling clock, ns, shape (m,); None
+            where it is not known.
     """
 
     time_ns: IntArray
@@ -74,14 +76,21 @@ def media_packets(played: PlayedStream, *, zero_s: float, seed: int, session: in
     return _joined(parts)
 
 
-def _phase_packets(phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf) -> MediaPackets:
+def _phase_packets(
+    phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf
+) -> MediaPackets:
     played = phase.process.play(
-        start_s=zero_s + phase.start_s, end_s=zero_s + phase.end_s, first_at_start=first, generator_of=generator_of
+        start_s=zero_s + phase.start_s,
+        end_s=zero_s + phase.end_s,
+        first_at_start=first,
+        generator_of=generator_of,
     )
     code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
     clock_s = played.frame_clock_s
     clock_ns = None if clock_s is None else ns_array_from_s(clock_s)
-    return MediaPackets(ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts, clock_ns)
+    return MediaPackets(
+        ns_array_from_s(played.time_s), played.ip_bytes, code, played.burst_starts, clock_ns
+    )
 
 
 def _joined(parts: list[MediaPackets]) -> MediaPackets:
@@ -90,7 +99,10 @@ def _joined(parts: list[MediaPackets]) -> MediaPackets:
     first_rows = np.cumsum([0, *(len(part) for part in parts[:-1])])
     starts = None
     if any(part.burst_starts is not None for part in parts):
-        alone = [np.arange(len(part)) if part.burst_starts is None else part.burst_starts for part in parts]
+        alone = [
+            np.arange(len(part)) if part.burst_starts is None else part.burst_starts
+            for part in parts
+        ]
         starts = np.concatenate([rows + row for rows, row in zip(alone, first_rows, strict=True)])
     return MediaPackets(
         time_ns=np.concatenate([part.time_ns for part in parts]),
@@ -102,7 +114,9 @@ def _joined(parts: list[MediaPackets]) -> MediaPackets:
 
 
 def _joined_clocks(parts: list[MediaPackets]) -> IntArray | None:
-    """Return the instants of all bursts where a part has a sampling clock; elsewhere they are the times of sending."""
+    """Return the instants of all bursts where a part has a sampling clock; elsewhere they are the
+    times of sending.
+    """
     if all(part.frame_clock_ns is None for part in parts):
         return None
     clocks = []

@@ -33,27 +33,33 @@ def generate_sessions(
 ) -> PacketTable:
     """Return the packets of a model that plays open loop.
 
-    Where the model has a population, sessions differ: each draws its length, rate, buffering and silence first.
-    Each session draws every quantity from a random stream of its own, derived from the seed, the session and the
-    quantity, so the table depends on the seed alone, and so does any part of it. Times are those at which each end
-    sends.
+    Where the model has a population, sessions differ: each draws its length, rate, buffering and
+    silence first. Each session draws every quantity from a random stream of its own, derived from
+    the seed, the session and the quantity, so the table depends on the seed alone, and so does any
+    part of it. Times are those at which each end sends.
 
     Args:
         model: The model.
         sessions: Number of sessions, at least 1; each has its own addresses.
-        duration_s: Length of each session from its first packet, s; None for that of the model. A longer one stretches
-            the last playout of each stream, a shorter one cuts; sessions of a population are made that long.
+        duration_s: Length of each session from its first packet, s; None for that of the model. A
+            longer one stretches the last playout of each stream, a shorter one cuts; sessions of a
+            population are made that long.
         seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process; None: all together.
+        arrival_rate_per_s: Mean number of sessions starting in a second, as a Poisson process;
+            None: all together.
         origin_ns: Time of the table's origin since 1970-01-01 UTC, ns.
 
     Raises:
-        GenerationError: If there is nothing to play, or the model cannot be played for so short or so long a time,
-            or the packets do not fit in this machine's memory.
+        GenerationError: If there is nothing to play, or the model cannot be played for so short or
+            so long a time, or the packets do not fit in this machine's memory.
         ValueError: If the seed is negative, or a rate is not positive.
     """
     played = OpenLoopSessions(
-        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=arrival_rate_per_s
+        model=model,
+        count=sessions,
+        duration_s=duration_s,
+        seed=seed,
+        arrival_rate_per_s=arrival_rate_per_s,
     )
     played.check_memory()
     packets, flows = played.block(0, sessions)
@@ -74,7 +80,8 @@ class OpenLoopSessions:
         count: Number of sessions.
         duration_s: Length of each from its first packet, s; None for that of the model.
         seed: Seed, >= 0.
-        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all together.
+        arrival_rate_per_s: Mean number of sessions starting in a second (Poisson); None: all
+            together.
 
     Raises:
         GenerationError: If there is no session.
@@ -111,13 +118,17 @@ class OpenLoopSessions:
         model = hashlib.sha256(self.model.model_dump_json().encode()).hexdigest()
         return {
             "model": model,
-            **{part.name: getattr(self, part.name) for part in fields(self) if part.name != "model"},
+            **{
+                part.name: getattr(self, part.name) for part in fields(self) if part.name != "model"
+            },
         }
 
     @cached_property
     def starts_ns(self) -> IntArray:
         """When each session starts, ns from the origin, shape (count,)."""
-        return session_starts(self.count, arrival_rate_per_s=self.arrival_rate_per_s, seed=self.seed)
+        return session_starts(
+            self.count, arrival_rate_per_s=self.arrival_rate_per_s, seed=self.seed
+        )
 
     @cached_property
     def played(self) -> PlayedModel:
@@ -139,10 +150,14 @@ class OpenLoopSessions:
 
     def expected_packets(self, sessions: range) -> float:
         """Return about how many packets some of the sessions have."""
-        return expected_of(sessions, lambda session: self.played.expected_packets(self.viewing(session)))
+        return expected_of(
+            sessions, lambda session: self.played.expected_packets(self.viewing(session))
+        )
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
+        numbered from 0.
+        """
         packets: list[PlacedColumns] = []
         flows: list[FlowRow] = []
         for session in range(first, first + count):

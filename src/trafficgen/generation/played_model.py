@@ -1,4 +1,6 @@
-"""A fitted model that plays sessions open loop: each as it was asked for, in any order, in any process."""
+"""A fitted model that plays sessions open loop: each as it was asked for, in any order, in any
+process.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ _SHORTEST_MEDIA_S = 1e-3
 class PlayedModel:
     """Plays sessions of one fitted model.
 
-    Where the model has a population, sessions differ: each, or each clip, draws its length, rate, buffering and silence
-    first. Packets are drawn by the number of the session, so that two sessions of a clip are alike and not the same.
+    Where the model has a population, sessions differ: each, or each clip, draws its length, rate,
+    buffering and silence first. Packets are drawn by the number of the session, so that two
+    sessions of a clip are alike and not the same.
     """
 
     def __init__(self, model: Model, *, seed: int) -> None:
@@ -48,11 +51,17 @@ class PlayedModel:
         return whole.lasting(max(end_s, whole.first_media_s + _SHORTEST_MEDIA_S))
 
     def expected_packets(self, viewing: Viewing) -> float:
-        """Return about how many media packets a session has, without making what it would be played from."""
+        """Return about how many media packets a session has, without making what it would be played
+        from.
+        """
         if self._sampler is None:
-            return viewing.rate_factor * expected_packets(self.timeline(replace(viewing, rate_factor=1.0)))
+            return viewing.rate_factor * expected_packets(
+                self.timeline(replace(viewing, rate_factor=1.0))
+            )
         number = viewing.session if viewing.clip is None else viewing.clip
-        drawn = self._sampler.drawn(number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor)
+        drawn = self._sampler.drawn(
+            number, duration_s=viewing.length_s, rate_factor=viewing.rate_factor
+        )
         whole_s = drawn.silence_s + drawn.media_duration_s
         return self._sampler.expected_packets(drawn) * min(1.0, viewing.end_s(whole_s) / whole_s)
 
@@ -62,11 +71,18 @@ class PlayedModel:
         if model.population is None:
             return session_timeline(model, duration_s=None).first_media_s + _SHORTEST_MEDIA_S
         silent = model.startup.silence_s.model_copy(update={"value": 0.0})
-        at_once = model.model_copy(update={"startup": model.startup.model_copy(update={"silence_s": silent})})
+        at_once = model.model_copy(
+            update={"startup": model.startup.model_copy(update={"silence_s": silent})}
+        )
         return session_timeline(at_once, duration_s=None).first_media_s + _SHORTEST_MEDIA_S
 
     def session(
-        self, viewing: Viewing, *, start_ns: int, first_flow: int, addresses: AddressPlan | None = None
+        self,
+        viewing: Viewing,
+        *,
+        start_ns: int,
+        first_flow: int,
+        addresses: AddressPlan | None = None,
     ) -> SessionPackets:
         """Return the packets of a session.
 
@@ -74,7 +90,8 @@ class PlayedModel:
             viewing: What it plays.
             start_ns: Its start, ns from the table's origin.
             first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those that are reserved for documentation.
+            addresses: Where its addresses come from; None: those that are reserved for
+                documentation.
 
         Raises:
             GenerationError: If it cannot be played.
@@ -102,7 +119,9 @@ def _at_rate(model: Model, factor: float) -> Model:
     if factor == 1:
         return model
     streams = tuple(
-        stream.model_copy(update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)})
+        stream.model_copy(
+            update={"phases": tuple(_phase_at_rate(phase, factor) for phase in stream.phases)}
+        )
         for stream in model.streams
     )
     return model.model_copy(update={"streams": streams})
@@ -110,4 +129,6 @@ def _at_rate(model: Model, factor: float) -> Model:
 
 def _phase_at_rate(phase: Phase, factor: float) -> Phase:
     rate_bps = phase.rate_bps * factor
-    return phase.model_copy(update={"rate_bps": rate_bps, "process": scaled_process(phase.process, factor)})
+    return phase.model_copy(
+        update={"rate_bps": rate_bps, "process": scaled_process(phase.process, factor)}
+    )

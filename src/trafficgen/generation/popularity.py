@@ -1,7 +1,8 @@
 """How often each clip is asked for: clips by rank, the most popular first.
 
-Requests for an object fall with its rank as a power of it, ``p(r) ~ r**-s``, with s from 0.6 to 0.9 (Breslau, Cao, Fan,
-Phillips and Shenker, "Web caching and Zipf-like distributions: evidence and implications", INFOCOM 1999).
+Requests for an object fall with its rank as a power of it, ``p(r) ~ r**-s``, with s from 0.6 to 0.9
+(Breslau, Cao, Fan, Phillips and Shenker, "Web caching and Zipf-like distributions: evidence and
+implications", INFOCOM 1999).
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Popularity(ABC):
         return np.diff(self._cumulated, prepend=0.0)
 
     def chosen(self, uniform: FloatArray) -> IntArray:
-        """Return the clip of each session from a draw in [0, 1), by inversion; ranks from 0, the same shape."""
+        """Return the clip of each session from a draw in [0, 1), by inversion; ranks from 0, the
+        same shape.
+        """
         return np.searchsorted(self._cumulated, uniform, side="right").astype(np.int64)
 
 
@@ -56,7 +59,9 @@ class Zipf(Popularity):
 
     def __post_init__(self) -> None:
         if not (self.exponent >= 0 and math.isfinite(self.exponent)):
-            raise ValueError(f"the exponent of Zipf's law must be finite and not negative, got {self.exponent}")
+            raise ValueError(
+                f"the exponent of Zipf's law must be finite and not negative, got {self.exponent}"
+            )
         if not 1 <= self.clips <= MOST_CLIPS:
             raise ValueError(f"there must be from 1 to {MOST_CLIPS:,} clips, got {self.clips:,}")
 
@@ -82,9 +87,16 @@ class ListedPopularity(Popularity):
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.counts) <= MOST_CLIPS:
-            raise ValueError(f"there must be from 1 to {MOST_CLIPS:,} clips, got {len(self.counts):,}")
-        if not all(weight >= 0 and math.isfinite(weight) for weight in self.counts) or sum(self.counts) <= 0:
-            raise ValueError("weights of clips must be finite and not negative, and one must be positive")
+            raise ValueError(
+                f"there must be from 1 to {MOST_CLIPS:,} clips, got {len(self.counts):,}"
+            )
+        if (
+            not all(weight >= 0 and math.isfinite(weight) for weight in self.counts)
+            or sum(self.counts) <= 0
+        ):
+            raise ValueError(
+                "weights of clips must be finite and not negative, and one must be positive"
+            )
 
     @property
     def weights(self) -> FloatArray:

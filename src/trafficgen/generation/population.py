@@ -16,14 +16,16 @@ from trafficgen.processes import playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
 
-#: Quantities drawn together, in this order whatever a population has, so that a draw keeps its place.
+#: Quantities drawn together, in this order whatever a population has, so that a draw keeps its
+#: place.
 _DRAWN: tuple[PopulationQuantity, ...] = (
     "playout_rate_bps",
     "media_duration_s",
     "buffering_ratio",
     "buffering_duration_s",
 )
-#: Buffering ends before this share of the session, as it does for a fit: what follows is the playout.
+#: Buffering ends before this share of the session, as it does for a fit: what follows is the
+#: playout.
 _LARGEST_BUFFERING_SHARE = 0.8
 #: With a length that is asked for, silence takes this share of it at most.
 _LARGEST_SILENCE_SHARE = 0.5
@@ -52,20 +54,25 @@ class DrawnSession:
 
 
 class SessionSampler:
-    """Draws sessions of a population; session k is the same whoever draws it, and in whatever order.
+    """Draws sessions of a population; session k is the same whoever draws it, and in whatever
+    order.
 
-    The rate, the length and the buffering are drawn together by a Gaussian copula from their laws. The prototype is
-    drawn given the rate, each in proportion to its weight and to the density of its group's rates there, so that a
-    session is scaled no further than it must be.
+    The rate, the length and the buffering are drawn together by a Gaussian copula from their laws.
+    The prototype is drawn given the rate, each in proportion to its weight and to the density of
+    its group's rates there, so that a session is scaled no further than it must be.
     """
 
     def __init__(self, model: Model, population: Population, *, seed: int) -> None:
         self._model, self._population, self._seed = model, population, seed
-        self._laws = {quantity: pooled.law.distribution() for quantity, pooled in population.laws.items()}
+        self._laws = {
+            quantity: pooled.law.distribution() for quantity, pooled in population.laws.items()
+        }
         self._root = np.linalg.cholesky(_correlation(population))
         self._prototypes = [_Played.of(prototype, model) for prototype in population.prototypes]
 
-    def drawn(self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0) -> DrawnSession:
+    def drawn(
+        self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
+    ) -> DrawnSession:
         """Return what is drawn for a session.
 
         Args:
@@ -83,7 +90,10 @@ class SessionSampler:
         }
         chosen = self._chosen(values["playout_rate_bps"], at_prototype)
         silence_s = 0.0
-        if "silence_s" in self._laws and at_silence < self._population.laws["silence_s"].positive_share:
+        if (
+            "silence_s" in self._laws
+            and at_silence < self._population.laws["silence_s"].positive_share
+        ):
             silence_s = self._value(self._laws["silence_s"], how_silent)
         media_s = values["media_duration_s"]
         if duration_s is not None:
@@ -91,7 +101,9 @@ class SessionSampler:
             media_s = duration_s - silence_s
         has_buffering = at_buffering < self._population.prototypes[chosen].buffering_share
         has_buffering &= "buffering_ratio" in values and "buffering_duration_s" in values
-        buffering_s = min(values.get("buffering_duration_s", 0.0), _LARGEST_BUFFERING_SHARE * media_s)
+        buffering_s = min(
+            values.get("buffering_duration_s", 0.0), _LARGEST_BUFFERING_SHARE * media_s
+        )
         return DrawnSession(
             prototype=chosen,
             media_duration_s=media_s,
@@ -101,7 +113,9 @@ class SessionSampler:
             buffering_ratio=values["buffering_ratio"] if has_buffering else 1.0,
         )
 
-    def timeline(self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0) -> Timeline:
+    def timeline(
+        self, session: int, *, duration_s: float | None = None, rate_factor: float = 1.0
+    ) -> Timeline:
         """Return times and laws of a session; arguments as for :meth:`drawn`."""
         drawn = self.drawn(session, duration_s=duration_s, rate_factor=rate_factor)
         streams = self._prototypes[drawn.prototype].streams_of(drawn)
@@ -119,10 +133,16 @@ class SessionSampler:
     def _chosen(self, rate_bps: float, uniform: float) -> int:
         prototypes = self._population.prototypes
         deviation = np.array([each.group_log_deviation for each in prototypes])
-        distance = np.log(rate_bps / np.array([each.group_rate_bps for each in prototypes])) / deviation
-        log_weight = np.log([each.weight for each in prototypes]) - np.log(deviation) - distance**2 / 2
+        distance = (
+            np.log(rate_bps / np.array([each.group_rate_bps for each in prototypes])) / deviation
+        )
+        log_weight = (
+            np.log([each.weight for each in prototypes]) - np.log(deviation) - distance**2 / 2
+        )
         weight = np.cumsum(np.exp(log_weight - log_weight.max()))
-        return min(int(np.searchsorted(weight, uniform * weight[-1], side="right")), len(prototypes) - 1)
+        return min(
+            int(np.searchsorted(weight, uniform * weight[-1], side="right")), len(prototypes) - 1
+        )
 
     @staticmethod
     def _value(law: MixedLaw, probability: float) -> float:
@@ -130,7 +150,9 @@ class SessionSampler:
 
 
 def _correlation(population: Population) -> FloatArray:
-    """Return the correlation matrix of the copula; quantities without a known dependence are independent."""
+    """Return the correlation matrix of the copula; quantities without a known dependence are
+    independent.
+    """
     matrix = np.eye(len(_DRAWN))
     for pair in population.dependence:
         if pair.first in _DRAWN and pair.second in _DRAWN:
@@ -166,7 +188,9 @@ class _Played:
         end_s = max(stream.phases[-1].end_s for stream in streams)
         sent = {True: 0.0, False: 0.0}
         sizes, weights = [], []
-        for transport, phase in ((stream.transport, phase) for stream in streams for phase in stream.phases):
+        for transport, phase in (
+            (stream.transport, phase) for stream in streams for phase in stream.phases
+        ):
             sent[phase.name == "buffering"] += phase.rate_bps * phase.duration_s
             laws = playable(phase.process).size_laws()
             sizes.append(next(iter(laws.values())).mean / packets_per_media_packet(transport))
@@ -183,7 +207,9 @@ class _Played:
         )
 
     def streams_of(self, drawn: DrawnSession) -> tuple[Stream, ...]:
-        """Return the streams of a drawn session: phases moved to its times, processes scaled to its rates."""
+        """Return the streams of a drawn session: phases moved to its times, processes scaled to its
+        rates.
+        """
         streams = []
         for stream in self.streams:
             phases: list[Phase] = []
@@ -195,8 +221,14 @@ class _Played:
         return tuple(streams)
 
     def _placed(self, phase: Phase, drawn: DrawnSession) -> list[tuple[Phase, float]]:
-        """Return what becomes of a phase, each with its rate: two where only the session buffers, or nothing."""
-        start_s, end_s, change_s = self._moved(phase.start_s, drawn), self._moved(phase.end_s, drawn), 0.0
+        """Return what becomes of a phase, each with its rate: two where only the session buffers,
+        or nothing.
+        """
+        start_s, end_s, change_s = (
+            self._moved(phase.start_s, drawn),
+            self._moved(phase.end_s, drawn),
+            0.0,
+        )
         slow_bps = phase.rate_bps * drawn.playout_rate_bps / self.playout_bps
         fast_bps = slow_bps * drawn.buffering_ratio
         if self.buffering_s > 0 and phase.name == "buffering":
@@ -207,16 +239,28 @@ class _Played:
             change_s = drawn.buffering_duration_s
         parts = [
             ("buffering", start_s, min(end_s, change_s), fast_bps),
-            ("playout" if phase.name == "buffering" else phase.name, max(start_s, change_s), end_s, slow_bps),
+            (
+                "playout" if phase.name == "buffering" else phase.name,
+                max(start_s, change_s),
+                end_s,
+                slow_bps,
+            ),
         ]
         return [
-            (phase.model_copy(update={"name": name, "start_s": begin_s, "duration_s": stop_s - begin_s}), rate_bps)
+            (
+                phase.model_copy(
+                    update={"name": name, "start_s": begin_s, "duration_s": stop_s - begin_s}
+                ),
+                rate_bps,
+            )
             for name, begin_s, stop_s, rate_bps in parts
             if stop_s - begin_s >= _SHORTEST_S
         ]
 
     def _moved(self, time_s: float, drawn: DrawnSession) -> float:
-        """Return when a moment of the prototype comes in a session: at the same share of its phase."""
+        """Return when a moment of the prototype comes in a session: at the same share of its
+        phase.
+        """
         if time_s < self.buffering_s:
             return time_s * drawn.buffering_duration_s / self.buffering_s
         share = (time_s - self.buffering_s) / (self.duration_s - self.buffering_s)
@@ -227,6 +271,10 @@ class _Played:
 def _played(phase: Phase, rate_bps: float, *, first: bool) -> Phase:
     """Return a phase whose process brings a rate on average over the phase."""
     known_bytes = expected_bytes(phase.process, phase.duration_s, first_at_start=first)
-    before_bps = phase.rate_bps if known_bytes is None else bps_from_bytes(known_bytes, phase.duration_s)
-    process = scaled_process(phase.process, rate_bps / before_bps) if before_bps > 0 else phase.process
+    before_bps = (
+        phase.rate_bps if known_bytes is None else bps_from_bytes(known_bytes, phase.duration_s)
+    )
+    process = (
+        scaled_process(phase.process, rate_bps / before_bps) if before_bps > 0 else phase.process
+    )
     return phase.model_copy(update={"rate_bps": rate_bps, "process": process})

@@ -21,10 +21,11 @@ def rtp_headers(
 ) -> tuple[int, dict[str, npt.NDArray[np.generic]]]:
     """Return the SSRC and the RTP columns of a stream's packets.
 
-    SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence numbers are consecutive
-    modulo 2**16. The timestamp follows the time of the packet, or that of its burst where a burst is a frame (by the
-    frame's sampling clock where it has one, so that lateness is none of the timestamp); with a ``timestamp_step`` it
-    moves by whole steps, as a sampling clock does, while the packets jitter around it.
+    SSRC, first sequence number and first timestamp are random (RFC 3550 section 5.1). Sequence
+    numbers are consecutive modulo 2**16. The timestamp follows the time of the packet, or that of
+    its burst where a burst is a frame (by the frame's sampling clock where it has one, so that
+    lateness is none of the timestamp); with a ``timestamp_step`` it moves by whole steps, as a
+    sampling clock does, while the packets jitter around it.
 
     Args:
         media: Packets of the stream, at least one.
@@ -32,16 +33,23 @@ def rtp_headers(
         generator: Source of the random starts.
     """
     ssrc = int(generator.integers(1, 1 << 32))
-    first_sequence, first_timestamp = int(generator.integers(1 << 16)), int(generator.integers(1 << 32))
+    first_sequence, first_timestamp = (
+        int(generator.integers(1 << 16)),
+        int(generator.integers(1 << 32)),
+    )
     # Sequence numbers count modulo 2**16, timestamps modulo 2**32.
-    sequence = np.arange(first_sequence, first_sequence + len(media), dtype=np.uint32).astype(np.uint16)
+    sequence = np.arange(first_sequence, first_sequence + len(media), dtype=np.uint32).astype(
+        np.uint16
+    )
     timestamp = _clock_ticks(media, rtp)
     timestamp += np.uint32(first_timestamp)
     return ssrc, {
         "rtp_ssrc": np.full(len(media), ssrc, dtype=np.uint32),
         "rtp_sequence": sequence,
         "rtp_timestamp": timestamp,
-        "rtp_marker": media.ends_burst() if rtp.frame_per_burst else np.zeros(len(media), dtype=np.bool_),
+        "rtp_marker": (
+            media.ends_burst() if rtp.frame_per_burst else np.zeros(len(media), dtype=np.bool_)
+        ),
     }
 
 
@@ -52,14 +60,20 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> npt.NDArray[np.uint32]:
     time_ns = media.time_ns if frames is None else media.time_ns[frames]
     if media.frame_clock_ns is not None:
         time_ns = media.frame_clock_ns
-    step = 1 if rtp.timestamp_step is None else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
+    step = (
+        1
+        if rtp.timestamp_step is None
+        else max(1, round(min(rtp.timestamp_step.value, _LARGEST_STEP)))
+    )
     steps_per_s = rtp.clock_hz / step
     last = round(s_from_ns(int(time_ns[-1] - time_ns[0])) * steps_per_s)
     apart = (rtp.frame_per_burst or step > 1) and time_ns.size <= _CROWDED * (last + 1) + 1
     ticks = np.empty(time_ns.size, dtype=np.uint32)
     before = np.int64(-1)
     for row in range(0, time_ns.size, BLOCK):
-        instants = np.rint(s_from_ns(time_ns[row : row + BLOCK] - time_ns[0]) * steps_per_s).astype(np.int64)
+        instants = np.rint(s_from_ns(time_ns[row : row + BLOCK] - time_ns[0]) * steps_per_s).astype(
+            np.int64
+        )
         if apart:
             instants = _kept_apart(instants, after=before)
             before = instants[-1]
@@ -70,7 +84,9 @@ def _clock_ticks(media: MediaPackets, rtp: RtpFormat) -> npt.NDArray[np.uint32]:
 
 
 def _kept_apart(instants: IntArray, *, after: np.int64) -> IntArray:
-    """Return instants of which each is later than the one before, moved no further than that needs."""
+    """Return instants of which each is later than the one before, moved no further than that
+    needs.
+    """
     order = np.arange(instants.size)
     instants -= order
     instants[0] = max(instants[0], after + 1)

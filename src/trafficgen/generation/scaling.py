@@ -31,17 +31,19 @@ _TAIL = 1e-4
 _POINTS = 2000
 #: Rates met to this share are met.
 _CLOSE = 1e-3
-#: Coefficients of variation are taken for no less and no more than these; more points than the third are many.
+#: Coefficients of variation are taken for no less and no more than these; more points than the
+#: third are many.
 _LEAST_VARIATION, _MOST_VARIATION, _MANY_POINTS, _MORE_POINTS = 0.01, 3.0, 50.0, 30
 
 
 def scaled_process(process: PacketProcess, factor: float) -> PacketProcess:
     """Return a process that sends ``factor`` times the rate.
 
-    Bursts keep their spacing and get more or fewer packets: frames and chunks come when the medium's clock says so,
-    and a higher encoding rate makes them larger. What whole packets cannot express is left to the spacing. Slow ups
-    and downs keep their times as well, their bins get more or fewer bytes. Single packets come at shorter or longer
-    gaps, and any other process runs on a faster or slower clock. Packet sizes stay: they are the transport's.
+    Bursts keep their spacing and get more or fewer packets: frames and chunks come when the
+    medium's clock says so, and a higher encoding rate makes them larger. What whole packets cannot
+    express is left to the spacing. Slow ups and downs keep their times as well, their bins get more
+    or fewer bytes. Single packets come at shorter or longer gaps, and any other process runs on a
+    faster or slower clock. Packet sizes stay: they are the transport's.
 
     Args:
         process: The process.
@@ -64,7 +66,9 @@ def scaled_process(process: PacketProcess, factor: float) -> PacketProcess:
 
 
 def _scaled_class(part: RateClass, factor: float) -> RateClass:
-    """Return how packets fill a bin that has ``factor`` times the bytes: all gaps within it are shorter."""
+    """Return how packets fill a bin that has ``factor`` times the bytes: all gaps within it are
+    shorter.
+    """
     return part.model_copy(
         update={
             "up_to_bytes": None if part.up_to_bytes is None else part.up_to_bytes * factor,
@@ -78,17 +82,21 @@ def _scaled_bursts(process: BurstProcess, factor: float) -> BurstProcess:
     packets = scaled_law(process.burst_packets, factor)
     larger = process.model_copy(update={"burst_packets": packets})
     stretch = _burst_bytes(larger) / _burst_bytes(process) / factor
-    spacing = process.spacing_s if abs(stretch - 1) < _CLOSE else scaled_law(process.spacing_s, stretch)
+    spacing = (
+        process.spacing_s if abs(stretch - 1) < _CLOSE else scaled_law(process.spacing_s, stretch)
+    )
     return larger.model_copy(update={"spacing_s": spacing})
 
 
 def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: bool) -> float | None:
-    """Return the IP bytes that a process brings in a span on average; None for a process whose mean is not known here.
+    """Return the IP bytes that a process brings in a span on average; None for a process whose mean
+    is not known here.
 
     Args:
         process: The process.
         span_s: Length of the span, s, > 0.
-        first_at_start: Whether the span begins with a packet or burst; else the process is met in equilibrium.
+        first_at_start: Whether the span begins with a packet or burst; else the process is met in
+            equilibrium.
     """
     if isinstance(process, ModulatedProcess):
         return process.bin_bytes.distribution().mean * span_s / process.bin_s
@@ -104,12 +112,15 @@ def expected_bytes(process: PacketProcess, span_s: float, *, first_at_start: boo
 def _points_from_start(between: MixedLaw, span_s: float) -> float:
     """Return the mean number of points of a renewal process in a span that begins with one.
 
-    It is 1 + sum of P(k gaps fit in the span) over k, gaps taken for gamma with their mean and variance; for many
-    points its limit T / m + (1 + c^2) / 2, c the coefficient of variation (Cox, "Renewal Theory", 1962, section 4.1).
+    It is 1 + sum of P(k gaps fit in the span) over k, gaps taken for gamma with their mean and
+    variance; for many points its limit T / m + (1 + c^2) / 2, c the coefficient of variation (Cox,
+    "Renewal Theory", 1962, section 4.1).
     """
     expected = span_s / between.mean
     squared = between.variance / between.mean**2
-    squared = min(max(squared, _LEAST_VARIATION**2), _MOST_VARIATION**2) if np.isfinite(squared) else 1.0
+    squared = (
+        min(max(squared, _LEAST_VARIATION**2), _MOST_VARIATION**2) if np.isfinite(squared) else 1.0
+    )
     if expected > _MANY_POINTS:
         return expected + (1 + squared) / 2
     gaps = np.arange(1, int(10 * expected) + _MORE_POINTS)
@@ -119,11 +130,15 @@ def _points_from_start(between: MixedLaw, span_s: float) -> float:
 def _burst_bytes(process: BurstProcess) -> float:
     """Return the mean bytes of a burst."""
     packets = _mean_packets(process.burst_packets.distribution())
-    return (packets - 1) * process.packet_bytes.distribution().mean + process.last_packet_bytes.distribution().mean
+    return (
+        packets - 1
+    ) * process.packet_bytes.distribution().mean + process.last_packet_bytes.distribution().mean
 
 
 def _mean_packets(law: MixedLaw) -> float:
-    """Return the mean number of packets of a burst that is drawn from a law: whole, at least one."""
+    """Return the mean number of packets of a burst that is drawn from a law: whole, at least
+    one.
+    """
     mean = law.mean
     if np.isfinite(mean):
         return max(1.0, mean)
@@ -132,7 +147,8 @@ def _mean_packets(law: MixedLaw) -> float:
 
 
 def on_faster_clock(process: ModelPart, factor: float) -> PacketProcess:
-    """Return a process whose times are all divided by ``factor``, and whose rates are all multiplied by it.
+    """Return a process whose times are all divided by ``factor``, and whose rates are all
+    multiplied by it.
 
     Times and rates are told by the names of their fields: ``_s``; ``_bps``, ``_hz`` and ``_per_s``.
     """
@@ -145,7 +161,12 @@ def on_faster_clock(process: ModelPart, factor: float) -> PacketProcess:
             updates[name] = _times(value, 1 / factor)
         elif isinstance(value, ModelPart):
             updates[name] = value if isinstance(value, Law) else on_faster_clock(value, factor)
-        elif isinstance(value, tuple) and value and isinstance(value[0], ModelPart) and not isinstance(value[0], Law):
+        elif (
+            isinstance(value, tuple)
+            and value
+            and isinstance(value[0], ModelPart)
+            and not isinstance(value[0], Law)
+        ):
             updates[name] = tuple(on_faster_clock(each, factor) for each in value)
     return process.model_copy(update=updates)  # type: ignore[return-value]  # a part stays of its own class
 
@@ -164,13 +185,19 @@ def _times(value: object, factor: float) -> object:
 
 
 def scaled_law(law: Law, factor: float) -> Law:
-    """Return the law of ``factor`` times the quantity; whole numbers from 1 on stay whole and at least 1.
+    """Return the law of ``factor`` times the quantity; whole numbers from 1 on stay whole and at
+    least 1.
 
-    Location and scale of a family are multiplied; a family that is not scaled that way becomes quantiles.
+    Location and scale of a family are multiplied; a family that is not scaled that way becomes
+    quantiles.
     """
     params = {name: v * factor if name in _SCALED_PARAMS else v for name, v in law.params.items()}
     bounds = {
-        name: None if (end := getattr(law, name)) is None else _scaled_value(end, factor, integer=law.integer)
+        name: (
+            None
+            if (end := getattr(law, name)) is None
+            else _scaled_value(end, factor, integer=law.integer)
+        )
         for name in ("minimum", "maximum")
     }
     if law.integer and bounds["maximum"] is not None:
@@ -184,7 +211,8 @@ def scaled_law(law: Law, factor: float) -> Law:
             "alternatives": (),
             "log_likelihood": None,
             "quantiles": tuple(
-                QuantilePoint(p=q.p, value=_scaled_value(q.value, factor, integer=law.integer)) for q in law.quantiles
+                QuantilePoint(p=q.p, value=_scaled_value(q.value, factor, integer=law.integer))
+                for q in law.quantiles
             ),
             "atoms": _scaled_atoms(law, factor),
             "tail": None if law.tail is None else _scaled_tail(law.tail, factor),
@@ -195,13 +223,17 @@ def scaled_law(law: Law, factor: float) -> Law:
 
 
 def _scaled_value(value: float, factor: float, *, integer: bool) -> float:
-    """Return a value times a factor; a whole number of 1 or more does not fall below 1, nor does any rise to it."""
+    """Return a value times a factor; a whole number of 1 or more does not fall below 1, nor does
+    any rise to it.
+    """
     return max(value * factor, min(value, 1.0)) if integer else value * factor
 
 
 def _scaled_tail(tail: Tail, factor: float) -> Tail:
     """Return the tail of the scaled quantiles."""
-    return tail.model_copy(update={"threshold": tail.threshold * factor, "scale": tail.scale * factor})
+    return tail.model_copy(
+        update={"threshold": tail.threshold * factor, "scale": tail.scale * factor}
+    )
 
 
 def _scaled_atoms(law: Law, factor: float) -> tuple[Atom, ...]:
@@ -215,7 +247,9 @@ def _scaled_atoms(law: Law, factor: float) -> tuple[Atom, ...]:
 
 
 def _is_scaled(scaled: Law, law: Law, factor: float) -> bool:
-    """Return whether multiplying the parameters has multiplied the quantiles of the continuous part."""
+    """Return whether multiplying the parameters has multiplied the quantiles of the continuous
+    part.
+    """
     try:
         after = scaled.distribution().continuous
     except ValueError:  # a range without a whole number
@@ -223,7 +257,12 @@ def _is_scaled(scaled: Law, law: Law, factor: float) -> bool:
     before = law.distribution().continuous
     if before is None or after is None:
         return True
-    wanted = np.array([_scaled_value(value, factor, integer=law.integer) for value in before.ppf(_CHECKED).tolist()])
+    wanted = np.array(
+        [
+            _scaled_value(value, factor, integer=law.integer)
+            for value in before.ppf(_CHECKED).tolist()
+        ]
+    )
     return bool(np.allclose(after.ppf(_CHECKED), wanted, rtol=0.01, atol=1e-12))
 
 
@@ -232,23 +271,37 @@ def _by_quantiles(law: Law, factor: float) -> Law:
     mixed = law.distribution()
     p = np.linspace(0.0, 1.0, _QUANTILES)
     seen = quantiles_of(mixed, np.clip(p, _TAIL, 1 - _TAIL))
-    value = np.maximum.accumulate([_scaled_value(each, factor, integer=law.integer) for each in seen.tolist()])
+    value = np.maximum.accumulate(
+        [_scaled_value(each, factor, integer=law.integer) for each in seen.tolist()]
+    )
     if law.integer:
         value[-1] = np.ceil(value[-1])
-    points = tuple(QuantilePoint(p=float(at), value=float(v)) for at, v in zip(p, value, strict=True))
-    return Law(unit=law.unit, family="quantiles", quantiles=points, integer=law.integer, observations=law.observations)
+    points = tuple(
+        QuantilePoint(p=float(at), value=float(v)) for at, v in zip(p, value, strict=True)
+    )
+    return Law(
+        unit=law.unit,
+        family="quantiles",
+        quantiles=points,
+        integer=law.integer,
+        observations=law.observations,
+    )
 
 
 def quantiles_of(law: MixedLaw, probability: FloatArray) -> FloatArray:
-    """Return the smallest value at which the distribution function of a mixed law reaches each probability.
+    """Return the smallest value at which the distribution function of a mixed law reaches each
+    probability.
 
-    Atoms may lie anywhere among the continuous part: between them its quantiles are those of what the atoms leave.
+    Atoms may lie anywhere among the continuous part: between them its quantiles are those of what
+    the atoms leave.
     """
     if law.continuous is None:
         order = np.argsort(law.values)
         cumulative = np.cumsum(np.array(law.probabilities)[order])
         rows = np.searchsorted(cumulative, probability * cumulative[-1])
-        return np.asarray(np.array(law.values)[order][np.minimum(rows, order.size - 1)], dtype=np.float64)
+        return np.asarray(
+            np.array(law.values)[order][np.minimum(rows, order.size - 1)], dtype=np.float64
+        )
     weight = law.continuous_weight
     order = np.argsort(law.values)
     values, shares = np.array(law.values)[order], np.array(law.probabilities)[order]
@@ -261,5 +314,7 @@ def quantiles_of(law: MixedLaw, probability: FloatArray) -> FloatArray:
         below = np.where(np.isnan(result) & (probability > until + share), below + share, below)
     rest = np.isnan(result)
     if weight > 0:
-        result[rest] = law.continuous.ppf(np.clip((probability[rest] - below[rest]) / weight, 0.0, 1.0))
+        result[rest] = law.continuous.ppf(
+            np.clip((probability[rest] - below[rest]) / weight, 0.0, 1.0)
+        )
     return result

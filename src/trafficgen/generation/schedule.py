@@ -23,7 +23,8 @@ class StreamSchedule:
 
     Attributes:
         stream: The stream of the model.
-        opening_ns: When the client opens it, ns from the start of the session; None: nothing comes before the media.
+        opening_ns: When the client opens it, ns from the start of the session; None: nothing comes
+            before the media.
         time_ns: Time of each packet from the start of the session, ns, shape (n,).
         ip_bytes: IP total length, bytes, shape (n,).
         phase: Index into :data:`~trafficgen.tables.PHASES`, shape (n,).
@@ -47,7 +48,8 @@ class StreamSchedule:
 def session_schedules(
     model: Model, *, sessions: int, duration_s: float | None, seed: int
 ) -> Callable[[int], tuple[StreamSchedule, ...]]:
-    """Return what gives the schedules of each session: the packets that it would send open loop, drawn alike.
+    """Return what gives the schedules of each session: the packets that it would send open loop,
+    drawn alike.
 
     Args:
         model: The model.
@@ -56,11 +58,16 @@ def session_schedules(
         seed: Seed, >= 0.
 
     Raises:
-        GenerationError: If the sessions cannot be played, or their packets do not fit in this machine's memory.
+        GenerationError: If the sessions cannot be played, or their packets do not fit in this
+            machine's memory.
     """
-    played = OpenLoopSessions(model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None)
+    played = OpenLoopSessions(
+        model=model, count=sessions, duration_s=duration_s, seed=seed, arrival_rate_per_s=None
+    )
     played.check_memory()
-    return lambda session: _schedules(played.played.timeline(played.viewing(session)), session=session, seed=seed)
+    return lambda session: _schedules(
+        played.played.timeline(played.viewing(session)), session=session, seed=seed
+    )
 
 
 def _schedules(timeline: Timeline, *, session: int, seed: int) -> tuple[StreamSchedule, ...]:

@@ -55,7 +55,9 @@ def session_packets(
         addresses: Where its addresses come from; None: those that are reserved for documentation.
     """
     played = timeline.streams
-    endpoints = session_endpoints(tuple(one.stream for one in played), session=session, addresses=addresses)
+    endpoints = session_endpoints(
+        tuple(one.stream for one in played), session=session, addresses=addresses
+    )
     packets: list[PlacedColumns] = []
     flows: list[FlowRow] = []
     for place, one in enumerate(played):
@@ -63,7 +65,9 @@ def session_packets(
         media = media_packets(one, zero_s=timeline.first_media_s, seed=seed, session=session)
         generator = random_stream(seed, session=session, purpose=f"{stream.name}/headers")
         opening_ns = ns_from_s(timeline.opening_s(one)) if timeline.opens else None
-        ssrc, parts = _flow_parts(stream, media, timeline=timeline, opening_ns=opening_ns, generator=generator)
+        ssrc, parts = _flow_parts(
+            stream, media, timeline=timeline, opening_ns=opening_ns, generator=generator
+        )
         packets += [PlacedColumns(part, flow, start_ns) for part in parts]
         row = _flow_row(stream, endpoints[place], parts, start_ns=start_ns)
         flows.append({"flow": flow, "session": session, **row, "ssrc": ssrc})
@@ -91,7 +95,9 @@ def _flow_parts(
     return ssrc, [*parts, udp_media(transport, media, headers=headers)]
 
 
-def _flow_row(stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *, start_ns: int) -> FlowRow:
+def _flow_row(
+    stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *, start_ns: int
+) -> FlowRow:
     rtp = stream.transport.rtp
     totals = {"to_client": (0, 0, 0), "to_server": (0, 0, 0)}
     for part in parts:
@@ -116,7 +122,11 @@ def _flow_row(stream: Stream, endpoints: Endpoints, parts: list[FlowColumns], *,
 
 def _totals_by_direction(part: FlowColumns) -> dict[str, tuple[int, int, int]]:
     """Return packets, IP bytes and payload bytes of each direction that the packets have."""
-    whole = len(part), int(part.ip_bytes.sum(dtype=np.int64)), int(part.payload_bytes.sum(dtype=np.int64))
+    whole = (
+        len(part),
+        int(part.ip_bytes.sum(dtype=np.int64)),
+        int(part.payload_bytes.sum(dtype=np.int64)),
+    )
     if isinstance(part.to_client, bool):
         return {"to_client" if part.to_client else "to_server": whole}
     to_client = (

@@ -12,8 +12,9 @@ from trafficgen.tables.buffers import rows_taken
 def superposed(parts: list[pa.Table]) -> pa.Table:
     """Return the packets of all parts in order of time, at equal times in order of their flows.
 
-    Within a flow packets keep their order. The result does not depend on how sessions were cut into parts, nor on the
-    order of the parts, as long as a flow's packets are in one of them or in several in order.
+    Within a flow packets keep their order. The result does not depend on how sessions were cut into
+    parts, nor on the order of the parts, as long as a flow's packets are in one of them or in
+    several in order.
     """
     # Parts that follow one another in time are often in order as they are.
     parts = sorted((part for part in parts if part.num_rows), key=_first_ns) or parts[:1]

@@ -1,4 +1,6 @@
-"""Segments of a TCP flow around its media: handshake, request, acknowledgements and the closing exchange (RFC 9293)."""
+"""Segments of a TCP flow around its media: handshake, request, acknowledgements and the closing
+exchange (RFC 9293).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ FIN, SYN, PSH, ACK = 0x01, 0x02, 0x08, 0x10
 
 _REQUEST_BYTES = 200
 _WINDOW = 65_535
-#: A lone segment is acknowledged after this time; RFC 1122 section 4.2.3.2 allows up to 0.5 s, most use 0.2 s or less.
+#: A lone segment is acknowledged after this time; RFC 1122 section 4.2.3.2 allows up to 0.5 s, most
+#: use 0.2 s or less.
 _DELAYED_ACK_S = 0.2
 #: From the last data to the server's FIN.
 _CLOSING_S = 0.001
@@ -40,7 +43,9 @@ class TcpConnection:
     header_bytes: int
 
     @classmethod
-    def opened(cls, transport: Transport, *, rtt_s: float, generator: np.random.Generator) -> TcpConnection:
+    def opened(
+        cls, transport: Transport, *, rtt_s: float, generator: np.random.Generator
+    ) -> TcpConnection:
         """Return a connection with random initial sequence numbers (RFC 9293 section 3.4.1)."""
         server, client = (int(number) for number in generator.integers(1 << 32, size=2))
         return cls(server, client, rtt_s, transport.header_bytes)
@@ -59,13 +64,14 @@ class TcpConnection:
 def tcp_flow(connection: TcpConnection, media: MediaPackets, *, opening_ns: int) -> FlowColumns:
     """Return all segments of a connection that carries media to the client, in order of time.
 
-    Every segment has the time at which its own end sends it. The receiver acknowledges every second segment, and a
-    lone one after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
+    Every segment has the time at which its own end sends it. The receiver acknowledges every second
+    segment, and a lone one after the delayed-acknowledgement timeout (RFC 5681 section 4.2).
 
     Args:
         connection: The connection.
         media: Data segments, at least one.
-        opening_ns: Time of the client's SYN, ns; one and a half round-trip times before the first data.
+        opening_ns: Time of the client's SYN, ns; one and a half round-trip times before the first
+            data.
     """
     payload = media.ip_bytes - np.uint32(connection.header_bytes)
     ends = np.cumsum(payload, dtype=np.int64)
@@ -99,7 +105,11 @@ def _handshake(connection: TcpConnection, time_ns: int) -> FlowColumns:
 def _data(
     connection: TcpConnection, media: MediaPackets, payload: npt.NDArray[np.uint32], ends: IntArray
 ) -> FlowColumns:
-    pushed = media.ends_burst() if media.burst_starts is not None else media.ip_bytes < media.ip_bytes.max()
+    pushed = (
+        media.ends_burst()
+        if media.burst_starts is not None
+        else media.ip_bytes < media.ip_bytes.max()
+    )
     return _segments(
         connection,
         time_ns=media.time_ns,
@@ -112,9 +122,12 @@ def _data(
     )
 
 
-def _acknowledgements(connection: TcpConnection, media: MediaPackets, ends: IntArray) -> FlowColumns:
+def _acknowledgements(
+    connection: TcpConnection, media: MediaPackets, ends: IntArray
+) -> FlowColumns:
     delay_ns, data_ns = ns_from_s(_DELAYED_ACK_S), media.time_ns
-    # The timeout ends a run of segments; within a run every second one is acknowledged at once, a last lone one late.
+    # The timeout ends a run of segments; within a run every second one is acknowledged at once, a
+    # last lone one late.
     begins = np.append(True, np.diff(data_ns) > delay_ns)
     rows = np.arange(data_ns.size)
     second = (rows - np.maximum.accumulate(np.where(begins, rows, 0))) % 2 == 1
@@ -122,7 +135,9 @@ def _acknowledgements(connection: TcpConnection, media: MediaPackets, ends: IntA
     acknowledged = np.flatnonzero(second | lone)
     return _segments(
         connection,
-        time_ns=data_ns[acknowledged] + connection.one_way_ns + np.where(lone[acknowledged], delay_ns, 0),
+        time_ns=data_ns[acknowledged]
+        + connection.one_way_ns
+        + np.where(lone[acknowledged], delay_ns, 0),
         to_client=np.zeros(acknowledged.size, dtype=np.bool_),
         payload=np.zeros(acknowledged.size, dtype=np.int64),
         sequence=np.full(acknowledged.size, connection.client_next),

@@ -1,4 +1,6 @@
-"""When the parts of a session come: silence or handshake, then the phases of each stream, stretched as asked."""
+"""When the parts of a session come: silence or handshake, then the phases of each stream, stretched
+as asked.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.processes import PlayableProcess, playable
 #: Round-trip time where the model knows none, s.
 _DEFAULT_RTT_S = 0.02
 _SHORTEST_RTT_S = 1e-4
-#: A TCP server's first data follows the client's SYN by SYN, SYN/ACK and request: three one-way delays (RFC 9293).
+#: A TCP server's first data follows the client's SYN by SYN, SYN/ACK and request: three one-way
+#: delays (RFC 9293).
 _HANDSHAKE_RTTS = 1.5
 
 
@@ -45,7 +48,9 @@ class PlayedStream:
     phases: tuple[PlayedPhase, ...]
 
     def lasting(self, media_s: float, *, longer_s: float) -> PlayedStream:
-        """Return it with what begins before ``media_s``, cut there, after ``longer_s`` more of its last playout, s."""
+        """Return it with what begins before ``media_s``, cut there, after ``longer_s`` more of its
+        last playout, s.
+        """
         phases = []
         stretched = self._stretched()
         for number, phase in enumerate(self.phases):
@@ -56,7 +61,9 @@ class PlayedStream:
         return replace(self, phases=tuple(phases))
 
     def _stretched(self) -> int:
-        """Return the place of the phase that grows with the session: the last playout, else the last phase."""
+        """Return the place of the phase that grows with the session: the last playout, else the
+        last phase.
+        """
         playouts = [number for number, phase in enumerate(self.phases) if phase.name == "playout"]
         return playouts[-1] if playouts else len(self.phases) - 1
 
@@ -85,10 +92,15 @@ class Timeline:
     def opening_s(self, played: PlayedStream) -> float:
         """Return when the client opens a stream after the session's start, s.
 
-        Streams that send from the beginning are opened at once, later ones a handshake before their first packet.
+        Streams that send from the beginning are opened at once, later ones a handshake before their
+        first packet.
         """
         start_s = played.phases[0].start_s
-        return 0.0 if start_s == 0 else max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
+        return (
+            0.0
+            if start_s == 0
+            else max(0.0, self.first_media_s + start_s - _HANDSHAKE_RTTS * self.rtt_s)
+        )
 
     def lasting(self, duration_s: float) -> Timeline:
         """Return a session of another length: its last playout stretched, or its phases cut.
@@ -101,8 +113,8 @@ class Timeline:
         """
         if duration_s <= self.first_media_s:
             raise GenerationError(
-                f"a session of {duration_s:g} s would end before its first media packet, which comes after"
-                f" {self.first_media_s:g} s; ask for a longer duration"
+                f"a session of {duration_s:g} s would end before its first media packet, which"
+                f" comes after {self.first_media_s:g} s; ask for a longer duration"
             )
         media_s = duration_s - self.first_media_s
         longer_s = max(0.0, media_s - max(played.phases[-1].end_s for played in self.streams))
@@ -115,8 +127,9 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
 
     Args:
         model: The model.
-        duration_s: Length of the session from its first packet to its end, s; None for the model's own. Longer than
-            the model, the last playout of each stream is stretched; shorter, the phases are cut.
+        duration_s: Length of the session from its first packet to its end, s; None for the model's
+            own. Longer than the model, the last playout of each stream is stretched; shorter, the
+            phases are cut.
 
     Raises:
         GenerationError: If the session would end before its first media packet.
@@ -137,14 +150,20 @@ def session_timeline(model: Model, *, duration_s: float | None) -> Timeline:
 
 
 def _round_trip_time(model: Model) -> float:
-    estimate = model.provenance.conditions.rtt_s if isinstance(model.provenance, FittedProvenance) else None
+    estimate = (
+        model.provenance.conditions.rtt_s
+        if isinstance(model.provenance, FittedProvenance)
+        else None
+    )
     return max(_SHORTEST_RTT_S, _DEFAULT_RTT_S if estimate is None else estimate.value)
 
 
 def _played(stream: Stream, *, zero_s: float) -> PlayedStream:
     """Return a stream with its phases, times counted from ``zero_s``."""
     phases = [
-        PlayedPhase(phase.name, phase.start_s - zero_s, phase.end_s - zero_s, playable(phase.process))
+        PlayedPhase(
+            phase.name, phase.start_s - zero_s, phase.end_s - zero_s, playable(phase.process)
+        )
         for phase in stream.phases
     ]
     return PlayedStream(stream, tuple(phases))

@@ -25,7 +25,9 @@ def udp_opening(transport: Transport, *, time_ns: int) -> FlowColumns:
     )
 
 
-def udp_media(transport: Transport, media: MediaPackets, *, headers: dict[str, npt.NDArray[np.generic]]) -> FlowColumns:
+def udp_media(
+    transport: Transport, media: MediaPackets, *, headers: dict[str, npt.NDArray[np.generic]]
+) -> FlowColumns:
     """Return the media packets with the RTP columns in ``headers``, if any."""
     return FlowColumns(
         time_ns=media.time_ns,

@@ -13,8 +13,10 @@ class Viewing:
         session: Number of the session, from which its packets are drawn.
         clip: Number of what is drawn once for all its sessions; None: this session has its own.
         rate_factor: Rate of the clip / rate of the model.
-        length_s: From the session's start to its end if the viewer stays, s; None: that of the model or the clip.
-        leaves_at: Share of that length after which the viewer leaves; None: does not leave by share.
+        length_s: From the session's start to its end if the viewer stays, s; None: that of the
+            model or the clip.
+        leaves_at: Share of that length after which the viewer leaves; None: does not leave by
+            share.
         leaves_after_s: Time after which the viewer leaves, s; None: does not leave by time.
     """
 
@@ -31,6 +33,8 @@ class Viewing:
         return self.leaves_at is not None or self.leaves_after_s is not None
 
     def end_s(self, whole_s: float) -> float:
-        """Return when the session ends after its start, s, if it would last ``whole_s`` with a viewer who stays."""
+        """Return when the session ends after its start, s, if it would last ``whole_s`` with a
+        viewer who stays.
+        """
         end_s = whole_s if self.leaves_at is None else self.leaves_at * whole_s
         return end_s if self.leaves_after_s is None else min(end_s, self.leaves_after_s)

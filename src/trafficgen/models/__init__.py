@@ -41,8 +41,20 @@ from trafficgen.models.published import (
     same_value,
     shown,
 )
-from trafficgen.models.response import CongestionResponse, DelayRange, Friendliness, LossModel, ResponsePoint
-from trafficgen.models.same_source import PathCondition, PooledPoint, PooledResponse, ResponseCurve, ResponseKind
+from trafficgen.models.response import (
+    CongestionResponse,
+    DelayRange,
+    Friendliness,
+    LossModel,
+    ResponsePoint,
+)
+from trafficgen.models.same_source import (
+    PathCondition,
+    PooledPoint,
+    PooledResponse,
+    ResponseCurve,
+    ResponseKind,
+)
 from trafficgen.models.schema import (
     LONGEST_S,
     SCHEMA_VERSION,

@@ -1,4 +1,6 @@
-"""Why a packet process was chosen: what was tried, and how near each came to the packets when it was played."""
+"""Why a packet process was chosen: what was tried, and how near each came to the packets when it
+was played.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,19 @@ class TriedProcess(ModelPart):
 
     kind: str = Field(description="Kind of the process.")
     passed: bool = Field(
-        description="Whether rates at several scales and their autocorrelation differ from the capture by no more than"
-        " chance."
+        description=(
+            "Whether rates at several scales and their autocorrelation differ from the capture by"
+            " no more than chance."
+        )
     )
-    score: float = Field(ge=0, description="Weighted sum of its distances to the capture; smaller is better.")
+    score: float = Field(
+        ge=0, description="Weighted sum of its distances to the capture; smaller is better."
+    )
     distances: dict[str, float] = Field(
-        description="Statistic -> median distance of played sessions to the capture: Kolmogorov-Smirnov distances, and"
-        " for rate_acf half the largest difference at lags 1 to 20."
+        description=(
+            "Statistic -> median distance of played sessions to the capture: Kolmogorov-Smirnov"
+            " distances, and for rate_acf half the largest difference at lags 1 to 20."
+        )
     )
 
 

@@ -18,7 +18,9 @@ def _without_example(schema: dict[str, Any]) -> None:
 class ModelPart(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, no NaN or infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=_without_example)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=_without_example
+    )
 
     def __str__(self) -> str:
         return repr(self)
@@ -36,10 +38,12 @@ class Estimate(ModelPart):
 
     value: float = Field(description="Point estimate.")
     low: float | None = Field(
-        default=None, description="Lower end of the confidence interval; null where none was computed."
+        default=None,
+        description="Lower end of the confidence interval; null where none was computed.",
     )
     high: float | None = Field(
-        default=None, description="Upper end of the confidence interval; null where none was computed."
+        default=None,
+        description="Upper end of the confidence interval; null where none was computed.",
     )
     level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the interval.")
     method: str = Field(description="How value and interval were obtained.")

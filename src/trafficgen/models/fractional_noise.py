@@ -11,7 +11,9 @@ from trafficgen.models.law import LawOfBytes
 
 
 class FractionalNoiseProcess(ModelPart):
-    """Bytes of bins that follow fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to their law."""
+    """Bytes of bins that follow fractional Gaussian noise (Mandelbrot and Van Ness 1968), mapped to
+    their law.
+    """
 
     kind: Literal["fgn"] = "fgn"
     bin_s: float = Field(gt=0, description="Width of a bin, s.")
@@ -19,6 +21,8 @@ class FractionalNoiseProcess(ModelPart):
     bin_bytes: LawOfBytes = Field(description="IP bytes of a bin, as the rate asks for them.")
     packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
     placement: Literal["even", "poisson"] = Field(
-        description="even: packets follow the rate evenly; poisson: they come at independent times, so that their"
-        " number varies beside the rate."
+        description=(
+            "even: packets follow the rate evenly; poisson: they come at independent times, so that"
+            " their number varies beside the rate."
+        )
     )

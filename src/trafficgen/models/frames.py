@@ -1,4 +1,6 @@
-"""The frame clock: frames of audio or video, each cut into packets, sent as a sampling clock asks for them."""
+"""The frame clock: frames of audio or video, each cut into packets, sent as a sampling clock asks
+for them.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,20 @@ class FrameType(ModelPart):
     """Frames of one type."""
 
     name: FrameName = Field(
-        description="key: coded alone; predicted: others, or the larger ones of them; bidirectional: the smaller ones;"
-        " frame: where types cannot be told apart."
+        description=(
+            "key: coded alone; predicted: others, or the larger ones of them; bidirectional: the"
+            " smaller ones; frame: where types cannot be told apart."
+        )
     )
     frame_bytes: LawOfBytes = Field(description="IP bytes of all packets of a frame.")
     lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(
-        default=(), max_length=8, description="IP total lengths of the small packets before the picture, bytes."
+        default=(),
+        max_length=8,
+        description="IP total lengths of the small packets before the picture, bytes.",
     )
-    lead_share: float = Field(default=0.0, ge=0, le=1, description="Share of the frames that begin with these packets.")
+    lead_share: float = Field(
+        default=0.0, ge=0, le=1, description="Share of the frames that begin with these packets."
+    )
 
 
 class GroupDistance(ModelPart):
@@ -40,8 +48,12 @@ class GroupDistance(ModelPart):
 class GroupOfPictures(ModelPart):
     """Where key frames are, and the pattern of the frames between them."""
 
-    distances: tuple[GroupDistance, ...] = Field(min_length=1, max_length=64, description="Lengths of the groups.")
-    first_key_frame: int = Field(ge=0, le=_MOST_FRAMES, description="Frames of the phase before its first key frame.")
+    distances: tuple[GroupDistance, ...] = Field(
+        min_length=1, max_length=64, description="Lengths of the groups."
+    )
+    first_key_frame: int = Field(
+        ge=0, le=_MOST_FRAMES, description="Frames of the phase before its first key frame."
+    )
     reference_period: int | None = Field(
         default=None,
         ge=2,
@@ -56,46 +68,69 @@ class GroupOfPictures(ModelPart):
 class FrameProcess(ModelPart):
     """Frames on a clock: their spacing, lateness, types and sizes, and how a frame becomes packets.
 
-    Sizes are normal scores with a spectrum, mapped to the law of each type (an ARTA process: Cario and Nelson 1996).
-    A frame is sent when its time has come and the frame before it has been sent.
+    Sizes are normal scores with a spectrum, mapped to the law of each type (an ARTA process: Cario
+    and Nelson 1996). A frame is sent when its time has come and the frame before it has been sent.
     """
 
     kind: Literal["frames"] = "frames"
-    frame_rate_hz: Estimate = Field(description="Frames in a second of the media clock, by the mode of its steps.")
+    frame_rate_hz: Estimate = Field(
+        description="Frames in a second of the media clock, by the mode of its steps."
+    )
     clock_ratio: Estimate = Field(description="Time that passed / time by the media clock.")
-    spacing_s: LawOfTime = Field(description="Spacing of frames, s: of their instants, or as sent without lateness.")
+    spacing_s: LawOfTime = Field(
+        description="Spacing of frames, s: of their instants, or as sent without lateness."
+    )
     spacing_spectrum: ScoreSpectrum | None = Field(
         default=None, description="Power spectrum of the spacings themselves."
     )
     lateness_s: LawOfTime | None = Field(
-        default=None, description="Time of a frame after its instant, s; null where spacings are those as sent."
+        default=None,
+        description="Time of a frame after its instant, s; null where spacings are those as sent.",
     )
-    first_lateness_s: float = Field(default=0.0, ge=0, description="Lateness of the first frame of the phase, s.")
+    first_lateness_s: float = Field(
+        default=0.0, ge=0, description="Lateness of the first frame of the phase, s."
+    )
     lateness_spectrum: ScoreSpectrum | None = Field(
         default=None, description="Power spectrum of the normal scores of lateness."
     )
     types: tuple[FrameType, ...] = Field(min_length=1, max_length=3, description="Types of frames.")
-    group: GroupOfPictures | None = Field(default=None, description="Null where there is one type of frames.")
+    group: GroupOfPictures | None = Field(
+        default=None, description="Null where there is one type of frames."
+    )
     size_spectrum: ScoreSpectrum | None = Field(
-        default=None, description="Dependence of the normal scores of the frames' sizes; null for independent sizes."
+        default=None,
+        description=(
+            "Dependence of the normal scores of the frames' sizes; null for independent sizes."
+        ),
     )
     packetisation: Literal["filled", "equal"] = Field(
-        description="filled: packets of packet_bytes and a last one with the rest; equal: packets of equal size, as"
-        " few as packet_bytes at its largest allows."
+        description=(
+            "filled: packets of packet_bytes and a last one with the rest; equal: packets of equal"
+            " size, as few as packet_bytes at its largest allows."
+        )
     )
-    packet_bytes: LawOfBytes = Field(description="IP total length of packets but the last of a frame, bytes.")
-    gap_within_s: LawOfTime | None = Field(description="Gap in a frame, s; null where frames are single packets.")
+    packet_bytes: LawOfBytes = Field(
+        description="IP total length of packets but the last of a frame, bytes."
+    )
+    gap_within_s: LawOfTime | None = Field(
+        description="Gap in a frame, s; null where frames are single packets."
+    )
     gap_scale: Literal["packet", "frame", "bytes"] = Field(
         default="packet",
-        description="packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its packets;"
-        " bytes: gap_within_s is the gap of a packet of the largest size, others have it in proportion to theirs.",
+        description=(
+            "packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its"
+            " packets; bytes: gap_within_s is the gap of a packet of the largest size, others have"
+            " it in proportion to theirs."
+        ),
     )
 
     @model_validator(mode="after")
     def _types_told_apart(self) -> Self:
         names = [part.name for part in self.types]
         if len(set(names)) != len(names) or (self.group is None) != (names == ["frame"]):
-            raise ValueError("a group of pictures has key and predicted frames, else there is one type: frame")
+            raise ValueError(
+                "a group of pictures has key and predicted frames, else there is one type: frame"
+            )
         pattern = self.group is not None and self.group.reference_period is not None
         wanted = ["key", "predicted", "bidirectional"] if pattern else ["key", "predicted"]
         if self.group is not None and sorted(names) != sorted(wanted):

@@ -21,13 +21,15 @@ from trafficgen.output_files import whole_files
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]
 
-#: A model of one session has less than 64 kB; the checks of a list of many megabytes would fill the memory.
+#: A model of one session has less than 64 kB; the checks of a list of many megabytes would fill the
+#: memory.
 LARGEST_MODEL_BYTES = 4_000_000
 _MOST_PROBLEMS = 10_000
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
 _VERSION_REMEDY = (
-    "use a trafficgen that knows this version; it writes files in its own by `trafficgen models migrate FILE -o NEW`"
+    "use a trafficgen that knows this version; it writes files in its own by `trafficgen models"
+    " migrate FILE -o NEW`"
 )
 
 
@@ -35,14 +37,16 @@ def load_model(path: str | Path) -> Model:
     """Return the fitted model in a JSON or YAML file.
 
     Raises:
-        ModelFileError: If the file cannot be read or breaks the schema, or holds a published model; the message names
-            the key.
+        ModelFileError: If the file cannot be read or breaks the schema, or holds a published model;
+            the message names the key.
     """
     found = read_model(path)
     if isinstance(found, Model):
         return found
     problem = "it is a published model, which answers a path"
-    raise ModelFileError(file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`")
+    raise ModelFileError(
+        file=str(path), problem=problem, remedy="play it over one: `trafficgen simulate`"
+    )
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ class ReadModel:
 
 
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
-    """Return the model in a file, as :func:`read_versioned_model` reads it, of the present schema version."""
+    """Return the model in a file, as :func:`read_versioned_model` reads it, of the present schema
+    version.
+    """
     return read_versioned_model(path, parent=parent).model
 
 
@@ -70,11 +76,12 @@ def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) ->
 
     Args:
         path: Name of the file.
-        parent: Gives the content of the entry that a file extends; None refuses files that extend one.
+        parent: Gives the content of the entry that a file extends; None refuses files that extend
+            one.
 
     Raises:
-        ModelFileError: If the file cannot be read, is not JSON or YAML, or breaks the schema; the message names the
-            key.
+        ModelFileError: If the file cannot be read, is not JSON or YAML, or breaks the schema; the
+            message names the key.
     """
     name = str(path)
     remedy = "give a file made by `trafficgen fit`, or a name of `trafficgen models list`"
@@ -84,7 +91,9 @@ def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) ->
         text = beginning[:LARGEST_MODEL_BYTES].decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise ModelFileError(file=name, problem=f"cannot be read ({reason})", remedy=remedy) from error
+        raise ModelFileError(
+            file=name, problem=f"cannot be read ({reason})", remedy=remedy
+        ) from error
     if len(beginning) > LARGEST_MODEL_BYTES:
         problem = f"is larger than {LARGEST_MODEL_BYTES:,} bytes, and no model is"
         raise ModelFileError(file=name, problem=problem, remedy=remedy)
@@ -102,8 +111,11 @@ def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) ->
     return _read(content, text=text, file=name, parent=parent)
 
 
-def model_of(content: object, *, file: str, parent: ParentOf | None = None) -> Model | PublishedModel:
-    """Return the model that JSON content describes; that of an earlier schema version is migrated first.
+def model_of(
+    content: object, *, file: str, parent: ParentOf | None = None
+) -> Model | PublishedModel:
+    """Return the model that JSON content describes; that of an earlier schema version is migrated
+    first.
 
     Raises:
         ModelFileError: If it breaks the schema, or has a version that is not known.
@@ -127,7 +139,9 @@ def _read(content: object, *, text: str | None, file: str, parent: ParentOf | No
     if isinstance(content, dict) and content.get("extends") is not None:
         content, text = _resolved(content, file=file, parent=parent), None
     try:
-        model = schema.model_validate_json(json.dumps(content) if text is None else text, strict=True)
+        model = schema.model_validate_json(
+            json.dumps(content) if text is None else text, strict=True
+        )
     except ValidationError as error:
         raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
     return ReadModel(model, model.schema_version if version is None else str(version), steps)
@@ -137,7 +151,9 @@ def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) ->
     """Return a published model's content with that of the entry it extends."""
     name = content["extends"]
     if parent is None or not isinstance(name, str):
-        raise ModelFileError(file=file, problem=f"extends: {name!r} cannot be had here", remedy=_REMEDY)
+        raise ModelFileError(
+            file=file, problem=f"extends: {name!r} cannot be had here", remedy=_REMEDY
+        )
     try:
         return extended(content, parent=parent(name))
     except ValueError as error:
@@ -147,8 +163,9 @@ def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) ->
 def extended(content: Mapping[str, Any], *, parent: Mapping[str, Any]) -> dict[str, Any]:
     """Return a published model's content with what it does not give taken from its parent.
 
-    A parameter is taken or replaced as a whole, since another value has another source; of an option single keys can be
-    replaced, such as its default. ``null`` leaves a parameter or an option of the parent out.
+    A parameter is taken or replaced as a whole, since another value has another source; of an
+    option single keys can be replaced, such as its default. ``null`` leaves a parameter or an
+    option of the parent out.
 
     Raises:
         ValueError: If a part is not an object.
@@ -182,7 +199,9 @@ def _is_published(content: object) -> bool:
 
 def _first_problem(error: ValidationError) -> str:
     if error.error_count() > _MOST_PROBLEMS:
-        return f"the file as a whole: {error.error_count():,} values of it are wrong"  # to list them takes long
+        return (  # to list them takes long
+            f"the file as a whole: {error.error_count():,} values of it are wrong"
+        )
     found = error.errors(include_url=False, include_context=False, include_input=False)
     # A list whose items are wrong is reported as too short as well.
     problems = [problem for problem in found if problem["type"] != "too_short"] or found
@@ -203,13 +222,18 @@ def dump_model(model: Model | PublishedModel) -> str:
 def _text(value: object, *, indent: int, before: int) -> str:
     """Return a value as JSON; ``before`` characters stand before it on its line."""
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, dict | list) or not value or before + indent + len(line) <= _LINE_LENGTH:
+    if (
+        not isinstance(value, dict | list)
+        or not value
+        or before + indent + len(line) <= _LINE_LENGTH
+    ):
         return line
     inside = indent + 1
     if isinstance(value, dict):
         keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
         items = [
-            key + _text(one, indent=inside, before=len(key)) for key, one in zip(keys, value.values(), strict=True)
+            key + _text(one, indent=inside, before=len(key))
+            for key, one in zip(keys, value.values(), strict=True)
         ]
         return "{" + _lines(items, indent=inside) + "\n" + " " * indent + "}"
     items = [_text(one, indent=inside, before=0) for one in value]

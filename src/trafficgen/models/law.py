@@ -20,8 +20,8 @@ from trafficgen.distributions import (
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.model_view import line_of_law
 
-#: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components; ``quantiles`` is a
-#: smoothed empirical law, ``atoms`` has no continuous part.
+#: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components;
+#: ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
 Family = Literal[
     "expon",
     "lognorm",
@@ -45,7 +45,9 @@ Family = Literal[
 
 
 class Atom(ModelPart):
-    """A value that is taken with positive probability, such as the packet size that fills the MTU."""
+    """A value that is taken with positive probability, such as the packet size that fills the
+    MTU.
+    """
 
     value: float = Field(description="The value, in the law's unit.")
     p: float = Field(gt=0, le=1, description="Its probability.")
@@ -62,7 +64,9 @@ class Tail(ModelPart):
     """Generalised Pareto tail of a smoothed empirical law, from its last point on."""
 
     p: float = Field(gt=0, lt=1, description="Probability of the tail within the continuous part.")
-    threshold: float = Field(description="Where the tail starts: the last quantile, in the law's unit.")
+    threshold: float = Field(
+        description="Where the tail starts: the last quantile, in the law's unit."
+    )
     c: float = Field(lt=1, description="Shape of scipy.stats genpareto; the tail index is 1 / c.")
     scale: float = Field(gt=0, description="Scale of scipy.stats genpareto, in the law's unit.")
 
@@ -74,34 +78,51 @@ class Alternative(ModelPart):
     delta_bic: float = Field(description="Its BIC less that of the chosen family; larger is worse.")
     held_out: float | None = Field(
         default=None,
-        description="Its log-likelihood on held-out parts of the sample less that of the chosen family; smaller is"
-        " worse. Null where it was not computed.",
+        description=(
+            "Its log-likelihood on held-out parts of the sample less that of the chosen family;"
+            " smaller is worse. Null where it was not computed."
+        ),
     )
 
 
 class GoodnessOfFit(ModelPart):
     """How far the fitted law is from the sample."""
 
-    ks: float = Field(ge=0, le=1, description="Largest distance of the two distribution functions, atoms included.")
+    ks: float = Field(
+        ge=0,
+        le=1,
+        description="Largest distance of the two distribution functions, atoms included.",
+    )
     p_value: float | None = Field(
-        default=None, ge=0, le=1, description="p-value of that distance; null where it was not computed."
+        default=None,
+        ge=0,
+        le=1,
+        description="p-value of that distance; null where it was not computed.",
     )
     anderson_darling: float | None = Field(
         default=None,
         ge=0,
-        description="Anderson-Darling statistic of the values that were tested, which weighs the tails; null where it"
-        " was not computed.",
+        description=(
+            "Anderson-Darling statistic of the values that were tested, which weighs the tails;"
+            " null where it was not computed."
+        ),
     )
     anderson_darling_p_value: float | None = Field(
-        default=None, ge=0, le=1, description="p-value of the Anderson-Darling statistic; null where not computed."
+        default=None,
+        ge=0,
+        le=1,
+        description="p-value of the Anderson-Darling statistic; null where not computed.",
     )
     method: str = Field(
-        description="How the p-value was obtained (never the naive one when parameters were estimated)."
+        description=(
+            "How the p-value was obtained (never the naive one when parameters were estimated)."
+        )
     )
 
 
 class Law(ModelPart):
-    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous family.
+    """Distribution of one quantity: atoms with their probabilities, the rest from a continuous
+    family.
 
     Example:
         >>> from trafficgen.models import Atom, Law
@@ -115,9 +136,13 @@ class Law(ModelPart):
 
     unit: Literal["s", "bytes", "packets", "bps", "1"] = Field(description="Unit of the values.")
     family: Family = Field(
-        description="scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
+        description=(
+            "scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
+        )
     )
-    params: dict[str, float] = Field(default_factory=dict, description="scipy.stats parameters of the continuous part.")
+    params: dict[str, float] = Field(
+        default_factory=dict, description="scipy.stats parameters of the continuous part."
+    )
     low: dict[str, float] = Field(
         default_factory=dict, description="Lower ends of the 95% intervals of the parameters."
     )
@@ -128,18 +153,34 @@ class Law(ModelPart):
         default=(), description="Points of the law where the family is quantiles."
     )
     tail: Tail | None = Field(
-        default=None, description="What follows the last quantile; null where the quantiles reach to the largest value."
+        default=None,
+        description=(
+            "What follows the last quantile; null where the quantiles reach to the largest value."
+        ),
     )
     atoms: tuple[Atom, ...] = Field(
-        default=(), description="Values with positive probability; the continuous part has the rest."
+        default=(),
+        description="Values with positive probability; the continuous part has the rest.",
     )
-    minimum: float | None = Field(default=None, description="Lower bound of the continuous part; draws stay within.")
-    maximum: float | None = Field(default=None, description="Upper bound of the continuous part; draws stay within.")
-    integer: bool = Field(default=False, description="Whether values are whole numbers (bytes, packets).")
+    minimum: float | None = Field(
+        default=None, description="Lower bound of the continuous part; draws stay within."
+    )
+    maximum: float | None = Field(
+        default=None, description="Upper bound of the continuous part; draws stay within."
+    )
+    integer: bool = Field(
+        default=False, description="Whether values are whole numbers (bytes, packets)."
+    )
     observations: int = Field(ge=0, description="Size of the sample that was fitted.")
-    log_likelihood: float | None = Field(default=None, description="Of the continuous part at the estimate.")
-    alternatives: tuple[Alternative, ...] = Field(default=(), description="Other families tried, best first.")
-    fit: GoodnessOfFit | None = Field(default=None, description="Goodness of fit; null for published laws.")
+    log_likelihood: float | None = Field(
+        default=None, description="Of the continuous part at the estimate."
+    )
+    alternatives: tuple[Alternative, ...] = Field(
+        default=(), description="Other families tried, best first."
+    )
+    fit: GoodnessOfFit | None = Field(
+        default=None, description="Goodness of fit; null for published laws."
+    )
 
     def __repr__(self) -> str:
         return line_of_law(self)
@@ -150,7 +191,9 @@ class Law(ModelPart):
         if weight > 1 + 1e-9:
             raise ValueError(f"the atoms' probabilities add up to {weight}, more than 1")
         if self.family == "atoms" and abs(weight - 1) > 1e-6:
-            raise ValueError(f"a law of atoms alone needs probabilities that add up to 1, not {weight}")
+            raise ValueError(
+                f"a law of atoms alone needs probabilities that add up to 1, not {weight}"
+            )
         if self.family == "quantiles" and len(self.quantiles) < 2:
             raise ValueError("a law of quantiles needs at least two points")
         if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
@@ -179,17 +222,25 @@ class Law(ModelPart):
     def _continuous(self) -> Distribution | None:
         if self.family == "atoms":
             return None
-        whole = self._empirical() if self.family == "quantiles" else distribution_of(self.family, self.params)
+        whole = (
+            self._empirical()
+            if self.family == "quantiles"
+            else distribution_of(self.family, self.params)
+        )
         minimum, maximum = self._bounds()
         return truncated(whole, minimum=minimum, maximum=maximum)
 
     def _bounds(self) -> tuple[float | None, float | None]:
-        """Return the bounds of the continuous part; a whole number there stands for all that is rounded to it."""
+        """Return the bounds of the continuous part; a whole number there stands for all that is
+        rounded to it.
+        """
         if not self.integer or self.family == "quantiles":
             return self.minimum, self.maximum
         minimum = None if self.minimum is None else math.ceil(self.minimum) - 0.5
         maximum = None if self.maximum is None else math.floor(self.maximum) + 0.5
-        if minimum is not None and maximum is not None and minimum > maximum:  # there is no whole number between them
+        if (
+            minimum is not None and maximum is not None and minimum > maximum
+        ):  # there is no whole number between them
             return self.minimum, self.maximum
         return minimum, maximum
 

@@ -1,7 +1,8 @@
 """Model files of earlier schema versions, brought up to the present one step by step.
 
-Each step is a pure function from the content of one version to that of the next; a file takes all steps from its own
-version on. A step stays as it is once a version has been written: its tests are model files of that version.
+Each step is a pure function from the content of one version to that of the next; a file takes all
+steps from its own version on. A step stays as it is once a version has been written: its tests are
+model files of that version.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def _without_addresses_in_names(content: Content) -> Content:
 
 
 def _masked(value: object) -> object:
-    """Return a text, or a list of them, without addresses; anything else is left for the schema to refuse."""
+    """Return a text, or a list of them, without addresses; anything else is left for the schema to
+    refuse.
+    """
     if isinstance(value, list):
         return [_masked(one) for one in value]
     return without_addresses(value) if isinstance(value, str) else value
@@ -92,7 +95,10 @@ def steps_from(version: str, *, published: bool) -> tuple[Step, ...]:
         UnknownVersionError: If it is neither that nor an earlier one.
     """
     steps = PUBLISHED_STEPS if published else FITTED_STEPS
-    known = (*(step.before for step in steps), PUBLISHED_SCHEMA_VERSION if published else SCHEMA_VERSION)
+    known = (
+        *(step.before for step in steps),
+        PUBLISHED_SCHEMA_VERSION if published else SCHEMA_VERSION,
+    )
     if version not in known:
         raise UnknownVersionError(version, known)
     return steps[known.index(version) :]
@@ -101,7 +107,8 @@ def steps_from(version: str, *, published: bool) -> tuple[Step, ...]:
 def migrated(content: Mapping[str, Any], *, published: bool) -> tuple[Content, tuple[Step, ...]]:
     """Return the content of a model file in the present version, and the steps that were taken.
 
-    A version that is not a text is left for the schema to refuse; without one the content is taken for the present.
+    A version that is not a text is left for the schema to refuse; without one the content is taken
+    for the present.
 
     Raises:
         UnknownVersionError: If the version is none that is known.

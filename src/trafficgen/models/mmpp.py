@@ -18,30 +18,46 @@ class MmppState(ModelPart):
     """One state of the chain."""
 
     rate_per_s: Estimate = Field(description="Packets per second in this state.")
-    mean_sojourn_s: Estimate = Field(description="Mean time until the state is left, s; sojourns are exponential.")
+    mean_sojourn_s: Estimate = Field(
+        description="Mean time until the state is left, s; sojourns are exponential."
+    )
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
         if self.rate_per_s.value < 0 or not self.mean_sojourn_s.value > 0:
-            raise ValueError("a state needs a rate_per_s of at least 0 and a mean_sojourn_s above 0")
+            raise ValueError(
+                "a state needs a rate_per_s of at least 0 and a mean_sojourn_s above 0"
+            )
         return self
 
 
 class MmppProcess(ModelPart):
-    """A Poisson process of packets whose rate is switched by a Markov chain; sizes are drawn apart."""
+    """A Poisson process of packets whose rate is switched by a Markov chain; sizes are drawn
+    apart.
+    """
 
     kind: Literal["mmpp"] = "mmpp"
-    states: tuple[MmppState, ...] = Field(min_length=2, max_length=MOST_STATES, description="States, fastest first.")
+    states: tuple[MmppState, ...] = Field(
+        min_length=2, max_length=MOST_STATES, description="States, fastest first."
+    )
     transition: tuple[JumpRow, ...] = Field(
         description="Jump chain: row = from, column = to, zero diagonal, rows sum to 1."
     )
     packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
-    mean_rate_per_s: float = Field(gt=0, description="Packets per second over the whole phase of the capture.")
+    mean_rate_per_s: float = Field(
+        gt=0, description="Packets per second over the whole phase of the capture."
+    )
     observed_s: float = Field(
-        gt=0, description="Length of that phase, s; sessions of this length and more are played at its mean rate."
+        gt=0,
+        description=(
+            "Length of that phase, s; sessions of this length and more are played at its mean rate."
+        ),
     )
     evidence_bic: float | None = Field(
-        default=None, description="BIC of independent gaps less that of this process, on the gaps that were fitted."
+        default=None,
+        description=(
+            "BIC of independent gaps less that of this process, on the gaps that were fitted."
+        ),
     )
 
     @model_validator(mode="after")

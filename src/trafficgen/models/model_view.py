@@ -28,12 +28,16 @@ def estimate_text(estimate: Estimate | None, *, rate: bool = False) -> str | Non
     if estimate is None:
         return None
     ends = [estimate.value, estimate.low, estimate.high]
-    value, low, high = (None if end is None else kbps_from_bps(end) if rate else end for end in ends)
+    value, low, high = (
+        None if end is None else kbps_from_bps(end) if rate else end for end in ends
+    )
     return f"{number(value)} {interval(low, high)}".rstrip()
 
 
 def line_of_law(law: Law) -> str:
-    """Return a law's family with its parameters, its atoms and the size of its sample on one line."""
+    """Return a law's family with its parameters, its atoms and the size of its sample on one
+    line.
+    """
     parts = [", ".join(f"{name}={number(value)}" for name, value in law.params.items())]
     parts += [counted(len(law.quantiles), "point")] if law.quantiles else []
     parts += [counted(len(law.atoms), "atom")] if law.atoms else []
@@ -49,7 +53,9 @@ def line_of_model(model: Model) -> str:
     parts = [f"{counted(len(model.streams), 'stream')} ({names})"]
     if model.buffering is not None:
         rate = kbps_from_bps(model.buffering.rate_bps.value)
-        parts.append(f"buffering {number(model.buffering.duration_s.value)} s at {number(rate)} kbps")
+        parts.append(
+            f"buffering {number(model.buffering.duration_s.value)} s at {number(rate)} kbps"
+        )
     parts.append(f"playout {number(model.playout.duration_s.value)} s at {number(playout)} kbps")
     if model.population is not None:
         parts.append(f"a population of {counted(model.population.sessions, 'session')}")
@@ -69,7 +75,8 @@ def view_of_model(model: Model) -> str:
 
 
 def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
-    """Return start, buffering and playout of a fitted model, the rates of its phases over time, and a table of them.
+    """Return start, buffering and playout of a fitted model, the rates of its phases over time, and
+    a table of them.
 
     Args:
         model: The model.
@@ -90,7 +97,9 @@ def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
     ]
     rates = [("mean rate of the phases", _phase_kbps(model, length_s))]
     if measured is not None:
-        rates.insert(0, ("media in the capture", measured.rate_kbps(_STEPS, start_s=0.0, end_s=length_s)))
+        rates.insert(
+            0, ("media in the capture", measured.rate_kbps(_STEPS, start_s=0.0, end_s=length_s))
+        )
     return "".join(
         [
             html.facts(rows),
@@ -102,12 +111,16 @@ def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
 
 
 def _phase_kbps(model: Model, length_s: float) -> FloatArray:
-    """Return the sum of the streams' phase rates in the middle of equal steps, kbit/s, shape (n,)."""
+    """Return the sum of the streams' phase rates in the middle of equal steps, kbit/s, shape
+    (n,).
+    """
     moments = (np.arange(_STEPS) + 0.5) / _STEPS * length_s
     rates = np.zeros(_STEPS)
     for stream in model.streams:
         for phase in stream.phases:
-            rates[(moments >= phase.start_s) & (moments < phase.end_s)] += kbps_from_bps(phase.rate_bps)
+            rates[(moments >= phase.start_s) & (moments < phase.end_s)] += kbps_from_bps(
+                phase.rate_bps
+            )
     return rates
 
 
@@ -120,7 +133,11 @@ def _phase_rows(model: Model) -> list[tuple[object, ...]]:
             number(phase.duration_s),
             number(kbps_from_bps(phase.rate_bps)),
             phase.process.kind.replace("_", " "),
-            f"{stream.transport.protocol}{', RTP' if stream.transport.rtp else ''}" if place == 0 else "",
+            (
+                f"{stream.transport.protocol}{', RTP' if stream.transport.rtp else ''}"
+                if place == 0
+                else ""
+            ),
         )
         for stream in model.streams
         for place, phase in enumerate(stream.phases)
@@ -136,7 +153,10 @@ def _origin(provenance: Provenance) -> str:
 def _capture(provenance: FittedProvenance) -> str:
     more = f" and {len(provenance.files) - 1} more" if len(provenance.files) > 1 else ""
     first = provenance.files[0] if provenance.files else "packets in memory"
-    return f"{first}{more}, session {provenance.session}; fitted by {provenance.software}, seed {provenance.seed}"
+    return (
+        f"{first}{more}, session {provenance.session}; fitted by {provenance.software}, seed"
+        f" {provenance.seed}"
+    )
 
 
 def _citations(provenance: PublishedProvenance) -> str:
@@ -146,11 +166,16 @@ def _citations(provenance: PublishedProvenance) -> str:
 def line_of_published(model: PublishedModel) -> str:
     """Return state machine, options and review of a published model on one line."""
     options = counted(len(model.options), "option")
-    return f"<PublishedModel {one_line(model.name)}: {model.mechanism.kind}, {options}, {model.provenance.review}>"
+    return (
+        f"<PublishedModel {one_line(model.name)}: {model.mechanism.kind}, {options},"
+        f" {model.provenance.review}>"
+    )
 
 
 def view_of_published(model: PublishedModel) -> str:
-    """Return what a published model is, what may be set, and where its numbers come from and end."""
+    """Return what a published model is, what may be set, and where its numbers come from and
+    end.
+    """
     rows = [
         (name, _value(option.default), option.unit, option.allowed, option.description)
         for name, option in model.options.items()
@@ -161,7 +186,10 @@ def view_of_published(model: PublishedModel) -> str:
         html.paragraph(model.description),
         html.facts(
             [
-                ("state machine", f"{model.mechanism.kind}, {counted(len(parameters), 'parameter')}"),
+                (
+                    "state machine",
+                    f"{model.mechanism.kind}, {counted(len(parameters), 'parameter')}",
+                ),
                 ("transport", model.transport),
                 ("review", model.provenance.review),
             ]

@@ -14,14 +14,23 @@ class RateClass(ModelPart):
     """How packets are placed while the rate is in one range."""
 
     up_to_bytes: float | None = Field(
-        gt=0, description="Largest bytes of a bin of this class; null for the class of the highest rates."
+        gt=0,
+        description=(
+            "Largest bytes of a bin of this class; null for the class of the highest rates."
+        ),
     )
-    gap_s: LawOfTime = Field(description="Gap between successive packets of such a bin (within a burst of it), s.")
-    idle_s: LawOfTime | None = Field(default=None, description="Gap between bursts, s; null where there are none.")
+    gap_s: LawOfTime = Field(
+        description="Gap between successive packets of such a bin (within a burst of it), s."
+    )
+    idle_s: LawOfTime | None = Field(
+        default=None, description="Gap between bursts, s; null where there are none."
+    )
     burst_packets: LawOfPackets | None = Field(
         default=None, description="Packets of a burst; null where there are none."
     )
-    packet_bytes: LawOfBytes = Field(description="IP total length of a packet in such a bin, bytes.")
+    packet_bytes: LawOfBytes = Field(
+        description="IP total length of a packet in such a bin, bytes."
+    )
 
     @model_validator(mode="after")
     def _bursts_whole(self) -> Self:
@@ -33,8 +42,9 @@ class RateClass(ModelPart):
 class ModulatedProcess(ModelPart):
     """Renewal gaps or bursts under a slowly varying rate.
 
-    Time is cut into bins. The bytes of the bins follow a law and have an autocorrelation, in the manner of ARTA
-    processes (Cario and Nelson 1996); within a bin, packets are placed by the laws of its class of rates.
+    Time is cut into bins. The bytes of the bins follow a law and have an autocorrelation, in the
+    manner of ARTA processes (Cario and Nelson 1996); within a bin, packets are placed by the laws
+    of its class of rates.
     """
 
     kind: Literal["modulated"] = "modulated"
@@ -43,14 +53,18 @@ class ModulatedProcess(ModelPart):
     autocorrelation: tuple[float, ...] = Field(
         max_length=256, description="Sample autocorrelation of the bytes of the bins, from lag 1."
     )
-    classes: tuple[RateClass, ...] = Field(min_length=1, max_length=16, description="Classes of rates, ascending.")
+    classes: tuple[RateClass, ...] = Field(
+        min_length=1, max_length=16, description="Classes of rates, ascending."
+    )
 
     @model_validator(mode="after")
     def _classes_ascend(self) -> Self:
         bounds = [part.up_to_bytes for part in self.classes]
         known = [bound for bound in bounds[:-1] if bound is not None]
         if bounds[-1] is not None or len(known) != len(bounds) - 1 or known != sorted(set(known)):
-            raise ValueError("up_to_bytes must ascend from class to class and be null in the last one alone")
+            raise ValueError(
+                "up_to_bytes must ascend from class to class and be null in the last one alone"
+            )
         if any(not -1 <= value <= 1 for value in self.autocorrelation):
             raise ValueError("an autocorrelation lies between -1 and 1")
         return self

@@ -1,4 +1,6 @@
-"""How the sessions of a corpus differ: laws across sessions, their dependence, and the prototypes that are played."""
+"""How the sessions of a corpus differ: laws across sessions, their dependence, and the prototypes
+that are played.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +30,30 @@ PopulationQuantity = Literal[
 class PopulationLaw(ModelPart):
     """The law of one quantity across the sessions in which it is above zero."""
 
-    law: Law = Field(description="What a session draws from, in the unit that the name of the quantity ends on.")
+    law: Law = Field(
+        description="What a session draws from, in the unit that the name of the quantity ends on."
+    )
     median: Estimate = Field(description="Typical session: exp of the mean of the logarithm.")
     log_deviation: Estimate = Field(
-        description="Standard deviation of the logarithm between sessions, without the sessions' own errors."
+        description=(
+            "Standard deviation of the logarithm between sessions, without the sessions' own"
+            " errors."
+        )
     )
     sessions: int = Field(ge=1, description="Sessions that were pooled.")
     positive_share: float = Field(
-        gt=0, le=1, description="Share of the sessions that have it at all; the others have no such part, or 0."
+        gt=0,
+        le=1,
+        description=(
+            "Share of the sessions that have it at all; the others have no such part, or 0."
+        ),
     )
     error_share: float = Field(
-        ge=0, le=1, description="Share of the variance of the estimates that is their own error (1 - I squared)."
+        ge=0,
+        le=1,
+        description=(
+            "Share of the variance of the estimates that is their own error (1 - I squared)."
+        ),
     )
     method: str = Field(description="How it was pooled, and where the family comes from.")
 
@@ -49,29 +64,43 @@ class RankCorrelation(ModelPart):
     first: PopulationQuantity = Field(description="One quantity.")
     second: PopulationQuantity = Field(description="The other.")
     normal_correlation: Estimate = Field(
-        description="Correlation of the normal scores of their ranks, shrunk: that of the Gaussian copula."
+        description=(
+            "Correlation of the normal scores of their ranks, shrunk: that of the Gaussian copula."
+        )
     )
 
 
 class LadderRung(ModelPart):
     """A level of the application rate that sessions share."""
 
-    rate_bps: float = Field(gt=0, description="Median of the sessions' levels that make up the rung, bit/s.")
+    rate_bps: float = Field(
+        gt=0, description="Median of the sessions' levels that make up the rung, bit/s."
+    )
     share: float = Field(gt=0, le=1, description="Share of the sessions with levels that have it.")
 
 
 class Prototype(ModelPart):
-    """A session whose packet processes stand for those of a group; it is played scaled to the drawn rate."""
+    """A session whose packet processes stand for those of a group; it is played scaled to the drawn
+    rate.
+    """
 
     name: str = Field(min_length=1, description="Capture and session it was fitted to.")
     weight: float = Field(gt=0, le=1, description="Share of the sessions that it stands for.")
-    group_rate_bps: float = Field(gt=0, description="Median playout rate of the sessions it stands for, bit/s.")
+    group_rate_bps: float = Field(
+        gt=0, description="Median playout rate of the sessions it stands for, bit/s."
+    )
     group_log_deviation: float = Field(
         gt=0, description="Standard deviation of the logarithm of that rate within the group."
     )
-    buffering_share: float = Field(ge=0, le=1, description="Share of the group that starts faster than it plays.")
-    media_duration_s: float = Field(gt=0, description="Its own length, first to last media packet, s.")
-    buffering_duration_s: float = Field(ge=0, description="Its own buffering, s; 0 where it has none.")
+    buffering_share: float = Field(
+        ge=0, le=1, description="Share of the group that starts faster than it plays."
+    )
+    media_duration_s: float = Field(
+        gt=0, description="Its own length, first to last media packet, s."
+    )
+    buffering_duration_s: float = Field(
+        ge=0, description="Its own buffering, s; 0 where it has none."
+    )
     playout_rate_bps: float = Field(gt=0, description="Its own playout rate, bit/s.")
     streams: tuple[Stream, ...] | None = Field(
         description="Its streams; null where they are those of the model itself."
@@ -83,13 +112,22 @@ class Population(ModelPart):
 
     captures: int = Field(ge=1, description="Captures that were used.")
     sessions: int = Field(ge=1, description="Sessions that were fitted and pooled.")
-    laws: dict[PopulationQuantity, PopulationLaw] = Field(description="Law of each quantity across sessions.")
-    dependence: tuple[RankCorrelation, ...] = Field(
-        default=(), description="Dependence between quantities; those not named are drawn independently."
+    laws: dict[PopulationQuantity, PopulationLaw] = Field(
+        description="Law of each quantity across sessions."
     )
-    prototypes: tuple[Prototype, ...] = Field(min_length=1, description="What sessions are made from, heaviest first.")
-    ladder: tuple[LadderRung, ...] = Field(default=(), description="Shared levels of the rate, ascending.")
-    absent: dict[str, str] = Field(default_factory=dict, description="What could not be pooled -> why.")
+    dependence: tuple[RankCorrelation, ...] = Field(
+        default=(),
+        description="Dependence between quantities; those not named are drawn independently.",
+    )
+    prototypes: tuple[Prototype, ...] = Field(
+        min_length=1, description="What sessions are made from, heaviest first."
+    )
+    ladder: tuple[LadderRung, ...] = Field(
+        default=(), description="Shared levels of the rate, ascending."
+    )
+    absent: dict[str, str] = Field(
+        default_factory=dict, description="What could not be pooled -> why."
+    )
 
     @model_validator(mode="after")
     def _playable(self) -> Self:

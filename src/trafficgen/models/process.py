@@ -1,4 +1,6 @@
-"""The basic packet processes: how a stream places packets in time and how large they are, within one phase."""
+"""The basic packet processes: how a stream places packets in time and how large they are, within
+one phase.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +27,42 @@ class BurstDependence(ModelPart):
     """
 
     packets_autocorrelation: tuple[float, ...] = Field(
-        default=(), max_length=64, description="Autocorrelation of the packets of successive bursts, from lag 1."
+        default=(),
+        max_length=64,
+        description="Autocorrelation of the packets of successive bursts, from lag 1.",
     )
     spacing_autocorrelation: tuple[float, ...] = Field(
         default=(), max_length=64, description="Autocorrelation of successive spacings, from lag 1."
     )
     packets_to_spacing: float = Field(
-        default=0.0, ge=-1, le=1, description="Rank correlation of a burst's packets with the spacing that follows."
+        default=0.0,
+        ge=-1,
+        le=1,
+        description="Rank correlation of a burst's packets with the spacing that follows.",
     )
     gap_correlation: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="Rank correlation of gaps of one burst: above 0 where some bursts are faster than others.",
+        description=(
+            "Rank correlation of gaps of one burst: above 0 where some bursts are faster than"
+            " others."
+        ),
     )
     packets_to_gap: float = Field(
-        default=0.0, ge=-1, le=1, description="Rank correlation of a burst's packets with the mean rank of its gaps."
+        default=0.0,
+        ge=-1,
+        le=1,
+        description="Rank correlation of a burst's packets with the mean rank of its gaps.",
     )
 
 
 class BurstProcess(ModelPart):
-    """Bursts of packets: the start-to-start spacing, the packets of a burst and the gaps within it have their laws.
+    """Bursts of packets: the start-to-start spacing, the packets of a burst and the gaps within it
+    have their laws.
 
-    The last packet of a burst has a size law of its own, since a frame or a chunk rarely fills its last packet.
+    The last packet of a burst has a size law of its own, since a frame or a chunk rarely fills its
+    last packet.
     """
 
     kind: Literal["bursts"] = "bursts"
@@ -57,8 +72,12 @@ class BurstProcess(ModelPart):
     gap_within_s: LawOfTime | None = Field(
         description="Gap between packets of a burst, s; null when bursts are single packets."
     )
-    packet_bytes: LawOfBytes = Field(description="IP total length of packets but the last of a burst, bytes.")
-    last_packet_bytes: LawOfBytes = Field(description="IP total length of the last packet of a burst, bytes.")
+    packet_bytes: LawOfBytes = Field(
+        description="IP total length of packets but the last of a burst, bytes."
+    )
+    last_packet_bytes: LawOfBytes = Field(
+        description="IP total length of the last packet of a burst, bytes."
+    )
     dependence: BurstDependence | None = Field(
         default=None, description="How bursts hang together; null where they are independent."
     )

@@ -12,14 +12,31 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.model_view import line_of_published, view_of_published
-from trafficgen.models.schema import PUBLISHED_SCHEMA_VERSION, ModelRoot, PublishedProvenance, only_version
+from trafficgen.models.schema import (
+    PUBLISHED_SCHEMA_VERSION,
+    ModelRoot,
+    PublishedProvenance,
+    only_version,
+)
 
-#: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers' options.
+#: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers'
+#: options.
 UNITS = frozenset(
     (
         *("s", "ms", "us", "ns", "hz"),
         *("bytes", "bits", "bps", "kbps", "mbps"),
-        *("packets", "frames", "levels", "groups", "bins", "windows", "reports", "requests", "sessions", "streams"),
+        *(
+            "packets",
+            "frames",
+            "levels",
+            "groups",
+            "bins",
+            "windows",
+            "reports",
+            "requests",
+            "sessions",
+            "streams",
+        ),
         *("connections", "clips", "segments", "runs", "steps", "tries", "count", "index", "seed"),
         *("loss", "ratio", "share", "fraction", "probability", "multiple", "factor"),
         *("sigma", "exponent", "percent", "weight", "correlation"),
@@ -31,16 +48,25 @@ class Option(ModelPart):
     """What the paper varied, and so may a user: `--set NAME=VALUE`."""
 
     default: JsonValue = Field(description="Value when nothing is set.")
-    choices: tuple[JsonValue, ...] = Field(default=(), description="Values it may have; empty: any in its range.")
-    low: float | None = Field(default=None, description="Smallest number it may be; null: no limit.")
-    high: float | None = Field(default=None, description="Largest number it may be; null: no limit.")
+    choices: tuple[JsonValue, ...] = Field(
+        default=(), description="Values it may have; empty: any in its range."
+    )
+    low: float | None = Field(
+        default=None, description="Smallest number it may be; null: no limit."
+    )
+    high: float | None = Field(
+        default=None, description="Largest number it may be; null: no limit."
+    )
     many: bool = Field(default=False, description="Whether it is a list, such as 1128,340.")
     unit: str = Field(default="", description="Unit of the value; empty where it has none.")
     description: str = Field(min_length=1, description="What it changes.")
     source: str = Field(min_length=1, description="Findings or sections of papers that varied it.")
     sets: tuple[str, ...] = Field(
         default=(),
-        description="Parameters of the mechanism that take its value, in their own units; empty: that of its name.",
+        description=(
+            "Parameters of the mechanism that take its value, in their own units; empty: that of"
+            " its name."
+        ),
     )
 
     @model_validator(mode="after")
@@ -65,7 +91,8 @@ class Option(ModelPart):
         return " ".join(parts)
 
     def check(self, value: JsonValue) -> None:
-        """Refuse a value that the option cannot have; null is the absence of a choice and can be had by default only.
+        """Refuse a value that the option cannot have; null is the absence of a choice and can be
+        had by default only.
 
         Raises:
             ValueError: If it cannot; the message says what it may be.
@@ -94,8 +121,8 @@ class Option(ModelPart):
 
 Basis = Literal["figure", "derived", "open", "definition"]
 _BASES = (
-    "figure: a paper's own; derived: by the arithmetic in `reason`; open: left open by the papers and"
-    " chosen here for `reason`; definition: of a standard or of the method."
+    "figure: a paper's own; derived: by the arithmetic in `reason`; open: left open by the papers"
+    " and chosen here for `reason`; definition: of a standard or of the method."
 )
 
 
@@ -116,16 +143,28 @@ class Parameter(ModelPart):
     """One number, text, list or table of the mechanism, and where it comes from."""
 
     value: JsonValue = Field(description="The value, in the unit that the name or `unit` says.")
-    basis: Basis = Field(description=f"{_BASES} Of a table, that of all values that `parts` does not name.")
-    source: str | None = Field(
-        default=None, description="Findings or sections of papers, or the standard; null for what is open throughout."
+    basis: Basis = Field(
+        description=f"{_BASES} Of a table, that of all values that `parts` does not name."
     )
-    reason: str | None = Field(default=None, description="Arithmetic of what is derived, reason of what is open.")
-    unit: str | None = Field(default=None, description="Unit where the name does not say it; `1` for a plain number.")
+    source: str | None = Field(
+        default=None,
+        description=(
+            "Findings or sections of papers, or the standard; null for what is open throughout."
+        ),
+    )
+    reason: str | None = Field(
+        default=None, description="Arithmetic of what is derived, reason of what is open."
+    )
+    unit: str | None = Field(
+        default=None, description="Unit where the name does not say it; `1` for a plain number."
+    )
     parts: dict[str, TablePart] = Field(
         default_factory=dict,
-        description="Values of a table that have a basis of their own, by key (`idle_s`), by column (`*.audio_kbps`),"
-        " or by row from 0 and column (`8.audio_kbps`), which counts before the column.",
+        description=(
+            "Values of a table that have a basis of their own, by key (`idle_s`), by column"
+            " (`*.audio_kbps`), or by row from 0 and column (`8.audio_kbps`), which counts before"
+            " the column."
+        ),
     )
 
     @model_validator(mode="after")
@@ -139,14 +178,22 @@ class Parameter(ModelPart):
         return self
 
     def basis_of(self, path: str) -> Basis:
-        """Return the basis of the value at a path inside the table, such as ``8.audio_kbps``; empty: the whole."""
+        """Return the basis of the value at a path inside the table, such as ``8.audio_kbps``;
+        empty: the whole.
+        """
         found = [name for name in self.parts if _names(name, path)]
-        return self.parts[min(found, key=lambda name: name.count("*"))].basis if found else self.basis
+        return (
+            self.parts[min(found, key=lambda name: name.count("*"))].basis if found else self.basis
+        )
 
     @property
     def bases(self) -> tuple[Basis, ...]:
-        """The bases of its values, in the order in which they first occur; one where they do not differ."""
-        return tuple(dict.fromkeys(self.basis_of(path) for path, _ in leaves(self.value))) or (self.basis,)
+        """The bases of its values, in the order in which they first occur; one where they do not
+        differ.
+        """
+        return tuple(dict.fromkeys(self.basis_of(path) for path, _ in leaves(self.value))) or (
+            self.basis,
+        )
 
 
 class Mechanism(ModelPart):
@@ -160,14 +207,15 @@ class Mechanism(ModelPart):
         for name, parameter in self.parameters.items():
             if _is_numeric(parameter.value) and parameter.unit is None and not has_unit(name):
                 raise ValueError(
-                    f"parameters.{name}: a number says its unit; end the name in one (_s, _bytes, _bps, _ratio, ...)"
-                    f" or give `unit`"
+                    f"parameters.{name}: a number says its unit; end the name in one (_s, _bytes,"
+                    " _bps, _ratio, ...) or give `unit`"
                 )
         return self
 
 
 class PublishedModel(ModelRoot):
-    """A source as papers describe it: a mechanism that answers the path, its parameters, and what may be varied.
+    """A source as papers describe it: a mechanism that answers the path, its parameters, and what
+    may be varied.
 
     Example:
         >>> import trafficgen
@@ -188,18 +236,25 @@ class PublishedModel(ModelRoot):
     )
     extends: str | None = Field(
         default=None,
-        description="Catalogue entry whose options, parameters and provenance hold where this file gives none;"
-        " null once they have been taken over.",
+        description=(
+            "Catalogue entry whose options, parameters and provenance hold where this file gives"
+            " none; null once they have been taken over."
+        ),
     )
-    provenance: PublishedProvenance = Field(description="Where the numbers come from, and where they end.")
+    provenance: PublishedProvenance = Field(
+        description="Where the numbers come from, and where they end."
+    )
     transport: Literal["udp", "tcp"] | None = Field(
-        default=None, description="Transport of the media; null where an option or a parameter says it."
+        default=None,
+        description="Transport of the media; null where an option or a parameter says it.",
     )
     options: dict[str, Option] = Field(default_factory=dict, description="What may be varied.")
     competing_tcp: Parameter | None = Field(
         default=None,
-        description="TCP of the bulk flows beside which it was measured: what `--compete tcp` and `tcp:reno` stand for"
-        " beside this source; null for that of today.",
+        description=(
+            "TCP of the bulk flows beside which it was measured: what `--compete tcp` and"
+            " `tcp:reno` stand for beside this source; null for that of today."
+        ),
     )
     mechanism: Mechanism = Field(description="How the source behaves.")
 
@@ -238,8 +293,16 @@ def same_value(first: JsonValue, second: JsonValue) -> bool:
 
 
 def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Yield the path of each plain value inside a table, keys and positions parted by dots; empty for a plain one."""
-    rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    """Yield the path of each plain value inside a table, keys and positions parted by dots; empty
+    for a plain one.
+    """
+    rows = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else None
+    )
     if rows is None:
         yield path, value
         return
@@ -250,7 +313,9 @@ def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
 def _names(part: str, path: str) -> bool:
     """Return whether a name of a part means the value at a path, or a table that holds it."""
     wanted, given = part.split("."), path.split(".")
-    return len(wanted) <= len(given) and all(one in ("*", key) for one, key in zip(wanted, given, strict=False))
+    return len(wanted) <= len(given) and all(
+        one in ("*", key) for one, key in zip(wanted, given, strict=False)
+    )
 
 
 def _account(basis: Basis, *, source: str | None, reason: str | None) -> None:

@@ -1,4 +1,6 @@
-"""What part of a session a model was fitted to, where all of it did not fit into the memory, and what that costs."""
+"""What part of a session a model was fitted to, where all of it did not fit into the memory, and
+what that costs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ class SampledMean(ModelPart):
     whole: float = Field(ge=0, description="Of the whole session: everything was counted.")
     sample: float = Field(ge=0, description="Of what was fitted.")
     standard_error: float | None = Field(
-        default=None, ge=0, description="Standard error of the sample, by how its stretches differ (ratio estimate)."
+        default=None,
+        ge=0,
+        description="Standard error of the sample, by how its stretches differ (ratio estimate).",
     )
 
 
@@ -34,12 +38,18 @@ class SamplingErrors(ModelPart):
 
 
 class Sampling(ModelPart):
-    """The part of a session that was fitted: its beginning, its end, and stretches of what is between."""
+    """The part of a session that was fitted: its beginning, its end, and stretches of what is
+    between.
+    """
 
     packets_used: int = Field(ge=0, description="Media packets that were fitted.")
     packets_present: int = Field(ge=0, description="Media packets of the session.")
     used_s: float = Field(ge=0, description="Time that they cover, s.")
     present_s: float = Field(ge=0, description="First to last media packet of the session, s.")
     stretches: int = Field(ge=1, description="Contiguous parts, beginning and end among them.")
-    beginning_s: float = Field(ge=0, description="Length of the first part, from the first media packet on, s.")
-    error: SamplingErrors = Field(description="What the rest would have said, as far as it was counted.")
+    beginning_s: float = Field(
+        ge=0, description="Length of the first part, from the first media packet on, s."
+    )
+    error: SamplingErrors = Field(
+        description="What the rest would have said, as far as it was counted."
+    )

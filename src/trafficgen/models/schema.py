@@ -1,4 +1,6 @@
-"""The model file: what a source sends, in which phases, on which transport, and where each number comes from."""
+"""The model file: what a source sends, in which phases, on which transport, and where each number
+comes from.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 class CaptureConditions(ModelPart):
     """What the path of the capture was like, kept apart from the source."""
 
-    rtt_s: Estimate | None = Field(default=None, description="Round-trip time between the client and the server, s.")
+    rtt_s: Estimate | None = Field(
+        default=None, description="Round-trip time between the client and the server, s."
+    )
     loss_rate: Estimate | None = Field(default=None, description="Lost / expected packets.")
     mean_loss_burst_packets: float | None = Field(
         default=None, ge=1, description="Mean run of consecutive lost packets."
@@ -40,20 +44,30 @@ class CaptureConditions(ModelPart):
     loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = Field(
         default=None, description="What the loss was counted from."
     )
-    loss_model: LossModel | None = Field(default=None, description="Law of the runs of lost packets.")
-    jitter_s: Estimate | None = Field(default=None, description="Interarrival jitter of RTCP reports, s.")
-    queueing_delay_s: DelayRange | None = Field(default=None, description="One-way delay above the least, s.")
+    loss_model: LossModel | None = Field(
+        default=None, description="Law of the runs of lost packets."
+    )
+    jitter_s: Estimate | None = Field(
+        default=None, description="Interarrival jitter of RTCP reports, s."
+    )
+    queueing_delay_s: DelayRange | None = Field(
+        default=None, description="One-way delay above the least, s."
+    )
     one_way_delay_s: Estimate | None = Field(
-        default=None, description="Least delay from sender to receiver by their two clocks, offset included, s."
+        default=None,
+        description="Least delay from sender to receiver by their two clocks, offset included, s.",
     )
     clock_skew: Estimate | None = Field(
-        default=None, description="How much faster the receiver's clock runs than the sender's, as a share."
+        default=None,
+        description="How much faster the receiver's clock runs than the sender's, as a share.",
     )
     reordered_share: Estimate | None = Field(
-        default=None, description="Packets that arrived after one sent later / packets that arrived."
+        default=None,
+        description="Packets that arrived after one sent later / packets that arrived.",
     )
     link_rate_bps: Estimate | None = Field(
-        default=None, description="Rate of the narrow link, headers of the link layer included, bit/s."
+        default=None,
+        description="Rate of the narrow link, headers of the link layer included, bit/s.",
     )
 
 
@@ -64,26 +78,41 @@ class FittedProvenance(ModelPart):
     files: tuple[str, ...] = Field(
         description="Names of the capture files, without folders; addresses in them are masked."
     )
-    digests: tuple[str, ...] = Field(description="sha256 of each file; empty where the input was a stream.")
+    digests: tuple[str, ...] = Field(
+        description="sha256 of each file; empty where the input was a stream."
+    )
     session: int = Field(ge=0, description="Session of the capture that was fitted.")
     flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
     receiver_files: tuple[str, ...] = Field(
-        default=(), description="Captures at the receiver that were paired with these; only the path comes from them."
+        default=(),
+        description=(
+            "Captures at the receiver that were paired with these; only the path comes from them."
+        ),
     )
     restored: str | None = Field(
-        default=None, description="What was done to get from what arrived to what was sent; null where nothing was."
+        default=None,
+        description=(
+            "What was done to get from what arrived to what was sent; null where nothing was."
+        ),
     )
     player_log: str | None = Field(
-        default=None, description="Name of the player log that anchored the phases, without folders."
+        default=None,
+        description="Name of the player log that anchored the phases, without folders.",
     )
     resegmented_packets: int = Field(
-        default=0, ge=0, description="Segmentation-offload packets cut back to MTU size before the fit."
+        default=0,
+        ge=0,
+        description="Segmentation-offload packets cut back to MTU size before the fit.",
     )
     sampling: Sampling | None = Field(
         default=None,
-        description="Which part of a session too long for the memory was fitted; not there for a whole one.",
+        description=(
+            "Which part of a session too long for the memory was fitted; not there for a whole one."
+        ),
     )
-    conditions: CaptureConditions = Field(default_factory=CaptureConditions, description="The path of the capture.")
+    conditions: CaptureConditions = Field(
+        default_factory=CaptureConditions, description="The path of the capture."
+    )
     software: str = Field(description="Name and version of the software that fitted it.")
     seed: int = Field(ge=0, description="Seed of the resampling used for intervals and p-values.")
     date: str = Field(description="Day of the fit, ISO 8601.")
@@ -91,7 +120,11 @@ class FittedProvenance(ModelPart):
     @model_serializer(mode="wrap")
     def _without_sampling_of_all(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         content: dict[str, object] = handler(self)
-        return {name: value for name, value in content.items() if name != "sampling" or value is not None}
+        return {
+            name: value
+            for name, value in content.items()
+            if name != "sampling" or value is not None
+        }
 
 
 class PublishedSource(ModelPart):
@@ -100,9 +133,13 @@ class PublishedSource(ModelPart):
     authors: tuple[str, ...] = Field(description="Family names.")
     year: int = Field(description="Year of publication.")
     title: str = Field(description="Title.")
-    venue: str | None = Field(default=None, description="Where it was published; null where that is not known.")
+    venue: str | None = Field(
+        default=None, description="Where it was published; null where that is not known."
+    )
     doi: str | None = Field(default=None, description="DOI, null where there is none.")
-    supports: tuple[str, ...] = Field(min_length=1, description="Parts of the model that rest on it.")
+    supports: tuple[str, ...] = Field(
+        min_length=1, description="Parts of the model that rest on it."
+    )
 
     @property
     def text(self) -> str:
@@ -116,11 +153,15 @@ class PublishedProvenance(ModelPart):
     """A model that was built from what papers measured."""
 
     kind: Literal["published"] = "published"
-    citations: tuple[PublishedSource, ...] = Field(min_length=1, description="Sources, each with what it supports.")
+    citations: tuple[PublishedSource, ...] = Field(
+        min_length=1, description="Sources, each with what it supports."
+    )
     sources: dict[str, str] = Field(
         default_factory=dict, description="Key of a number -> table, figure or page it comes from."
     )
-    limitations: tuple[str, ...] = Field(default=(), description="What the model leaves out or does not know.")
+    limitations: tuple[str, ...] = Field(
+        default=(), description="What the model leaves out or does not know."
+    )
     review: Literal["provisional", "reviewed"] = Field(
         default="provisional", description="Whether a second derivation agrees."
     )
@@ -157,16 +198,21 @@ class Transport(ModelPart):
     header_bytes: int = Field(
         ge=28,
         lt=65_535,
-        description="IP and transport header of a media packet, bytes: its payload is ip_bytes less these.",
+        description=(
+            "IP and transport header of a media packet, bytes: its payload is ip_bytes less these."
+        ),
     )
-    rtp: RtpFormat | None = Field(default=None, description="RTP fields; null where the stream is not RTP.")
+    rtp: RtpFormat | None = Field(
+        default=None, description="RTP fields; null where the stream is not RTP."
+    )
 
     @model_validator(mode="after")
     def _headers_fit(self) -> Self:
         smallest = smallest_header_bytes(self.protocol, ip_version=self.ip_version)
         if self.header_bytes < smallest:
             raise ValueError(
-                f"header_bytes is {self.header_bytes}, {self.protocol} over IPv{self.ip_version} needs {smallest}"
+                f"header_bytes is {self.header_bytes}, {self.protocol} over IPv{self.ip_version}"
+                f" needs {smallest}"
             )
         return self
 
@@ -175,18 +221,27 @@ class Phase(ModelPart):
     """One phase of a stream."""
 
     name: PhaseName = Field(
-        description="buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a stall; "
-        "end: where it runs out."
+        description=(
+            "buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a"
+            " stall; end: where it runs out."
+        )
     )
-    start_s: float = Field(ge=0, le=LONGEST_S, description="Start after the session's first media packet, s.")
+    start_s: float = Field(
+        ge=0, le=LONGEST_S, description="Start after the session's first media packet, s."
+    )
     duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
     rate_bps: float = Field(
         ge=0,
-        description="Mean IP rate of the capture in the phase, bit/s; what is played is the process.",
+        description=(
+            "Mean IP rate of the capture in the phase, bit/s; what is played is the process."
+        ),
     )
     process: PacketProcess = Field(description="How packets are placed and sized.")
     choice: ProcessChoice | None = Field(
-        default=None, description="What else was tried; null where there was no choice or too few packets to judge."
+        default=None,
+        description=(
+            "What else was tried; null where there was no choice or too few packets to judge."
+        ),
     )
 
     @property
@@ -199,16 +254,21 @@ class Stream(ModelPart):
     """One media stream of the source: a flow with its phases."""
 
     name: str = Field(min_length=1, description="Name, unique in the model.")
-    media: Literal["audio", "video", "mixed", "bulk", "unknown"] = Field(description="What it carries.")
+    media: Literal["audio", "video", "mixed", "bulk", "unknown"] = Field(
+        description="What it carries."
+    )
     transport: Transport = Field(description="Headers.")
-    phases: tuple[Phase, ...] = Field(min_length=1, description="Phases in order of time, without overlap.")
+    phases: tuple[Phase, ...] = Field(
+        min_length=1, description="Phases in order of time, without overlap."
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         for before, after in zip(self.phases, self.phases[1:], strict=False):
             if after.start_s < before.end_s - 1e-9:
                 raise ValueError(
-                    f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends at {before.end_s} s"
+                    f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends"
+                    f" at {before.end_s} s"
                 )
         return self
 
@@ -221,7 +281,9 @@ Population.model_rebuild()
 class Startup(ModelPart):
     """What comes before the first media packet."""
 
-    silence_s: Estimate = Field(description="From the session's first packet to its first media packet, s.")
+    silence_s: Estimate = Field(
+        description="From the session's first packet to its first media packet, s."
+    )
 
 
 class Buffering(ModelPart):
@@ -240,7 +302,9 @@ class Playout(ModelPart):
 
 
 def only_version(version: str) -> str:
-    """Return the pattern of a schema version: earlier ones are migrated before the schema sees them."""
+    """Return the pattern of a schema version: earlier ones are migrated before the schema sees
+    them.
+    """
     return f"^{re.escape(version)}$"
 
 
@@ -267,23 +331,40 @@ class Model(ModelRoot):
         playout bursts
     """
 
-    schema_version: str = Field(default=SCHEMA_VERSION, pattern=only_version(SCHEMA_VERSION), description=_VERSION)
+    schema_version: str = Field(
+        default=SCHEMA_VERSION, pattern=only_version(SCHEMA_VERSION), description=_VERSION
+    )
     provenance: Provenance = Field(description="Where the numbers come from.")
     startup: Startup = Field(description="Start of the session.")
-    buffering: Buffering | None = Field(default=None, description="Null where the start is not faster than the rest.")
-    playout: Playout = Field(description="Steady part.")
-    streams: tuple[Stream, ...] = Field(min_length=1, description="Media streams of the session, heaviest first.")
-    facts: Facts | None = Field(default=None, description="Measured facts of the playout; they are not played.")
-    response: CongestionResponse | None = Field(
-        default=None, description="What the source does when the path is congested; null where it was not looked at."
+    buffering: Buffering | None = Field(
+        default=None, description="Null where the start is not faster than the rest."
     )
-    absent: dict[str, str] = Field(default_factory=dict, description="What could not be estimated -> why.")
+    playout: Playout = Field(description="Steady part.")
+    streams: tuple[Stream, ...] = Field(
+        min_length=1, description="Media streams of the session, heaviest first."
+    )
+    facts: Facts | None = Field(
+        default=None, description="Measured facts of the playout; they are not played."
+    )
+    response: CongestionResponse | None = Field(
+        default=None,
+        description=(
+            "What the source does when the path is congested; null where it was not looked at."
+        ),
+    )
+    absent: dict[str, str] = Field(
+        default_factory=dict, description="What could not be estimated -> why."
+    )
     population: Population | None = Field(
         default=None,
-        description="How sessions differ; the rest of the model is then the most typical one. Null for one session.",
+        description=(
+            "How sessions differ; the rest of the model is then the most typical one. Null for one"
+            " session."
+        ),
     )
     same_source: PooledResponse | None = Field(
-        default=None, description="Answer to congestion from captures over several paths; null for one capture."
+        default=None,
+        description="Answer to congestion from captures over several paths; null for one capture.",
     )
 
     def __repr__(self) -> str:

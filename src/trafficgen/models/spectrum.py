@@ -19,19 +19,35 @@ class SpectralLine(ModelPart):
 
 
 class ScoreSpectrum(ModelPart):
-    """The power spectrum of a series of normal scores, by bands of frequency, strict periods apart."""
+    """The power spectrum of a series of normal scores, by bands of frequency, strict periods
+    apart.
+    """
 
     upper_frequency: tuple[float, ...] = Field(
-        min_length=1, max_length=_MOST_BANDS, description="Upper ends of the bands, ascending, cycles per value."
+        min_length=1,
+        max_length=_MOST_BANDS,
+        description="Upper ends of the bands, ascending, cycles per value.",
     )
-    share: tuple[float, ...] = Field(min_length=1, max_length=_MOST_BANDS, description="Share of variance by band.")
-    lines: tuple[SpectralLine, ...] = Field(default=(), max_length=16, description="Strict periods.")
+    share: tuple[float, ...] = Field(
+        min_length=1, max_length=_MOST_BANDS, description="Share of variance by band."
+    )
+    lines: tuple[SpectralLine, ...] = Field(
+        default=(), max_length=16, description="Strict periods."
+    )
 
     @model_validator(mode="after")
     def _matches(self) -> Self:
         ends = self.upper_frequency
-        if len(ends) != len(self.share) or list(ends) != sorted(set(ends)) or ends[0] <= 0 or ends[-1] > 0.5 + 1e-9:
-            raise ValueError("upper_frequency must ascend from above 0 to at most 0.5, with one share for each band")
+        if (
+            len(ends) != len(self.share)
+            or list(ends) != sorted(set(ends))
+            or ends[0] <= 0
+            or ends[-1] > 0.5 + 1e-9
+        ):
+            raise ValueError(
+                "upper_frequency must ascend from above 0 to at most 0.5, with one share for each"
+                " band"
+            )
         if min(self.share) < 0 or sum(self.share) + sum(line.share for line in self.lines) <= 0:
             raise ValueError("shares of variance must not be negative, nor all of them 0")
         return self

@@ -23,7 +23,9 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             event = self.peek_event()  # type: ignore[no-untyped-call]
-            raise YamlTextError(f"line {event.start_mark.line + 1}: aliases (*{event.anchor}) are not read")
+            raise YamlTextError(
+                f"line {event.start_mark.line + 1}: aliases (*{event.anchor}) are not read"
+            )
         return super().compose_node(parent, index)
 
 
@@ -41,7 +43,9 @@ def _mapping_without_repetition(loader: _Loader, node: yaml.MappingNode) -> dict
 def _short_number(loader: _Loader, node: yaml.ScalarNode) -> int:
     """Return a whole number; digits of base 60 (YAML 1.1) would take the square of their length."""
     if len(node.value) > _LONGEST_NUMBER:
-        raise YamlTextError(f"line {node.start_mark.line + 1}: a number has {len(node.value):,} characters")
+        raise YamlTextError(
+            f"line {node.start_mark.line + 1}: a number has {len(node.value):,} characters"
+        )
     return int(loader.construct_yaml_int(node))
 
 
@@ -53,7 +57,8 @@ def read_yaml(text: str) -> object:
     """Return the values of one YAML document, as JSON has them.
 
     Raises:
-        YamlTextError: If it is no YAML, or holds a date, an alias or a key twice; the message names the line.
+        YamlTextError: If it is no YAML, or holds a date, an alias or a key twice; the message names
+            the line.
     """
     try:
         found = yaml.load(text, Loader=_Loader)

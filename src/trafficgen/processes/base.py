@@ -31,9 +31,10 @@ class PlayedPackets:
     Attributes:
         time_s: Times, s, ascending, shape (n,).
         ip_bytes: IP total lengths, bytes, shape (n,).
-        burst_starts: Index of the first packet of each burst (or frame), shape (m,); None where every packet stands
-            alone.
-        frame_clock_s: Time of each frame by the sampling clock, s, shape (m,); None where packets have no such clock.
+        burst_starts: Index of the first packet of each burst (or frame), shape (m,); None where
+            every packet stands alone.
+        frame_clock_s: Time of each frame by the sampling clock, s, shape (m,); None where packets
+            have no such clock.
     """
 
     time_s: FloatArray
@@ -45,13 +46,16 @@ class PlayedPackets:
 class PlayableProcess(Protocol):
     """A packet process as laws to draw from, made once for all sessions."""
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
         """Return the packets in [start_s, end_s).
 
         Args:
             start_s: Start of the span, s.
             end_s: End of the span, s.
-            first_at_start: Whether a packet is at the start; else the process is met in equilibrium.
+            first_at_start: Whether a packet is at the start; else the process is met in
+                equilibrium.
             generator_of: Source of the draws of each quantity, by its name.
         """
 
@@ -59,7 +63,8 @@ class PlayableProcess(Protocol):
         """Return about how many packets a span has.
 
         Raises:
-            GenerationError: If the process does not move on, or its mean is infinite; ``place`` is named.
+            GenerationError: If the process does not move on, or its mean is infinite; ``place`` is
+                named.
         """
 
     def size_laws(self) -> dict[str, MixedLaw]:
@@ -67,7 +72,8 @@ class PlayableProcess(Protocol):
 
 
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
-    """Refuse steps so short that adding one to a time leaves it as it is: such a process would never end.
+    """Refuse steps so short that adding one to a time leaves it as it is: such a process would
+    never end.
 
     Args:
         step_s: Mean length of a step, s.
@@ -79,8 +85,8 @@ def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
     """
     if step_s < np.spacing(abs(end_s)):
         raise GenerationError(
-            f"{name} of {step_s:g} s on average are too short to be told apart {end_s:g} s after the start;"
-            " correct the model"
+            f"{name} of {step_s:g} s on average are too short to be told apart {end_s:g} s after"
+            " the start; correct the model"
         )
 
 
@@ -89,5 +95,7 @@ def whole_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> Ui
     sizes = np.empty(count, dtype=np.uint32)
     for row in range(0, count, BLOCK):
         draws = law.sample(generator, min(BLOCK, count - row))
-        sizes[row : row + BLOCK] = np.clip(np.rint(draws, out=draws), 0.0, LARGEST_IP_BYTES, out=draws)
+        sizes[row : row + BLOCK] = np.clip(
+            np.rint(draws, out=draws), 0.0, LARGEST_IP_BYTES, out=draws
+        )
     return sizes

@@ -1,4 +1,6 @@
-"""How bursts hang together: draws of several quantities put into an order in which they depend on one another."""
+"""How bursts hang together: draws of several quantities put into an order in which they depend on
+one another.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ class DependenceOfBursts:
     ) -> tuple[FloatArray, FloatArray]:
         """Return packets and spacings in an order in which they depend on one another.
 
-        Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of the model (Iman and
-        Conover 1982), so that every quantity keeps its own law.
+        Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of
+        the model (Iman and Conover 1982), so that every quantity keeps its own law.
 
         Args:
             packets: Packets of the bursts, any order, shape (b,).
@@ -37,12 +39,18 @@ class DependenceOfBursts:
             generator_of: Source of the draws.
         """
         count = packets.size
-        scores = correlated_scores(self.packets_autocorrelation, count, generator_of("order of burst_packets"))
-        own = correlated_scores(self.spacing_autocorrelation, count, generator_of("order of spacing_s"))
+        scores = correlated_scores(
+            self.packets_autocorrelation, count, generator_of("order of burst_packets")
+        )
+        own = correlated_scores(
+            self.spacing_autocorrelation, count, generator_of("order of spacing_s")
+        )
         spacing_scores = _correlated(scores, self.packets_to_spacing, own)
         return _by_rank(packets, scores), _by_rank(spacing_s, spacing_scores)
 
-    def arrange_gaps(self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator) -> FloatArray:
+    def arrange_gaps(
+        self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator
+    ) -> FloatArray:
         """Return gaps in an order in which those of one burst resemble one another.
 
         Args:
@@ -53,7 +61,9 @@ class DependenceOfBursts:
         if self.gap_correlation == 0.0:
             return gaps_s
         of_burst = _correlated(
-            normal_scores(counts.astype(np.float64)), self.packets_to_gap, generator.standard_normal(counts.size)
+            normal_scores(counts.astype(np.float64)),
+            self.packets_to_gap,
+            generator.standard_normal(counts.size),
         )
         own = generator.standard_normal(gaps_s.size)
         share = math.sqrt(_pearson(self.gap_correlation))
@@ -67,7 +77,9 @@ def _correlated(scores: FloatArray, rank_correlation: float, own: FloatArray) ->
 
 
 def _pearson(rank_correlation: float) -> float:
-    """Return the correlation of normal scores whose ranks have a given correlation (Pearson 1907)."""
+    """Return the correlation of normal scores whose ranks have a given correlation (Pearson
+    1907).
+    """
     return 2 * math.sin(math.pi * rank_correlation / 6)
 
 

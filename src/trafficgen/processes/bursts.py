@@ -1,4 +1,6 @@
-"""Times of the packets of a burst process: bursts start one spacing apart, packets follow at the gaps within."""
+"""Times of the packets of a burst process: bursts start one spacing apart, packets follow at the
+gaps within.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from trafficgen.units import FloatArray, IntArray
 
 #: A pause is longer than the threshold by at least the resolution of the packet table.
 _SHORTEST_EXCESS_S = 1e-9
-#: Bursts in a given order wait for one another where that makes the phase longer by no more than this share.
+#: Bursts in a given order wait for one another where that makes the phase longer by no more than
+#: this share.
 _WAITING_SHARE = 0.01
-#: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the threshold.
+#: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the
+#: threshold.
 _FILLED_SHARE = 0.5
 
 
@@ -34,15 +38,29 @@ class BurstLaws:
     last_packet_bytes: MixedLaw
     dependence: DependenceOfBursts | None = None
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
+        """
         time_s, first_rows = burst_times(
-            self, start_s=start_s, end_s=end_s, first_at_start=first_at_start, generator_of=generator_of
+            self,
+            start_s=start_s,
+            end_s=end_s,
+            first_at_start=first_at_start,
+            generator_of=generator_of,
         )
         ip_bytes = whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
-        last_rows = np.append(first_rows, time_s.size)[1:] - 1  # none where a short span meets no burst
-        ip_bytes[last_rows] = whole_sizes(self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes"))
-        within = int(np.searchsorted(time_s, end_s))  # a burst that crosses the end of the phase is cut
+        last_rows = (
+            np.append(first_rows, time_s.size)[1:] - 1
+        )  # none where a short span meets no burst
+        ip_bytes[last_rows] = whole_sizes(
+            self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes")
+        )
+        within = int(
+            np.searchsorted(time_s, end_s)
+        )  # a burst that crosses the end of the phase is cut
         return PlayedPackets(time_s[:within], ip_bytes[:within], first_rows[first_rows < within])
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
@@ -50,7 +68,9 @@ class BurstLaws:
         bursts = span_s / positive_mean_s(self.spacing_s, "spacing_s", place=place) + 1
         mean = self.burst_packets.mean
         if not math.isfinite(mean):
-            raise GenerationError(f"burst_packets in {place} has no finite mean; give the law a maximum")
+            raise GenerationError(
+                f"burst_packets in {place} has no finite mean; give the law a maximum"
+            )
         return bursts * max(1.0, mean)
 
     def size_laws(self) -> dict[str, MixedLaw]:
@@ -59,28 +79,37 @@ class BurstLaws:
 
 
 def burst_times(
-    laws: BurstLaws, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    laws: BurstLaws,
+    *,
+    start_s: float,
+    end_s: float,
+    first_at_start: bool,
+    generator_of: GeneratorOf,
 ) -> tuple[FloatArray, IntArray]:
     """Return the times of the packets of a phase; those of the last burst may pass its end.
 
-    Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing longer than itself:
-    where chance would have one reach into the next, spacings are dealt anew to all bursts, at random among those that
-    are long enough. So the three laws, and with them the rate, stay as the model has them; only where no spacing is
-    long enough, the next burst waits. Laws that leave no room even on average cannot all be kept: then bursts are
-    squeezed, and spacing, packets and rate stay.
+    Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing
+    longer than itself: where chance would have one reach into the next, spacings are dealt anew to
+    all bursts, at random among those that are long enough. So the three laws, and with them the
+    rate, stay as the model has them; only where no spacing is long enough, the next burst waits.
+    Laws that leave no room even on average cannot all be kept: then bursts are squeezed, and
+    spacing, packets and rate stay.
 
-    The rate of a phase is a fact of the session that was fitted, and a few heavy bursts decide it: so spacings and
-    packets are spread evenly over their laws where a phase has few bursts, and the rate hardly varies with the seed.
+    The rate of a phase is a fact of the session that was fitted, and a few heavy bursts decide it:
+    so spacings and packets are spread evenly over their laws where a phase has few bursts, and the
+    rate hardly varies with the seed.
 
     Args:
         laws: Laws of the process.
         start_s: Start of the phase, s.
         end_s: End of the phase, s.
-        first_at_start: Whether the first burst begins at the start; else the process is met in equilibrium.
+        first_at_start: Whether the first burst begins at the start; else the process is met in
+            equilibrium.
         generator_of: Source of the draws of each quantity.
 
     Returns:
-        Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape (m,).
+        Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape
+        (m,).
     """
     points_s = renewal_times(
         laws.spacing_s,
@@ -113,7 +142,9 @@ def _kept_apart(
     *,
     generator_of: GeneratorOf,
 ) -> FloatArray:
-    """Return spacings in which no burst reaches into the next; where there is no room, bursts are squeezed in place."""
+    """Return spacings in which no burst reaches into the next; where there is no room, bursts are
+    squeezed in place.
+    """
     short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
     if short_s == 0.0 and not np.any(needed_s >= spacing_s):
         return spacing_s
@@ -139,15 +170,24 @@ def _mean_need_s(laws: BurstLaws) -> float:
 
 
 def _squeeze(
-    offsets_s: FloatArray, counts: IntArray, needed_s: FloatArray, *, spacing_s: FloatArray, threshold_s: float
+    offsets_s: FloatArray,
+    counts: IntArray,
+    needed_s: FloatArray,
+    *,
+    spacing_s: FloatArray,
+    threshold_s: float,
 ) -> None:
-    """Squeeze in place the bursts that are longer than their spacing, so that they end before the next."""
+    """Squeeze in place the bursts that are longer than their spacing, so that they end before the
+    next.
+    """
     length_s = needed_s - threshold_s
     available_s = np.maximum(spacing_s - threshold_s, _FILLED_SHARE * spacing_s)
     offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
 
 
-def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator_of: GeneratorOf) -> FloatArray:
+def _offsets(
+    laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator_of: GeneratorOf
+) -> FloatArray:
     """Return the time of each packet after the start of its burst, s."""
     total = int(counts.sum())
     if laws.gap_within_s is None:
@@ -164,11 +204,15 @@ def _offsets(laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generat
     return offsets_s
 
 
-def _dealt(spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator) -> FloatArray:
-    """Return the spacings in an order in which each is longer than what its burst needs, as far as there are such.
+def _dealt(
+    spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator
+) -> FloatArray:
+    """Return the spacings in an order in which each is longer than what its burst needs, as far as
+    there are such.
 
-    Bursts choose in order of need, the neediest first, each evenly among the spacings left that are long enough. As
-    those that suit a burst also suit all less needy ones, every order that leaves room is equally likely.
+    Bursts choose in order of need, the neediest first, each evenly among the spacings left that are
+    long enough. As those that suit a burst also suit all less needy ones, every order that leaves
+    room is equally likely.
     """
     largest_first = np.sort(spacing_s)[::-1]
     neediest_first = np.argsort(-needed_s, kind="stable")

@@ -1,4 +1,6 @@
-"""Playing fractional Gaussian noise: exact generation by circulant embedding, bins filled with packets."""
+"""Playing fractional Gaussian noise: exact generation by circulant embedding, bins filled with
+packets.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,19 @@ class FractionalNoiseLaws:
     packet_bytes: MixedLaw
     placement: Literal["even", "poisson"]
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
+        """
         count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
         noise = fractional_noise(self.hurst, count, generator_of("fgn"))
         uniform = np.clip(special.ndtr(noise), 1e-9, 1 - 1e-9)
         ascending = self.bin_bytes.ascending_sample(generator_of("bin_bytes"), max(count, 4096))
-        bins = np.maximum(np.interp(uniform, (np.arange(ascending.size) + 0.5) / ascending.size, ascending), 0.0)
+        bins = np.maximum(
+            np.interp(uniform, (np.arange(ascending.size) + 0.5) / ascending.size, ascending), 0.0
+        )
         if self.placement == "poisson":
             counts = generator_of("counts").poisson(bins / max(1.0, self.packet_bytes.mean))
             row = np.repeat(np.arange(count), counts)
@@ -49,8 +57,12 @@ class FractionalNoiseLaws:
         within = int(np.searchsorted(time_s, end_s))
         return PlayedPackets(time_s[:within], sizes[:within])
 
-    def _evenly(self, bins: FloatArray, generator_of: GeneratorOf) -> tuple[IntArray, FloatArray, UintArray]:
-        """Return bin, place within it and size of packets that follow the rate: each when half of it is due."""
+    def _evenly(
+        self, bins: FloatArray, generator_of: GeneratorOf
+    ) -> tuple[IntArray, FloatArray, UintArray]:
+        """Return bin, place within it and size of packets that follow the rate: each when half of
+        it is due.
+        """
         reached = np.cumsum(bins)
         sizes = self._sizes(float(reached[-1]), generator_of)
         middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
@@ -73,7 +85,9 @@ class FractionalNoiseLaws:
         """Return about how many packets a span has."""
         mean_bytes, size = self.bin_bytes.mean, self.packet_bytes.mean
         if not (math.isfinite(mean_bytes) and mean_bytes > 0 and size > 0 and self.bin_s > 0):
-            raise GenerationError(f"bin_bytes and packet_bytes in {place} need finite means above 0; correct the laws")
+            raise GenerationError(
+                f"bin_bytes and packet_bytes in {place} need finite means above 0; correct the laws"
+            )
         return (span_s / self.bin_s + 1) * mean_bytes / size
 
     def size_laws(self) -> dict[str, MixedLaw]:
@@ -82,7 +96,8 @@ class FractionalNoiseLaws:
 
 
 def noise_autocovariance(hurst: float, lags: int) -> FloatArray:
-    """Return the autocovariance of fractional Gaussian noise of variance 1 at lags 0 to ``lags``, shape (lags + 1,).
+    """Return the autocovariance of fractional Gaussian noise of variance 1 at lags 0 to ``lags``,
+    shape (lags + 1,).
 
     It is (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and Van Ness 1968).
     """
@@ -94,15 +109,16 @@ def noise_autocovariance(hurst: float, lags: int) -> FloatArray:
 def fractional_noise(hurst: float, count: int, generator: np.random.Generator) -> FloatArray:
     """Return fractional Gaussian noise of mean 0 and variance 1, shape (count,).
 
-    The autocovariance is put on a circle, whose Fourier transform is positive for all H in (0, 1), so that the series
-    has exactly the law asked for.
+    The autocovariance is put on a circle, whose Fourier transform is positive for all H in (0, 1),
+    so that the series has exactly the law asked for.
 
     Args:
         hurst: Hurst parameter, in (0, 1).
         count: Length, at least 1.
         generator: Source of the draws.
 
-    Source: Davies and Harte, Biometrika 74 (1987); Dietrich and Newsam, SIAM J. Sci. Comput. 18 (1997).
+    Source: Davies and Harte, Biometrika 74 (1987); Dietrich and Newsam, SIAM J. Sci. Comput. 18
+    (1997).
     """
     covariance = noise_autocovariance(hurst, count)
     circle = np.concatenate((covariance, covariance[-2:0:-1]))

@@ -53,21 +53,30 @@ class GroupLaws:
         """Return the share of frames that are of each type, by name."""
         key = float(self.share.sum() / max(1.0, np.dot(self.frames, self.share)))
         predicted = 1.0 if self.reference_period is None else 1 / self.reference_period
-        return {"key": key, "predicted": (1 - key) * predicted, "bidirectional": (1 - key) * (1 - predicted)}
+        return {
+            "key": key,
+            "predicted": (1 - key) * predicted,
+            "bidirectional": (1 - key) * (1 - predicted),
+        }
 
     def types(self, count: int, generator: np.random.Generator) -> IntArray:
         """Return the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
         groups = int(count / max(1.0, float(np.dot(self.frames, self.share)))) + 2
-        # Lengths of groups are spread evenly over their law, so that the number of key frames hardly varies.
+        # Lengths of groups are spread evenly over their law, so that the number of key frames
+        # hardly varies.
         probability = (generator.permutation(groups) + generator.random(groups)) / groups
         chosen = np.searchsorted(np.cumsum(self.share), probability * self.share.sum())
         lengths = self.frames[np.minimum(chosen, self.frames.size - 1)]
         keys = self.first_key_frame + np.concatenate(([0], np.cumsum(lengths)))
         while keys[-1] < count:
-            keys = np.append(keys, keys[-1] + generator.choice(self.frames, p=self.share / self.share.sum()))
+            keys = np.append(
+                keys, keys[-1] + generator.choice(self.frames, p=self.share / self.share.sum())
+            )
         frame = np.arange(count)
         row = np.searchsorted(keys, frame, side="right") - 1
-        since = frame - np.where(row >= 0, keys[np.maximum(row, 0)], keys[0] - self.frames[int(self.share.argmax())])
+        since = frame - np.where(
+            row >= 0, keys[np.maximum(row, 0)], keys[0] - self.frames[int(self.share.argmax())]
+        )
         types = np.ones(count, dtype=np.int64)
         if self.reference_period is not None:
             types[since % self.reference_period != self.reference_position] = 2
@@ -92,14 +101,23 @@ class FrameLaws:
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
-        # The first frame may be less late than others: these are moved towards the end by about the mean lateness.
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
+        """
+        # The first frame may be less late than others: these are moved towards the end by about the
+        # mean lateness.
         late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
         instant_s = frame_instants(self, span_s=end_s - start_s + late_s, generator_of=generator_of)
         if not first_at_start and instant_s.size > 1:
-            instant_s = instant_s + generator_of("residual").random() * (instant_s[1] - instant_s[0])
-        lateness_s = _ordered_draws(self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s")
+            instant_s = instant_s + generator_of("residual").random() * (
+                instant_s[1] - instant_s[0]
+            )
+        lateness_s = _ordered_draws(
+            self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s"
+        )
         if first_at_start:
             lateness_s[0] = self.first_lateness_s
         types = frame_types(self, instant_s.size, generator_of=generator_of)
@@ -107,15 +125,22 @@ class FrameLaws:
         frame, sizes = packetised(self, types, frame_bytes, generator_of=generator_of)
         counts = np.bincount(frame, minlength=instant_s.size)
         first = np.cumsum(counts) - counts
-        offset_s, after_s = _offsets(self, frame, sizes, counts, first, generator=generator_of("gap_within_s"))
+        offset_s, after_s = _offsets(
+            self, frame, sizes, counts, first, generator=generator_of("gap_within_s")
+        )
         sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
         if first_at_start:
             sent_s = sent_s - sent_s[0]
         time_s = start_s + sent_s[frame] + offset_s
-        within = max(int(first_at_start), int(np.searchsorted(time_s, end_s)))  # a phase may be too short for any
+        within = max(
+            int(first_at_start), int(np.searchsorted(time_s, end_s))
+        )  # a phase may be too short for any
         begun = int(np.searchsorted(first, within))
         return PlayedPackets(
-            time_s[:within], sizes[:within], first[:begun], frame_clock_s=start_s + instant_s[:begun] - instant_s[0]
+            time_s[:within],
+            sizes[:within],
+            first[:begun],
+            frame_clock_s=start_s + instant_s[:begun] - instant_s[0],
         )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
@@ -123,12 +148,17 @@ class FrameLaws:
         frames = span_s / positive_mean_s(self.spacing_s, "spacing_s", place=place) + 1
         largest, packet = max(part.frame_bytes.mean for part in self.types), self.packet_bytes.mean
         if not (math.isfinite(largest) and packet >= 1):
-            raise GenerationError(f"frame_bytes in {place} has no finite mean, or packet_bytes is below 1 on average")
+            raise GenerationError(
+                f"frame_bytes in {place} has no finite mean, or packet_bytes is below 1 on average"
+            )
         if self.packetisation == "equal":
             packet = min(self.packet_bytes.support[1], LARGEST_IP_BYTES)
         shares = {"predicted": 1.0} if self.group is None else self.group.shares()
         rows = type_rows(self.types)
-        return frames * sum(share * self.types[rows[name]].expected_packets(packet) for name, share in shares.items())
+        return frames * sum(
+            share * self.types[rows[name]].expected_packets(packet)
+            for name, share in shares.items()
+        )
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field; frames are cut into these."""
@@ -136,16 +166,22 @@ class FrameLaws:
 
 
 def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf) -> FloatArray:
-    """Return the instants of the frames of a phase from 0 on, at least one, the last near its end, s, shape (k,)."""
+    """Return the instants of the frames of a phase from 0 on, at least one, the last near its end,
+    s, shape (k,).
+    """
     mean_s = laws.spacing_s.mean
     if not mean_s > 0:
-        raise GenerationError(f"frames {mean_s:g} s apart do not move on; correct spacing_s to be above 0")
+        raise GenerationError(
+            f"frames {mean_s:g} s apart do not move on; correct spacing_s to be above 0"
+        )
     spacings: list[FloatArray] = []
     reached_s = 0.0
     for turn in range(_MOST_TURNS):
         count = int((span_s - reached_s) / mean_s * (1 + _SPARE_SHARE)) + _SPARE_FRAMES
         values = laws.spacing_s.ascending_sample(generator_of(f"spacing_s {turn}"), count)
-        spacings.append(np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0))
+        spacings.append(
+            np.maximum(in_order(values, laws.spacing_spectrum, generator_of(f"order {turn}")), 0.0)
+        )
         reached_s += float(spacings[-1].sum())
         if reached_s >= span_s:
             break
@@ -154,7 +190,9 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
 
 
 def type_rows(types: Sequence[FrameTypeLaws]) -> dict[str, int]:
-    """Return the index into ``types`` of key, predicted and bidirectional frames, in the order of their numbers."""
+    """Return the index into ``types`` of key, predicted and bidirectional frames, in the order of
+    their numbers.
+    """
     place = {part.name: row for row, part in enumerate(types)}
     return {name: place.get(name, 0) for name in ("key", "predicted", "bidirectional")}
 
@@ -168,12 +206,16 @@ def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> In
 
 
 def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:
-    """Return the bytes of each frame: ranks of one series of scores, mapped to the law of each type, shape (k,)."""
+    """Return the bytes of each frame: ranks of one series of scores, mapped to the law of each
+    type, shape (k,).
+    """
     ranks = spectral_ranks(laws.size_spectrum, types.size, generator_of("frame_bytes order"))
     sizes = np.ones(types.size)
     for row, part in enumerate(laws.types):
         mine = np.flatnonzero(types == row)
-        values = part.frame_bytes.ascending_sample(generator_of(f"frame_bytes {part.name}"), mine.size)
+        values = part.frame_bytes.ascending_sample(
+            generator_of(f"frame_bytes {part.name}"), mine.size
+        )
         sizes[mine[np.argsort(ranks[mine])]] = values
     return np.maximum(np.rint(sizes), 1).astype(np.int64)
 
@@ -203,7 +245,9 @@ def packetised(
             sizes.append(np.full(mine.size, lead))
             left[mine] -= lead
     if laws.packetisation == "equal":
-        frame, size = _equal(left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES))))
+        frame, size = _equal(
+            left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES)))
+        )
         frames.append(frame)
         sizes.append(size)
     else:
@@ -214,7 +258,9 @@ def packetised(
 
 
 def _equal(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
-    """Return the frame and size of packets of equal size, a byte more or less, as few as the largest size allows."""
+    """Return the frame and size of packets of equal size, a byte more or less, as few as the
+    largest size allows.
+    """
     counts = -(-left // largest)
     frame = np.repeat(np.arange(left.size), counts)
     number = np.arange(frame.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -222,13 +268,22 @@ def _equal(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
 
 
 def _fill(
-    law: MixedLaw, left: IntArray, frames: list[IntArray], sizes: list[IntArray], *, generator: np.random.Generator
+    law: MixedLaw,
+    left: IntArray,
+    frames: list[IntArray],
+    sizes: list[IntArray],
+    *,
+    generator: np.random.Generator,
 ) -> None:
-    """Add packets of the law, frame by frame, until each frame's bytes are used up; the last one takes the rest."""
+    """Add packets of the law, frame by frame, until each frame's bytes are used up; the last one
+    takes the rest.
+    """
     smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
     open_frames = np.arange(left.size)
     while open_frames.size:
-        drawn = np.clip(np.rint(law.sample(generator, open_frames.size)), 1, LARGEST_IP_BYTES).astype(np.int64)
+        drawn = np.clip(
+            np.rint(law.sample(generator, open_frames.size)), 1, LARGEST_IP_BYTES
+        ).astype(np.int64)
         taken = np.minimum(np.maximum(drawn, smallest[open_frames]), left[open_frames])
         frames.append(open_frames)
         sizes.append(taken)
@@ -236,15 +291,25 @@ def _fill(
         open_frames = open_frames[left[open_frames] > 0]
 
 
-def in_order(ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator) -> FloatArray:
-    """Return values in an order that gives them a spectrum: sums of spacings vary as it says, shape (n,)."""
+def in_order(
+    ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator
+) -> FloatArray:
+    """Return values in an order that gives them a spectrum: sums of spacings vary as it says, shape
+    (n,).
+    """
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
 
 
 def _ordered_draws(
-    law: MixedLaw | None, spectrum: Spectrum | None, count: int, generator_of: GeneratorOf, name: str
+    law: MixedLaw | None,
+    spectrum: Spectrum | None,
+    count: int,
+    generator_of: GeneratorOf,
+    name: str,
 ) -> FloatArray:
-    """Return draws that are spread over a law, in an order that has a spectrum; zeros without a law."""
+    """Return draws that are spread over a law, in an order that has a spectrum; zeros without a
+    law.
+    """
     if law is None:
         return np.zeros(count)
     values = law.ascending_sample(generator_of(name), count)
@@ -260,7 +325,9 @@ def _offsets(
     *,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the time of each packet after its frame's first one, and the least gap after each frame, s."""
+    """Return the time of each packet after its frame's first one, and the least gap after each
+    frame, s.
+    """
     if laws.gap_within_s is None:
         return np.zeros(frame.size), np.zeros(counts.size)
     if laws.gap_scale == "frame":
@@ -277,7 +344,8 @@ def _offsets(
 
 
 def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
-    """Return when each frame is sent: when it is ready and the one before has been sent (Lindley 1952).
+    """Return when each frame is sent: when it is ready and the one before has been sent (Lindley
+    1952).
 
     Args:
         ready_s: When it is ready, s, shape (k,).

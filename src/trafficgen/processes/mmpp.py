@@ -22,8 +22,11 @@ class MmppLaws:
     mean_rate_per_s: float
     observed_s: float
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`.
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
 
         With a packet at the start, the others are not changed: a Poisson process has no memory.
         """
@@ -42,7 +45,9 @@ class MmppLaws:
             moments = np.sort(generator.random(int(generator.poisson(rate * total_s)))) * total_s
             times.append(on_path(path, state, moments)[0])
         time_s = np.sort(np.concatenate(times))
-        return PlayedPackets(time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes")))
+        return PlayedPackets(
+            time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""

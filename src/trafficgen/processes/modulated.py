@@ -1,4 +1,6 @@
-"""Renewal gaps under a slowly varying rate: bins with a law and an autocorrelation, filled class by class."""
+"""Renewal gaps under a slowly varying rate: bins with a law and an autocorrelation, filled class by
+class.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from trafficgen.processes.renewal import nonnegative
 from trafficgen.processes.slow_rate import correlated_order
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: Packets may be this share of a bin from where they belong before gaps are changed, and no more than this times the
-#: coefficient of variation of the bins; long gaps lose a share at most.
+#: Packets may be this share of a bin from where they belong before gaps are changed, and no more
+#: than this times the coefficient of variation of the bins; long gaps lose a share at most.
 _TOLERATED_SHARE = 0.1
 _TOLERATED_VARIATION = 0.25
 _LARGEST_CUT = 0.9
@@ -34,7 +36,9 @@ class ClassLaws:
     idle_s: MixedLaw | None = None
     burst_packets: MixedLaw | None = None
 
-    def fill(self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int) -> Filling:
+    def fill(
+        self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int
+    ) -> Filling:
         """Return the packets of the bins of this class.
 
         Args:
@@ -43,9 +47,13 @@ class ClassLaws:
             generator_of: Source of the draws.
             number: Number of the class.
         """
-        counts, sizes = _filled(self.packet_bytes, bins[mine], generator_of(f"{number}/packet_bytes"))
+        counts, sizes = _filled(
+            self.packet_bytes, bins[mine], generator_of(f"{number}/packet_bytes")
+        )
         rows = np.repeat(mine, counts)
-        gaps_s = nonnegative(self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size)), self.gap_s)
+        gaps_s = nonnegative(
+            self.gap_s.spread_sample(generator_of(f"{number}/gap_s"), max(1, rows.size)), self.gap_s
+        )
         gaps_s = gaps_s[: rows.size]
         if self.idle_s is None or self.burst_packets is None:
             return rows, gaps_s, sizes, gaps_s > self.gap_s.mean
@@ -76,25 +84,38 @@ class ModulatedLaws:
     autocorrelation: FloatArray
     classes: tuple[ClassLaws, ...]
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`.
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
 
-        A bin takes packets until its bytes are reached; what is short or over is carried to the next bin of its class.
-        Its gaps are drawn from the laws of its class; :func:`_placed` says how they come to fill it.
+        A bin takes packets until its bytes are reached; what is short or over is carried to the
+        next bin of its class. Its gaps are drawn from the laws of its class; :func:`_placed` says
+        how they come to fill it.
         """
-        bins = self._bins(start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start)
+        bins = self._bins(
+            start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start
+        )
         bound = np.array([part.up_to_bytes for part in self.classes])
         class_of = np.searchsorted(bound, bins, side="left")
         rows, gaps_s, sizes, long = _in_order(
             [
-                part.fill(bins, np.flatnonzero((class_of == number) & (bins > 0)), generator_of, number=number)
+                part.fill(
+                    bins,
+                    np.flatnonzero((class_of == number) & (bins > 0)),
+                    generator_of,
+                    number=number,
+                )
                 for number, part in enumerate(self.classes)
             ]
         )
         if rows.size == 0:
             return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
         before = generator_of("offset").random(bins.size)
-        time_s = start_s + _placed(rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s)
+        time_s = start_s + _placed(
+            rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s
+        )
         if first_at_start:
             time_s[0] = start_s
         within = int(np.searchsorted(time_s, end_s))
@@ -105,12 +126,17 @@ class ModulatedLaws:
         mean_bytes = self.bin_bytes.mean
         smallest = min(part.packet_bytes.mean for part in self.classes)
         if not (math.isfinite(mean_bytes) and mean_bytes > 0 and smallest > 0):
-            raise GenerationError(f"bin_bytes and packet_bytes in {place} need finite means above 0; correct the laws")
+            raise GenerationError(
+                f"bin_bytes and packet_bytes in {place} need finite means above 0; correct the laws"
+            )
         return (span_s / self.bin_s + 1) * mean_bytes / smallest
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""
-        return {f"packet_bytes of class {number}": part.packet_bytes for number, part in enumerate(self.classes)}
+        return {
+            f"packet_bytes of class {number}": part.packet_bytes
+            for number, part in enumerate(self.classes)
+        }
 
     @property
     def _tolerated_s(self) -> float:
@@ -119,8 +145,12 @@ class ModulatedLaws:
         variation = math.sqrt(self.bin_bytes.variance) / mean if mean > 0 else 0.0
         return self.bin_s * min(_TOLERATED_SHARE, _TOLERATED_VARIATION * variation)
 
-    def _bins(self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool) -> FloatArray:
-        """Return the bytes of each bin, the first one not idle where a packet has to be at the start."""
+    def _bins(
+        self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool
+    ) -> FloatArray:
+        """Return the bytes of each bin, the first one not idle where a packet has to be at the
+        start.
+        """
         count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
         ascending = self.bin_bytes.ascending_sample(generator, count)
         bins = correlated_order(np.maximum(ascending, 0.0), self.autocorrelation, generator)
@@ -129,15 +159,20 @@ class ModulatedLaws:
         return bins
 
 
-def _filled(law: MixedLaw, bins: FloatArray, generator: np.random.Generator) -> tuple[IntArray, UintArray]:
+def _filled(
+    law: MixedLaw, bins: FloatArray, generator: np.random.Generator
+) -> tuple[IntArray, UintArray]:
     """Return how many packets each bin takes, and their sizes one after the other."""
     total = float(bins.sum())
     sizes = np.zeros(0, dtype=np.uint32)
     while float(sizes.sum(dtype=np.float64)) < total:
         missing = total - float(sizes.sum(dtype=np.float64))
         draws = law.spread_sample(generator, max(1, math.ceil(missing / max(law.mean, 1.0))))
-        sizes = np.concatenate((sizes, np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32)))
-    # A packet belongs to the bin in whose share of the bytes its middle lies, so that errors do not add up.
+        sizes = np.concatenate(
+            (sizes, np.clip(np.rint(draws), 1.0, LARGEST_IP_BYTES).astype(np.uint32))
+        )
+    # A packet belongs to the bin in whose share of the bytes its middle lies, so that errors do not
+    # add up.
     middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
     edges = np.searchsorted(middle, np.concatenate(([0.0], np.cumsum(bins))))
     counts = np.diff(edges).astype(np.int64)
@@ -152,13 +187,19 @@ def _in_order(parts: list[Filling]) -> Filling:
 
 
 def _placed(
-    rows: IntArray, gaps_s: FloatArray, long: BoolArray, *, before: FloatArray, width_s: float, tolerated_s: float
+    rows: IntArray,
+    gaps_s: FloatArray,
+    long: BoolArray,
+    *,
+    before: FloatArray,
+    width_s: float,
+    tolerated_s: float,
 ) -> FloatArray:
     """Return the times of packets after the start of the first bin, s, ascending.
 
-    Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated from where they
-    belong; then one gap is lengthened, or the long ones are cut. So gaps keep their law. After an idle bin, a
-    random share of the first gap lies before the first packet.
+    Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated
+    from where they belong; then one gap is lengthened, or the long ones are cut. So gaps keep their
+    law. After an idle bin, a random share of the first gap lies before the first packet.
 
     Args:
         rows: Bin of each packet, ascending, shape (n,).
@@ -175,7 +216,9 @@ def _placed(
     gaps_s[first[after_idle]] *= before[rows[first[after_idle]]]
     length_s = np.add.reduceat(gaps_s, first)
     cuttable_s = np.add.reduceat(np.where(long, gaps_s, 0.0), first)
-    opens_s, added_s = _paced(rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s)
+    opens_s, added_s = _paced(
+        rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s
+    )
     bin_of = np.repeat(np.arange(first.size), counts)
     longest = np.lexsort((gaps_s, bin_of))[first + counts - 1]
     factor = 1 + np.minimum(added_s, 0.0) / np.maximum(cuttable_s, 1e-300)
@@ -186,9 +229,16 @@ def _placed(
 
 
 def _paced(
-    rows: IntArray, length_s: FloatArray, cuttable_s: FloatArray, *, width_s: float, tolerated_s: float
+    rows: IntArray,
+    length_s: FloatArray,
+    cuttable_s: FloatArray,
+    *,
+    width_s: float,
+    tolerated_s: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return when each bin's first gap begins, s, and what is added to its gaps, s (negative: cut)."""
+    """Return when each bin's first gap begins, s, and what is added to its gaps, s (negative:
+    cut).
+    """
     opens, added = np.empty(rows.size), np.zeros(rows.size)
     late_s, previous = 0.0, -1
     for bin_, (row, length, cuttable) in enumerate(

@@ -38,7 +38,9 @@ def playable(process: PacketProcess) -> PlayableProcess:  # noqa: PLR0911 - one 
         case BurstProcess():
             return _bursts(process)
         case RenewalProcess():
-            return RenewalLaws(gap_s=process.gap_s.distribution(), packet_bytes=process.packet_bytes.distribution())
+            return RenewalLaws(
+                gap_s=process.gap_s.distribution(), packet_bytes=process.packet_bytes.distribution()
+            )
         case FrameProcess():
             return _frames(process)
         case FractionalNoiseProcess():
@@ -95,7 +97,9 @@ def _modulated(process: ModulatedProcess) -> ModulatedLaws:
                 gap_s=part.gap_s.distribution(),
                 packet_bytes=part.packet_bytes.distribution(),
                 idle_s=None if part.idle_s is None else part.idle_s.distribution(),
-                burst_packets=None if part.burst_packets is None else part.burst_packets.distribution(),
+                burst_packets=(
+                    None if part.burst_packets is None else part.burst_packets.distribution()
+                ),
             )
             for part in process.classes
         ),
@@ -119,14 +123,16 @@ def _frames(process: FrameProcess) -> FrameLaws:
             )
             for part in process.types
         ),
-        group=None
-        if group is None
-        else GroupLaws(
-            frames=np.array([part.frames for part in group.distances]),
-            share=np.array([part.share for part in group.distances]),
-            first_key_frame=group.first_key_frame,
-            reference_period=group.reference_period,
-            reference_position=group.reference_position,
+        group=(
+            None
+            if group is None
+            else GroupLaws(
+                frames=np.array([part.frames for part in group.distances]),
+                share=np.array([part.share for part in group.distances]),
+                first_key_frame=group.first_key_frame,
+                reference_period=group.reference_period,
+                reference_position=group.reference_position,
+            )
         ),
         size_spectrum=spectrum_of(process.size_spectrum),
         packetisation=process.packetisation,
@@ -171,14 +177,18 @@ def _exponential(mean_s: float) -> DwellDraws:
 
 
 def _semi_markov(process: SemiMarkovProcess) -> SemiMarkovLaws:
-    laws = [None if state.dwell_s is None else state.dwell_s.distribution() for state in process.states]
+    laws = [
+        None if state.dwell_s is None else state.dwell_s.distribution() for state in process.states
+    ]
     count = len(laws)
     return SemiMarkovLaws(
         rate_bps=np.array([state.rate_bps for state in process.states]),
         chain=RateChain(
             dwells=tuple(None if law is None else law.sample for law in laws),
             mean_dwell_s=np.array([math.inf if law is None else law.mean for law in laws]),
-            transition=np.array([row if row is not None else (0.0,) * count for row in process.transition]),
+            transition=np.array(
+                [row if row is not None else (0.0,) * count for row in process.transition]
+            ),
             first_state=process.first_state,
         ),
         packets=tuple(playable(state.process) for state in process.states),

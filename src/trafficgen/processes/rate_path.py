@@ -38,7 +38,9 @@ class RatePath:
 
     def mean(self, rate: FloatArray) -> float:
         """Return the mean over time of a rate that each state has, shape (k,)."""
-        return float(np.dot(rate[self.state], np.diff(self.edge_s)) / (self.edge_s[-1] - self.edge_s[0]))
+        return float(
+            np.dot(rate[self.state], np.diff(self.edge_s)) / (self.edge_s[-1] - self.edge_s[0])
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,8 @@ class RateChain:
 
     Attributes:
         dwells: Draws of the time in each state; None for a state that is never left.
-        mean_dwell_s: Mean time in each state, s, shape (k,); infinite for a state that is never left.
+        mean_dwell_s: Mean time in each state, s, shape (k,); infinite for a state that is never
+            left.
         transition: Jump chain, shape (k, k).
         first_state: State at the start, with a whole dwell; None to draw one in the long run.
     """
@@ -60,8 +63,9 @@ class RateChain:
     def occupancy(self) -> FloatArray:
         """Return the share of the time in each state in the long run, shape (k,).
 
-        The stationary law of the jump chain, weighted by the mean dwells (Ross, "Stochastic processes", 1996, theorem
-        4.8.3). With states that are never left, these share the time evenly.
+        The stationary law of the jump chain, weighted by the mean dwells (Ross, "Stochastic
+        processes", 1996, theorem 4.8.3). With states that are never left, these share the time
+        evenly.
         """
         ends = ~np.isfinite(self.mean_dwell_s)
         if ends.any():
@@ -75,7 +79,8 @@ class RateChain:
     def path(self, *, start_s: float, end_s: float, generator: np.random.Generator) -> RatePath:
         """Return a path over a span.
 
-        Where the first state is drawn, its dwell is cut at a random moment: the chain is met in the middle of it.
+        Where the first state is drawn, its dwell is cut at a random moment: the chain is met in the
+        middle of it.
 
         Raises:
             GenerationError: If dwells are too short for times so late.
@@ -96,10 +101,14 @@ class RateChain:
             states.append(state)
             edges.append(min(now_s, end_s))
             if now_s < end_s:
-                state = min(int(np.searchsorted(cumulative[state], generator.random(), side="right")), k - 1)
+                state = min(
+                    int(np.searchsorted(cumulative[state], generator.random(), side="right")), k - 1
+                )
         return RatePath(np.array(edges), np.array(states, dtype=np.int64))
 
-    def _dwell_s(self, state: int, pool: list[float], generator: np.random.Generator, *, left_s: float) -> float:
+    def _dwell_s(
+        self, state: int, pool: list[float], generator: np.random.Generator, *, left_s: float
+    ) -> float:
         draw = self.dwells[state]
         if draw is None:
             return left_s
@@ -118,11 +127,12 @@ class RateChain:
         end_s: float,
         generator: np.random.Generator,
     ) -> RatePath:
-        """Return a path over a span, with the mean rate of the capture where the span is about as long as it was.
+        """Return a path over a span, with the mean rate of the capture where the span is about as
+        long as it was.
 
-        The rate of a session is a fact of the capture, and a few long dwells decide it: paths are drawn until one has
-        that mean within 2%, and of 200 at most the nearest is taken. Shorter spans than half of the capture's, and
-        those with thousands of dwells, are left to chance.
+        The rate of a session is a fact of the capture, and a few long dwells decide it: paths are
+        drawn until one has that mean within 2%, and of 200 at most the nearest is taken. Shorter
+        spans than half of the capture's, and those with thousands of dwells, are left to chance.
 
         Args:
             rate: Rate in each state, shape (k,).
@@ -139,8 +149,14 @@ class RateChain:
         finite = self.mean_dwell_s[np.isfinite(self.mean_dwell_s)]
         expected = span_s / float(np.min(finite)) + 1 if finite.size else 1.0
         if expected > _MOST_DWELLS:
-            raise GenerationError(f"a span of {span_s:g} s has about {expected:.3g} changes of state; shorten it")
-        tries = int(np.clip(_DRAWN_DWELLS / expected, 1, _MOST_PATHS)) if span_s >= _SHORTEST_SHARE * observed_s else 1
+            raise GenerationError(
+                f"a span of {span_s:g} s has about {expected:.3g} changes of state; shorten it"
+            )
+        tries = (
+            int(np.clip(_DRAWN_DWELLS / expected, 1, _MOST_PATHS))
+            if span_s >= _SHORTEST_SHARE * observed_s
+            else 1
+        )
         best: tuple[float, RatePath] | None = None
         for _ in range(tries):
             path = self.path(start_s=start_s, end_s=end_s, generator=generator)
@@ -154,7 +170,8 @@ class RateChain:
 
 
 def on_path(path: RatePath, state: int, time_s: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return when moments of a state's own clock come, which runs only in its dwells, and the dwell of each.
+    """Return when moments of a state's own clock come, which runs only in its dwells, and the dwell
+    of each.
 
     Args:
         path: The path.

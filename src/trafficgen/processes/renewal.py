@@ -9,14 +9,22 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, refuse_lost_steps, whole_sizes
+from trafficgen.processes.base import (
+    BLOCK,
+    GeneratorOf,
+    PlayedPackets,
+    refuse_lost_steps,
+    whole_sizes,
+)
 from trafficgen.units import FloatArray
 
 _RESIDUAL_DRAWS = 512
-#: Draws are spread evenly over a law where chance would move their sum by more than this share, and they are not more.
+#: Draws are spread evenly over a law where chance would move their sum by more than this share, and
+#: they are not more.
 _MOVED_SHARE = 0.01
 _LARGEST_SPREAD = 1 << 20
-#: Gaps that vary this much more than exponential ones, by their coefficient of variation, are spread in any process.
+#: Gaps that vary this much more than exponential ones, by their coefficient of variation, are
+#: spread in any process.
 _HEAVY_VARIATION = 2.0
 
 
@@ -27,8 +35,12 @@ class RenewalLaws:
     gap_s: MixedLaw
     packet_bytes: MixedLaw
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`."""
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
+        """
         time_s = renewal_times(
             self.gap_s,
             start_s=start_s,
@@ -36,7 +48,9 @@ class RenewalLaws:
             first_at_start=first_at_start,
             generator=generator_of("gap_s"),
         )[:-1]
-        return PlayedPackets(time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes")))
+        return PlayedPackets(
+            time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -55,7 +69,9 @@ def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
     """
     mean_s = law.mean
     if not mean_s > 0:
-        raise GenerationError(f"{name} in {place} is {mean_s:g} s on average; correct {name} to be above 0")
+        raise GenerationError(
+            f"{name} in {place} is {mean_s:g} s on average; correct {name} to be above 0"
+        )
     return mean_s
 
 
@@ -70,11 +86,13 @@ def renewal_times(
 ) -> FloatArray:
     """Return the points of a renewal process in [start_s, end_s), and the first point beyond.
 
-    A process that begins in the middle of a session is in equilibrium: its first point comes after a residual of a gap
-    that is met with probability in proportion to its length (Cox, "Renewal Theory", 1962, chapter 5), so the mean
-    number of points is the length over the mean gap, whatever the law. With ``first_at_start`` there is a point at the
-    start as well. Gaps more variable than exponential are then continued in equilibrium, else in ordinary renewal,
-    which keeps the mean number within one of the length over the mean gap and does not break a regular rhythm.
+    A process that begins in the middle of a session is in equilibrium: its first point comes after
+    a residual of a gap that is met with probability in proportion to its length (Cox, "Renewal
+    Theory", 1962, chapter 5), so the mean number of points is the length over the mean gap,
+    whatever the law. With ``first_at_start`` there is a point at the start as well. Gaps more
+    variable than exponential are then continued in equilibrium, else in ordinary renewal, which
+    keeps the mean number within one of the length over the mean gap and does not break a regular
+    rhythm.
 
     Args:
         law: Law of the gap, s.
@@ -82,8 +100,9 @@ def renewal_times(
         end_s: End, s.
         first_at_start: Whether the first point is at the start.
         generator: Source of the draws.
-        spread: Whether gaps are spread evenly over their law where :func:`is_spread`, so that their number hardly
-            varies. Gaps far more variable than exponential ones always are: a few pauses decide over the rate.
+        spread: Whether gaps are spread evenly over their law where :func:`is_spread`, so that their
+            number hardly varies. Gaps far more variable than exponential ones always are: a few
+            pauses decide over the rate.
 
     Returns:
         Times, s, ascending, shape (n + 1,): n points before the end and one at or after it.
@@ -94,7 +113,8 @@ def renewal_times(
     mean_s = law.mean
     if not mean_s > 0:
         raise GenerationError(
-            f"gaps of {mean_s:g} s on average do not move on; correct gap_s or spacing_s of the model to be above 0"
+            f"gaps of {mean_s:g} s on average do not move on; correct gap_s or spacing_s of the"
+            " model to be above 0"
         )
     refuse_lost_steps(mean_s, end_s, "gaps")
     clustered = law.variance > mean_s * mean_s
@@ -117,14 +137,18 @@ def renewal_times(
 
 
 def is_spread(law: MixedLaw, count: int) -> bool:
-    """Return whether chance would move the sum of so many draws so much that they are spread evenly over the law."""
+    """Return whether chance would move the sum of so many draws so much that they are spread evenly
+    over the law.
+    """
     smallest = _MOVED_SHARE * law.mean
     moved = not law.variance <= smallest * smallest * count
     return moved and 1 < count <= _LARGEST_SPREAD
 
 
 def _block_size(law: MixedLaw, span_s: float) -> int:
-    """Return how many gaps probably reach over a span: the mean number and four standard deviations."""
+    """Return how many gaps probably reach over a span: the mean number and four standard
+    deviations.
+    """
     count = span_s / law.mean
     deviation = math.sqrt(law.variance) / law.mean if math.isfinite(law.variance) else 1.0
     return int(min(BLOCK, count + 4 * deviation * math.sqrt(count) + 16))

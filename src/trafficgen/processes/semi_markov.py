@@ -1,4 +1,6 @@
-"""Semi-Markov rate states as something to play: a path of the states, and the packets of each in its dwells."""
+"""Semi-Markov rate states as something to play: a path of the states, and the packets of each in
+its dwells.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,15 @@ class SemiMarkovLaws:
     mean_rate_bps: float
     observed_s: float
 
-    def play(self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see :class:`~trafficgen.processes.PlayableProcess`.
+    def play(
+        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
+    ) -> PlayedPackets:
+        """Return the packets in [start_s, end_s); see
+        :class:`~trafficgen.processes.PlayableProcess`.
 
-        Each state plays its packets on a clock of its own that runs only while the source is in it, so that its rate is
-        that of all its dwells together. A burst that a switch cuts goes on as a new one in the next dwell.
+        Each state plays its packets on a clock of its own that runs only while the source is in it,
+        so that its rate is that of all its dwells together. A burst that a switch cuts goes on as a
+        new one in the next dwell.
         """
         path = self.chain.path_with_mean(
             self.rate_bps,
@@ -37,7 +43,9 @@ class SemiMarkovLaws:
             generator=generator_of("path"),
         )
         played = [
-            self._play_state(path, int(state), generator_of, at_start=first_at_start and path.state[0] == state)
+            self._play_state(
+                path, int(state), generator_of, at_start=first_at_start and path.state[0] == state
+            )
             for state in np.unique(path.state)
         ]
         time_s = np.concatenate([part.packets.time_s for part in played])
@@ -50,12 +58,17 @@ class SemiMarkovLaws:
             np.flatnonzero(starts) if bursts else None,
         )
 
-    def _play_state(self, path: RatePath, state: int, generator_of: GeneratorOf, *, at_start: bool) -> _StatePackets:
+    def _play_state(
+        self, path: RatePath, state: int, generator_of: GeneratorOf, *, at_start: bool
+    ) -> _StatePackets:
         def generator_of_state(quantity: str) -> np.random.Generator:
             return generator_of(f"state {state}/{quantity}")
 
         drawn = self.packets[state].play(
-            start_s=0.0, end_s=time_in(path, state), first_at_start=at_start, generator_of=generator_of_state
+            start_s=0.0,
+            end_s=time_in(path, state),
+            first_at_start=at_start,
+            generator_of=generator_of_state,
         )
         time_s, dwell = on_path(path, state, drawn.time_s)
         starts = np.ones(time_s.size, dtype=np.bool_)
@@ -69,7 +82,10 @@ class SemiMarkovLaws:
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
         share = self.chain.occupancy()
-        each = [part.expected_packets(span_s, place=f"{place}, state {n}") for n, part in enumerate(self.packets)]
+        each = [
+            part.expected_packets(span_s, place=f"{place}, state {n}")
+            for n, part in enumerate(self.packets)
+        ]
         return float(np.dot(share, each))
 
     def size_laws(self) -> dict[str, MixedLaw]:

@@ -1,9 +1,9 @@
 """Series with a given law and a given autocorrelation: the slow ups and downs of a rate.
 
-The method is that of surrogate data: amplitudes of the spectrum are those that the autocorrelation asks for, phases are
-random, and ranks are mapped to the values of the law in turn (Theiler et al. 1992; Schreiber and Schmitz 1996). A
-series as long as the one that was measured then has nearly its sample autocorrelation, rather than one that is off by
-the sampling error of two realisations.
+The method is that of surrogate data: amplitudes of the spectrum are those that the autocorrelation
+asks for, phases are random, and ranks are mapped to the values of the law in turn (Theiler et al.
+1992; Schreiber and Schmitz 1996). A series as long as the one that was measured then has nearly its
+sample autocorrelation, rather than one that is off by the sampling error of two realisations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from trafficgen.units import FloatArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.
 _TURNS = 15
-#: Draws among which the best order is taken, for series up to so many values: the longer, the more alike orders are.
+#: Draws among which the best order is taken, for series up to so many values: the longer, the more
+#: alike orders are.
 _ORDERS = ((512, 8), (2048, 3))
 _TINY = 1e-300
 #: Fewer values have no autocorrelation to speak of.
@@ -24,8 +25,11 @@ _FEWEST_VALUES = 8
 _RIDGE = 1e-3
 
 
-def correlated_scores(autocorrelation: FloatArray, count: int, generator: np.random.Generator) -> FloatArray:
-    """Return standard normal scores in an order with nearly a given sample autocorrelation, shape (count,).
+def correlated_scores(
+    autocorrelation: FloatArray, count: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return standard normal scores in an order with nearly a given sample autocorrelation, shape
+    (count,).
 
     Args:
         autocorrelation: Autocorrelation at lags 1 to k, shape (k,).
@@ -36,12 +40,15 @@ def correlated_scores(autocorrelation: FloatArray, count: int, generator: np.ran
     return correlated_order(scores, autocorrelation, generator)
 
 
-def correlated_order(ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator) -> FloatArray:
+def correlated_order(
+    ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator
+) -> FloatArray:
     """Return values in a random order with nearly a given sample autocorrelation, shape (n,).
 
-    Beyond the given lags the autocorrelation is continued by the autoregression that they define (maximum entropy;
-    Burg 1967). Of several such orders of a short series the one is taken whose own sample autocorrelation is nearest: a
-    trend or a shift of level looks different at each of its phases.
+    Beyond the given lags the autocorrelation is continued by the autoregression that they define
+    (maximum entropy; Burg 1967). Of several such orders of a short series the one is taken whose
+    own sample autocorrelation is nearest: a trend or a shift of level looks different at each of
+    its phases.
 
     Args:
         ascending: The values, ascending, shape (n,).
@@ -58,10 +65,15 @@ def correlated_order(ascending: FloatArray, autocorrelation: FloatArray, generat
     orders = [_order(ascending, amplitude, generator) for _ in range(draws)]
     if len(orders) == 1:
         return orders[0]
-    return min(orders, key=lambda series: float(np.max(np.abs(sample_autocorrelation(series, lags) - wanted))))
+    return min(
+        orders,
+        key=lambda series: float(np.max(np.abs(sample_autocorrelation(series, lags) - wanted))),
+    )
 
 
-def _order(ascending: FloatArray, amplitude: FloatArray, generator: np.random.Generator) -> FloatArray:
+def _order(
+    ascending: FloatArray, amplitude: FloatArray, generator: np.random.Generator
+) -> FloatArray:
     """Return values in an order whose spectrum has about these amplitudes and random phases."""
     count, mean = ascending.size, float(ascending.mean())
     series = generator.permutation(ascending)
@@ -77,7 +89,8 @@ def _order(ascending: FloatArray, amplitude: FloatArray, generator: np.random.Ge
 
 
 def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
-    """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,); 0 for a constant series.
+    """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,); 0 for a constant
+    series.
 
     Args:
         series: Values, shape (n,), n > ``lags``.
@@ -91,7 +104,8 @@ def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
 
 
 def spectrum(autocorrelation: FloatArray, count: int) -> FloatArray:
-    """Return the power at the Fourier frequencies of a series, none at frequency 0, shape (count // 2 + 1,).
+    """Return the power at the Fourier frequencies of a series, none at frequency 0, shape (count //
+    2 + 1,).
 
     Args:
         autocorrelation: Autocorrelation at lags 1 to k, shape (k,).

@@ -1,8 +1,9 @@
 """Series with a given law and a given power spectrum.
 
-Amplitudes are those of the spectrum, phases are random, and ranks are mapped to the values in turn: surrogate data
-(Theiler et al. 1992) with amplitudes adjusted (Schreiber and Schmitz 1996). A series as long as the one that was
-measured then has nearly its autocorrelation, without the sampling error of a free realisation.
+Amplitudes are those of the spectrum, phases are random, and ranks are mapped to the values in turn:
+surrogate data (Theiler et al. 1992) with amplitudes adjusted (Schreiber and Schmitz 1996). A series
+as long as the one that was measured then has nearly its autocorrelation, without the sampling error
+of a free realisation.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ from scipy import special
 from trafficgen import _core
 from trafficgen.units import FloatArray, IntArray
 
-#: Turns of mapping ranks and restoring amplitudes at most; values with a law far from normal need many.
+#: Turns of mapping ranks and restoring amplitudes at most; values with a law far from normal need
+#: many.
 _MOST_TURNS = 30
 #: No more turns are made where all but this share of the power is as it should be.
 _NEAR = 1e-3
 #: What depends on the length of a series alone is kept for those up to this.
 _LONG_SERIES = 50_000
 _FEWEST_VALUES = 8
-#: A series is made at most so many times as long as it is needed, and a few values longer where it is short.
+#: A series is made at most so many times as long as it is needed, and a few values longer where it
+#: is short.
 _LONGER = 1.1
-#: Sessions of a model have series of about the same length: what depends on it alone is kept for this many lengths.
+#: Sessions of a model have series of about the same length: what depends on it alone is kept for
+#: this many lengths.
 _KEPT = 64
 
 
@@ -44,20 +48,24 @@ class Spectrum:
     share: FloatArray
     line_frequency: FloatArray
     line_share: FloatArray
-    _amplitudes: dict[int, FloatArray] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _amplitudes: dict[int, FloatArray] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def length(self, count: int) -> int:
         """Return how long a series is made of which ``count`` values are used.
 
-        Its transforms are fast, and strict periods fit into it as well as they can: where none of the Fourier
-        frequencies is that of a line, the line is shifted to the one that is next.
+        Its transforms are fast, and strict periods fit into it as well as they can: where none of
+        the Fourier frequencies is that of a line, the line is shifted to the one that is next.
         """
         lengths = _fast_lengths(count)
         cycles = np.outer(lengths, self.line_frequency)
         return int(lengths[np.argmin(np.abs(cycles - np.rint(cycles)) @ self.line_share)])
 
     def amplitudes(self, count: int) -> FloatArray:
-        """Return amplitudes at the Fourier frequencies of a series, none at 0, shape (count // 2 + 1,)."""
+        """Return amplitudes at the Fourier frequencies of a series, none at 0, shape (count // 2 +
+        1,).
+        """
         kept = self._amplitudes.get(count)
         if kept is not None:
             return kept
@@ -79,7 +87,9 @@ class Spectrum:
 
 @lru_cache(maxsize=_KEPT)
 def _fast_lengths(count: int) -> IntArray:
-    """Return the even numbers from ``count`` on, up to somewhat more, that have no prime factor above 5."""
+    """Return the even numbers from ``count`` on, up to somewhat more, that have no prime factor
+    above 5.
+    """
     most = int(count * _LONGER) + _FEWEST_VALUES
     numbers = np.array([2])
     for prime in (2, 3, 5):
@@ -90,7 +100,9 @@ def _fast_lengths(count: int) -> IntArray:
 
 
 def normal_scores(count: int) -> FloatArray:
-    """Return the ascending normal scores of a sample, shape (count,); those of short samples are read only."""
+    """Return the ascending normal scores of a sample, shape (count,); those of short samples are
+    read only.
+    """
     return _kept_scores(count) if count <= _LONG_SERIES else _scores(count)
 
 
@@ -106,7 +118,11 @@ def _scores(count: int) -> FloatArray:
 
 
 def spectral_ranks(
-    spectrum: Spectrum | None, count: int, generator: np.random.Generator, *, ascending: FloatArray | None = None
+    spectrum: Spectrum | None,
+    count: int,
+    generator: np.random.Generator,
+    *,
+    ascending: FloatArray | None = None,
 ) -> IntArray:
     """Return the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
 
@@ -116,8 +132,8 @@ def spectral_ranks(
         spectrum: Its spectrum; None for independent values.
         count: Length.
         generator: Source of the phases.
-        ascending: Values of the series, ascending, shape (count,), where the spectrum is theirs rather than that of
-            normal scores.
+        ascending: Values of the series, ascending, shape (count,), where the spectrum is theirs
+            rather than that of normal scores.
     """
     if spectrum is None or count < _FEWEST_VALUES:
         return generator.permutation(count)
@@ -135,7 +151,9 @@ def _stretched(ascending: FloatArray, length: int) -> FloatArray:
     """Return as many ascending values of the same law, less their mean."""
     if length != ascending.size:
         place = (np.arange(length) + 0.5) / length * ascending.size - 0.5
-        ascending = np.asarray(np.interp(place, np.arange(ascending.size), ascending), dtype=np.float64)
+        ascending = np.asarray(
+            np.interp(place, np.arange(ascending.size), ascending), dtype=np.float64
+        )
     return ascending - float(ascending.mean())
 
 

@@ -1,4 +1,6 @@
-"""The report of a comparison: the verdict in words, the metrics beside the baselines, both sides drawn."""
+"""The report of a comparison: the verdict in words, the metrics beside the baselines, both sides
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,15 @@ _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """Return the report of a comparison; without what was measured on both sides it has no drawings of them."""
+    """Return the report of a comparison; without what was measured on both sides it has no drawings
+    of them.
+    """
     reference, candidate = comparison.names
     sections = [
         Section(title="In words", blocks=_in_words(comparison)),
-        Section(title="Distances", blocks=(_distances_drawing(comparison), _metrics_table(comparison))),
+        Section(
+            title="Distances", blocks=(_distances_drawing(comparison), _metrics_table(comparison))
+        ),
     ]
     if comparison.sides is not None:
         sections += list(_sides_sections(comparison, comparison.sides))
@@ -46,14 +52,21 @@ def comparison_report(comparison: Comparison) -> Report:
         title="Traffic beside its reference",
         subtitle=f"{candidate} compared with {reference}",
         sections=tuple(sections),
-        made_by=f"trafficgen {software_version()}: trafficgen compare {reference} {candidate} --seed {comparison.seed}",
+        made_by=(
+            f"trafficgen {software_version()}: trafficgen compare {reference} {candidate} --seed"
+            f" {comparison.seed}"
+        ),
     )
 
 
 def _rivals(comparison: Comparison, metric: str) -> tuple[list[str], set[str]]:
-    """Return the baselines that have a metric at all, and those that the candidate beats or meets in it."""
+    """Return the baselines that have a metric at all, and those that the candidate beats or meets
+    in it.
+    """
     baselines = comparison.flat_baselines()
-    rivals = [name for name, metrics in baselines.items() if math.isfinite(metrics.get(metric, math.nan))]
+    rivals = [
+        name for name, metrics in baselines.items() if math.isfinite(metrics.get(metric, math.nan))
+    ]
     return rivals, {*comparison.wins.get(metric, ()), *comparison.ties.get(metric, ())}
 
 
@@ -79,7 +92,10 @@ def _totals_table(comparison: Comparison) -> Table:
     return Table(
         title="What was compared",
         header=("to the client", comparison.names[0], comparison.names[1], "difference"),
-        rows=tuple((label, number(one), number(other), _difference(one, other)) for label, one, other in rows),
+        rows=tuple(
+            (label, number(one), number(other), _difference(one, other))
+            for label, one, other in rows
+        ),
         numbers=(1, 2, 3),
     )
 
@@ -89,7 +105,11 @@ def _mean_kbps(side: Totals) -> float:
 
 
 def _difference(one: float, other: float) -> str:
-    return f"{(other - one) / one:+.2%}" if one and math.isfinite(one) and math.isfinite(other) else "-"
+    return (
+        f"{(other - one) / one:+.2%}"
+        if one and math.isfinite(one) and math.isfinite(other)
+        else "-"
+    )
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -128,7 +148,9 @@ def _metrics_table(comparison: Comparison) -> Table:
 
 
 def _marks(comparison: Comparison) -> Iterator[tuple[int, Literal["good", "bad"]]]:
-    """Yield the rows that stand out: as close as every baseline that has the metric, or behind one of them."""
+    """Yield the rows that stand out: as close as every baseline that has the metric, or behind one
+    of them.
+    """
     for place, metric in enumerate(comparison.flat()):
         rivals, met = _rivals(comparison, metric)
         if rivals and metric in comparison.wins:
@@ -138,7 +160,11 @@ def _marks(comparison: Comparison) -> Iterator[tuple[int, Literal["good", "bad"]
 def _distances_drawing(comparison: Comparison) -> Drawing:
     """Return the distances between 0 and 1 of all sides, one row a metric."""
     flat = comparison.flat()
-    names = [name for name, value in flat.items() if name.endswith(_KINDS_OF_DISTANCE) and math.isfinite(value)][::-1]
+    names = [
+        name
+        for name, value in flat.items()
+        if name.endswith(_KINDS_OF_DISTANCE) and math.isfinite(value)
+    ][::-1]
     places = np.arange(len(names), dtype=np.float64)
 
     def row(values: dict[str, float], label: str, role: Role, *, open_marks: bool) -> Curve:
@@ -156,8 +182,10 @@ def _distances_drawing(comparison: Comparison) -> Drawing:
         x=Axis(label="distance (0: equal)", low=0),
         y=Axis(label="metric", categories=tuple(metric_name(name) for name in names)),
         layers=(*others, chance, row(flat, comparison.names[1], "synthetic", open_marks=False)),
-        caption="Kolmogorov-Smirnov distances, and the largest difference of autocorrelations. Left of the green ring "
-        "a difference may be chance.",
+        caption=(
+            "Kolmogorov-Smirnov distances, and the largest difference of autocorrelations. Left of"
+            " the green ring a difference may be chance."
+        ),
     )
 
 
@@ -172,7 +200,9 @@ def _sides_sections(comparison: Comparison, sides: ComparedSides) -> Iterator[Se
         _autocorrelation_drawing(comparison, sides, others),
         _variance_time_drawing(comparison, sides, baselines),
     ]
-    yield Section(title="Rate", blocks=_present(*time, *_rate_distributions(comparison, sides, others)))
+    yield Section(
+        title="Rate", blocks=_present(*time, *_rate_distributions(comparison, sides, others))
+    )
     yield Section(title="Packets", blocks=_present(*_packet_drawings(comparison, sides, others)))
     bursts = _present(*_burst_drawings(comparison, sides, others))
     if bursts:
@@ -185,10 +215,15 @@ def _present(*blocks: Drawing | None) -> tuple[Block, ...]:
 
 def _baseline_views(comparison: Comparison, sides: ComparedSides) -> dict[str, SessionView]:
     """Return the first run of each baseline."""
-    return {name: baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0) for name in BASELINES}
+    return {
+        name: baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0)
+        for name in BASELINES
+    }
 
 
-def _samples(comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement], key: str) -> list[Sample]:
+def _samples(
+    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement], key: str
+) -> list[Sample]:
     """Return a sample of both sides and of the baselines, the most important first."""
     reference, candidate = comparison.names
     return [
@@ -202,21 +237,35 @@ def _samples(comparison: Comparison, sides: ComparedSides, others: dict[str, Mea
 
 
 def _rate_drawings(comparison: Comparison, sides: ComparedSides) -> tuple[Drawing, Drawing]:
-    """Return the rate of either side over time, on equal axes: one over the other they would hide each other."""
+    """Return the rate of either side over time, on equal axes: one over the other they would hide
+    each other.
+    """
     end_s = max(sides.reference.span_s, sides.candidate.span_s)
     bin_s = rate_bin_s(end_s)
-    reference = rate_curve(sides.reference_view, bin_s=bin_s, name=comparison.names[0], role="measured")
-    candidate = rate_curve(sides.candidate_view, bin_s=bin_s, name=comparison.names[1], role="synthetic")
-    highest = 1.05 * max([float(rate) for curve in (reference, candidate) for rate in curve.y], default=1.0)
+    reference = rate_curve(
+        sides.reference_view, bin_s=bin_s, name=comparison.names[0], role="measured"
+    )
+    candidate = rate_curve(
+        sides.candidate_view, bin_s=bin_s, name=comparison.names[1], role="synthetic"
+    )
+    highest = 1.05 * max(
+        [float(rate) for curve in (reference, candidate) for rate in curve.y], default=1.0
+    )
     axis = Axis(label="time after the first media packet", unit="s", low=0, high=end_s)
     rate = Axis(label="IP rate to the client", unit="kbit/s", low=0, high=highest)
     caption = f"Means over bins of {bin_s:g} s."
     draw = (
-        "A synthetic session is another draw of the same source: its peaks lie elsewhere, their size and number count."
+        "A synthetic session is another draw of the same source: its peaks lie elsewhere, their"
+        " size and number count."
     )
     return (
         Drawing(
-            name="rate-reference", title="Rate of the reference", x=axis, y=rate, layers=(reference,), caption=caption
+            name="rate-reference",
+            title="Rate of the reference",
+            x=axis,
+            y=rate,
+            layers=(reference,),
+            caption=caption,
         ),
         Drawing(
             name="rate-candidate",
@@ -247,7 +296,8 @@ def _autocorrelation_drawing(
         x=Axis(label="lag", unit="s", low=0),
         y=Axis(label="correlation of the rate with itself"),
         layers=tuple(
-            Curve(name=name, x=lag_s, y=side.rate_acf, role=role, dashed=dashed) for name, role, side, dashed in rows
+            Curve(name=name, x=lag_s, y=side.rate_acf, role=role, dashed=dashed)
+            for name, role, side, dashed in rows
         ),
         caption="Rates in bins of 0.5 s.",
     )
@@ -256,7 +306,9 @@ def _autocorrelation_drawing(
 def _variance_time_drawing(
     comparison: Comparison, sides: ComparedSides, baselines: dict[str, SessionView]
 ) -> Drawing | None:
-    bins_s = variance_time_bins_s(reference_s=sides.reference.span_s, candidate_s=sides.candidate.span_s)
+    bins_s = variance_time_bins_s(
+        reference_s=sides.reference.span_s, candidate_s=sides.candidate.span_s
+    )
     if not bins_s:
         return None
     reference, candidate = comparison.names
@@ -268,7 +320,9 @@ def _variance_time_drawing(
     layers = []
     for name, role, view in views:
         variance = rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
-        shown = np.where(variance > 0, variance, math.nan)  # a constant rate has no place on a logarithmic axis
+        shown = np.where(
+            variance > 0, variance, math.nan
+        )  # a constant rate has no place on a logarithmic axis
         layers.append(Curve(name=name, x=bins_s, y=shown, role=role, dashed=name in BASELINES))
     return Drawing(
         name="variance-time",
@@ -276,7 +330,10 @@ def _variance_time_drawing(
         x=Axis(label="width of the bins", unit="s", log=True),
         y=Axis(label="variance of the rate", unit="(bit/s)²", log=True),
         layers=tuple(layers),
-        caption="Independent packets fall with slope -1; bursts, levels and long memory fall more slowly.",
+        caption=(
+            "Independent packets fall with slope -1; bursts, levels and long memory fall more"
+            " slowly."
+        ),
     )
 
 
@@ -303,8 +360,12 @@ def _packet_drawings(
     sizes = _samples(comparison, sides, others, "packet_bytes")
     gaps = _samples(comparison, sides, others, "gap_s")
     gap = Axis(label="gap between packets of a flow", unit="s", log=True)
-    yield distribution_drawing("packet-sizes", "Packet sizes", sizes, axis=Axis(label="IP packet", unit="bytes"))
-    yield distribution_drawing("gaps", "Gaps between packets", gaps, axis=gap, caption="Gaps of 0 s are left out.")
+    yield distribution_drawing(
+        "packet-sizes", "Packet sizes", sizes, axis=Axis(label="IP packet", unit="bytes")
+    )
+    yield distribution_drawing(
+        "gaps", "Gaps between packets", gaps, axis=gap, caption="Gaps of 0 s are left out."
+    )
     yield survival_drawing("gap-tail", "Tail of the gaps", gaps, axis=gap)
     yield quantile_drawing(
         "gap-quantiles",

@@ -22,7 +22,8 @@ from trafficgen.drawings import (
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.units import FloatArray
 
-#: Bins of a curve of the rate: enough for a wide screen, few enough that each holds several packets.
+#: Bins of a curve of the rate: enough for a wide screen, few enough that each holds several
+#: packets.
 _RATE_BINS = 400
 _FINEST_RATE_BIN_S = 0.1
 
@@ -47,26 +48,45 @@ class Sample:
 def distribution_drawing(
     name: str, title: str, samples: Sequence[Sample], *, axis: Axis, caption: str = ""
 ) -> Drawing | None:
-    """Return the empirical distribution functions of samples; None where the first has no values."""
+    """Return the empirical distribution functions of samples; None where the first has no
+    values.
+    """
     steps = [(one, *distribution_curve(_drawable(one.values, axis))) for one in samples]
     steps = [(one, x, y) for one, x, y in steps if x.size]
     if not samples[0].values.size or not steps:
         return None
-    last = _beyond(max(float(x[-1]) for _, x, _ in steps), min(float(x[0]) for _, x, _ in steps), log=axis.log)
+    last = _beyond(
+        max(float(x[-1]) for _, x, _ in steps), min(float(x[0]) for _, x, _ in steps), log=axis.log
+    )
     curves = [
         Curve(
-            name=one.name, x=np.append(x, last), y=np.append(y, y[-1]), role=one.role, shape="steps", dashed=one.dashed
+            name=one.name,
+            x=np.append(x, last),
+            y=np.append(y, y[-1]),
+            role=one.role,
+            shape="steps",
+            dashed=one.dashed,
         )
         for one, x, y in steps
     ]
     share = Axis(label="share of values up to it", low=0, high=1)
-    return Drawing(name=name, title=title, x=axis, y=share, layers=tuple(reversed(curves)), caption=caption)
+    return Drawing(
+        name=name, title=title, x=axis, y=share, layers=tuple(reversed(curves)), caption=caption
+    )
 
 
 def survival_drawing(
-    name: str, title: str, samples: Sequence[Sample], *, axis: Axis, caption: str = "", behind: Sequence[Layer] = ()
+    name: str,
+    title: str,
+    samples: Sequence[Sample],
+    *,
+    axis: Axis,
+    caption: str = "",
+    behind: Sequence[Layer] = (),
 ) -> Drawing | None:
-    """Return P(X >= value) of samples on logarithmic axes, which show the tail; None where the first has no values."""
+    """Return P(X >= value) of samples on logarithmic axes, which show the tail; None where the
+    first has no values.
+    """
     curves = [
         Curve(name=one.name, x=x, y=y, role=one.role, shape="steps", dashed=one.dashed)
         for one in samples
@@ -81,9 +101,16 @@ def survival_drawing(
 
 
 def quantile_drawing(
-    name: str, title: str, reference: FloatArray, samples: Sequence[Sample], *, axis: Axis, other: Axis
+    name: str,
+    title: str,
+    reference: FloatArray,
+    samples: Sequence[Sample],
+    *,
+    axis: Axis,
+    other: Axis,
 ) -> Drawing | None:
-    """Return quantiles of samples against those of a reference (QQ plot) with the line on which equal ones lie.
+    """Return quantiles of samples against those of a reference (QQ plot) with the line on which
+    equal ones lie.
 
     Args:
         name: Name of the drawing.
@@ -111,18 +138,24 @@ def quantile_drawing(
     ends = np.array([min(x[positive]), max(x[positive])]) if positive.any() else np.zeros(2)
     line = Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True)
     caption = "Each point is one quantile; on the dashed line both sides are equal."
-    return Drawing(name=name, title=title, x=axis, y=other, layers=(line, *reversed(points)), caption=caption)
+    return Drawing(
+        name=name, title=title, x=axis, y=other, layers=(line, *reversed(points)), caption=caption
+    )
 
 
 def _quantile_shares(most: int) -> FloatArray:
-    """Return probabilities of quantiles, closer together at both ends, none beyond what the smaller sample can show."""
+    """Return probabilities of quantiles, closer together at both ends, none beyond what the smaller
+    sample can show.
+    """
     even = np.linspace(0, 1, min(most, 60))
     tail = np.geomspace(1 / most, 0.5, 30)
     return np.unique(np.concatenate([even, tail, 1 - tail]))
 
 
 def _beyond(largest: float, smallest: float, *, log: bool) -> float:
-    """Return a place a little to the right of all values, so that a last step is not on the frame."""
+    """Return a place a little to the right of all values, so that a last step is not on the
+    frame.
+    """
     if log:
         return largest * max(1.02, math.pow(largest / smallest, 0.02))
     return largest + max(0.02 * (largest - smallest), 0.002 * abs(largest))
@@ -138,7 +171,9 @@ def rate_bin_s(span_s: float) -> float:
 
 
 def rate_curve(view: SessionView, *, bin_s: float, name: str, role: Role) -> Curve:
-    """Return the IP rate of a session's media over the time after its first media packet, kbit/s."""
+    """Return the IP rate of a session's media over the time after its first media packet,
+    kbit/s.
+    """
     series = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s)
     start_s = bin_s * np.arange(series.size_bytes.size, dtype=np.float64)
     x, y = thinned(start_s, series.rate_kbps)

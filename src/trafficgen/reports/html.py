@@ -1,8 +1,9 @@
 """A report as one HTML file that needs nothing else: style, script and data are inside.
 
-plotly.js draws: the best kept library for scientific plots in a browser, and it comes with its Python package, so that
-nothing is fetched. Everything that a capture could have brought in (names, addresses, warnings) passes jinja2's
-escaping or, in the data, JSON without ``<``; the page's own policy forbids it to load or to send anything.
+plotly.js draws: the best kept library for scientific plots in a browser, and it comes with its
+Python package, so that nothing is fetched. Everything that a capture could have brought in (names,
+addresses, warnings) passes jinja2's escaping or, in the data, JSON without ``<``; the page's own
+policy forbids it to load or to send anything.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ def render_html(report: Report) -> str:
     """Return the file's text; the same report gives the same text."""
     import jinja2  # noqa: PLC0415 - commands that write no report start without it
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
     environment.globals.update(groups_of=_groups)
     return environment.from_string(_asset("report.html.j2")).render(
         report=report,
@@ -49,8 +52,8 @@ def save_html(report: Report, path: str | Path) -> None:
 def plotly_script() -> str:
     r"""Return plotly.js as its package brings it, its addresses spelt ``https:\/\/``.
 
-    They are those of maps and of its makers, and nothing here asks for them. To JavaScript the spelling is the same; to
-    who searches a report for addresses it shows that there is none.
+    They are those of maps and of its makers, and nothing here asks for them. To JavaScript the
+    spelling is the same; to who searches a report for addresses it shows that there is none.
     """
     script = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     return script.replace("://", r":\/\/")

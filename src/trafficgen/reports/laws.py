@@ -1,4 +1,6 @@
-"""Drawings of a fitted law beside its sample: distribution function, tail, and quantiles against quantiles."""
+"""Drawings of a fitted law beside its sample: distribution function, tail, and quantiles against
+quantiles.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from scipy import special
 
 from trafficgen.calibration.parameters import free_parameters
 from trafficgen.distributions import MixedLaw
-from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, distribution_curve, few_quantiles
+from trafficgen.drawings import (
+    Axis,
+    Band,
+    Curve,
+    Drawing,
+    Layer,
+    Role,
+    distribution_curve,
+    few_quantiles,
+)
 from trafficgen.models import Law
 from trafficgen.reports.curves import Sample, survival_drawing
 from trafficgen.reports.words import share_in_words
@@ -21,7 +32,8 @@ from trafficgen.words import number
 _POINTS = 240
 #: A band is sought at the ends of the intervals of at most this many parameters: 2**9 laws.
 _MOST_PARAMETERS = 9
-#: What is drawn reaches this share of its range beyond the values, so that a step at either end is seen.
+#: What is drawn reaches this share of its range beyond the values, so that a step at either end is
+#: seen.
 _MARGIN = 0.03
 _LEVEL = 0.95
 #: A tail is followed this many times beyond the largest value.
@@ -30,8 +42,8 @@ _FARTHEST = 4.0
 _EVEN_QUANTILES, _TAIL_QUANTILES = 80, 40
 
 BAND_CAPTION = (
-    "The band holds the law with each parameter anywhere in its 95% interval, all combinations: at each value it covers"
-    " at least 95%, and more where parameters hang together."
+    "The band holds the law with each parameter anywhere in its 95% interval, all combinations: at"
+    " each value it covers at least 95%, and more where parameters hang together."
 )
 
 
@@ -61,7 +73,8 @@ def law_drawing(
     axis: Axis,
     caption: str = "",
 ) -> Drawing | None:
-    """Return distribution functions of samples with laws over them; None where the first sample has no values.
+    """Return distribution functions of samples with laws over them; None where the first sample has
+    no values.
 
     On a logarithmic axis values of 0 are left of it: curves begin at their share.
 
@@ -83,7 +96,11 @@ def law_drawing(
         Curve(name=one.name, x=x, y=one.law.distribution().cdf(x), role=one.role, dashed=one.dashed)
         for one in reversed(laws)
     ]
-    said = [caption, *(_atoms_in_words(one) for one in laws[:1] if one.law.atoms), BAND_CAPTION if bands else ""]
+    said = [
+        caption,
+        *(_atoms_in_words(one) for one in laws[:1] if one.law.atoms),
+        BAND_CAPTION if bands else "",
+    ]
     return Drawing(
         name=name,
         title=title,
@@ -95,12 +112,18 @@ def law_drawing(
 
 
 def law_tail_drawing(
-    name: str, title: str, samples: Sequence[Sample], laws: Sequence[DrawnLaw], *, axis: Axis, caption: str = ""
+    name: str,
+    title: str,
+    samples: Sequence[Sample],
+    laws: Sequence[DrawnLaw],
+    *,
+    axis: Axis,
+    caption: str = "",
 ) -> Drawing | None:
     """Return P(X >= value) of samples and laws on logarithmic axes, which show the tail.
 
-    Arguments are those of :func:`law_drawing`; laws are drawn down to where one value of the first sample is expected
-    beyond.
+    Arguments are those of :func:`law_drawing`; laws are drawn down to where one value of the first
+    sample is expected beyond.
     """
     values = samples[0].values
     if not np.any(values > 0):
@@ -113,18 +136,28 @@ def law_tail_drawing(
     for one in reversed(laws):
         share = reaching(one.law.distribution(), x)
         layers.append(
-            Curve(name=one.name, x=x, y=np.where(share >= least, share, np.nan), role=one.role, dashed=one.dashed)
+            Curve(
+                name=one.name,
+                x=x,
+                y=np.where(share >= least, share, np.nan),
+                role=one.role,
+                dashed=one.dashed,
+            )
         )
-    said = " ".join(part for part in (caption, BAND_CAPTION if isinstance(layers[0], Band) else "") if part)
+    said = " ".join(
+        part for part in (caption, BAND_CAPTION if isinstance(layers[0], Band) else "") if part
+    )
     return survival_drawing(name, title, samples, axis=axis, caption=said, behind=layers)
 
 
 def law_quantile_drawing(
     name: str, title: str, values: FloatArray, law: Law, *, axis: Axis, of: Axis
 ) -> Drawing | None:
-    """Return quantiles of a sample against those of its law (QQ plot) with an envelope; None where there are too few.
+    """Return quantiles of a sample against those of its law (QQ plot) with an envelope; None where
+    there are too few.
 
-    The k-th smallest of n independent draws has the share Beta(k, n + 1 - k), which gives its interval.
+    The k-th smallest of n independent draws has the share Beta(k, n + 1 - k), which gives its
+    interval.
 
     Args:
         name: Name of the drawing.
@@ -142,7 +175,9 @@ def law_quantile_drawing(
     mixed = law.distribution()
     x, y = mixed.ppf((rank - 0.5) / n), ordered[rank - 1]
     tail = (1 - _LEVEL) / 2
-    low, high = (mixed.ppf(special.betaincinv(rank, n + 1 - rank, share)) for share in (tail, 1 - tail))
+    low, high = (
+        mixed.ppf(special.betaincinv(rank, n + 1 - rank, share)) for share in (tail, 1 - tail)
+    )
     keep = np.isfinite(x)
     keep &= ((x > 0) & (y > 0) & (low > 0)) if axis.log else True
     if np.count_nonzero(keep) < 2:
@@ -165,14 +200,18 @@ def law_quantile_drawing(
             Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True),
             Curve(name="measured", x=x, y=y, role="measured", shape="points"),
         ),
-        caption="Each point is one quantile; on the dashed line the law is right. The band holds each quantile of 95 of"
-        " 100 samples of this size that the law itself draws independently; values that depend on each other"
-        " leave it more easily.",
+        caption=(
+            "Each point is one quantile; on the dashed line the law is right. The band holds each"
+            " quantile of 95 of 100 samples of this size that the law itself draws independently;"
+            " values that depend on each other leave it more easily."
+        ),
     )
 
 
 def law_places(laws: Sequence[Law], values: FloatArray, *, log: bool) -> FloatArray:
-    """Return the places at which laws are drawn: over the sample's range, densely, and on both sides of each atom."""
+    """Return the places at which laws are drawn: over the sample's range, densely, and on both
+    sides of each atom.
+    """
     shown = values[values > 0] if log else values
     low, high = float(shown.min()), float(shown.max())
     if log:
@@ -182,7 +221,9 @@ def law_places(laws: Sequence[Law], values: FloatArray, *, log: bool) -> FloatAr
         wider = max(_MARGIN * (high - low), _MARGIN * abs(high), 1e-9)
         low, high = low - wider, high + wider
     even = np.geomspace(low, high, _POINTS) if log else np.linspace(low, high, _POINTS)
-    atoms = np.array([atom.value for law in laws for atom in law.atoms if low <= atom.value <= high])
+    atoms = np.array(
+        [atom.value for law in laws for atom in law.atoms if low <= atom.value <= high]
+    )
     middle = np.sort(shown)[few_quantiles(shown.size)[::4]]
     return np.unique(np.concatenate([even, middle, atoms, np.nextafter(atoms, -np.inf)]))
 
@@ -193,11 +234,15 @@ def reaching(law: MixedLaw, x: FloatArray) -> FloatArray:
 
 
 def laws_at_the_ends(law: Law) -> Iterator[MixedLaw]:
-    """Yield the law with its parameters at the ends of their intervals, in all combinations that are laws."""
+    """Yield the law with its parameters at the ends of their intervals, in all combinations that
+    are laws.
+    """
     names = [name for name in law.params if name in law.low and name in law.high]
     if not names or len(names) > _MOST_PARAMETERS:
         return
-    weights = [name for name, kind in free_parameters(law.family, law.params).items() if kind == "weight"]
+    weights = [
+        name for name, kind in free_parameters(law.family, law.params).items() if kind == "weight"
+    ]
     for ends in itertools.product(*((law.low[name], law.high[name]) for name in names)):
         params = law.params | dict(zip(names, ends, strict=True))
         total = sum(params[name] for name in weights)
@@ -209,23 +254,36 @@ def laws_at_the_ends(law: Law) -> Iterator[MixedLaw]:
 
 
 def _band(drawn: DrawnLaw, x: FloatArray, *, upper: bool, least: float = 0.0) -> Iterator[Band]:
-    """Yield the band of a law's distribution function, or of P(X >= x); nothing where no parameter has an interval."""
+    """Yield the band of a law's distribution function, or of P(X >= x); nothing where no parameter
+    has an interval.
+    """
     curves = [reaching(law, x) if upper else law.cdf(x) for law in laws_at_the_ends(drawn.law)]
     curves = [curve for curve in curves if np.all(np.isfinite(curve))]
     if curves:
         low, high = np.min(curves, axis=0), np.max(curves, axis=0)
         shown = high > least if upper else np.ones(x.size, dtype=bool)
         low = np.maximum(low, least) if upper else low
-        yield Band(name=f"95% band of {drawn.name}", x=x[shown], low=low[shown], high=high[shown], role=drawn.role)
+        yield Band(
+            name=f"95% band of {drawn.name}",
+            x=x[shown],
+            low=low[shown],
+            high=high[shown],
+            role=drawn.role,
+        )
 
 
 def _empirical(one: Sample, places: FloatArray) -> Iterator[Curve]:
-    """Yield the distribution function of a sample from the first to the last of the places that are drawn."""
+    """Yield the distribution function of a sample from the first to the last of the places that are
+    drawn.
+    """
     x, y = distribution_curve(one.values)
     shown = x >= places[0]
     if shown.any():
         before = float(np.mean(one.values < places[0]))
-        x, y = np.concatenate([places[:1], x[shown], places[-1:]]), np.concatenate([[before], y[shown], [1.0]])
+        x, y = (
+            np.concatenate([places[:1], x[shown], places[-1:]]),
+            np.concatenate([[before], y[shown], [1.0]]),
+        )
         yield Curve(name=one.name, x=x, y=y, role=one.role, shape="steps", dashed=one.dashed)
 
 
@@ -239,5 +297,9 @@ def _ranks(n: int) -> FloatArray:
 def _atoms_in_words(drawn: DrawnLaw) -> str:
     listed = sorted(drawn.law.atoms, key=lambda atom: -atom.p)[:5]
     each = ", ".join(f"{number(atom.value)} ({share_in_words(atom.p)})" for atom in listed)
-    more = f" and {len(drawn.law.atoms) - len(listed)} more" if len(drawn.law.atoms) > len(listed) else ""
+    more = (
+        f" and {len(drawn.law.atoms) - len(listed)} more"
+        if len(drawn.law.atoms) > len(listed)
+        else ""
+    )
     return f"Single values with a share of their own: {each}{more}."

@@ -55,7 +55,8 @@ class Section:
 
     Attributes:
         title: Heading.
-        blocks: What stands in it, in order; drawings that follow each other stand side by side where there is room.
+        blocks: What stands in it, in order; drawings that follow each other stand side by side
+            where there is room.
     """
 
     title: str
@@ -81,4 +82,6 @@ class Report:
     @property
     def drawings(self) -> tuple[Drawing, ...]:
         """All drawings, in order."""
-        return tuple(block for part in self.sections for block in part.blocks if isinstance(block, Drawing))
+        return tuple(
+            block for part in self.sections for block in part.blocks if isinstance(block, Drawing)
+        )

@@ -1,6 +1,8 @@
-"""Colours by what a thing stands for, told apart by the colour-blind: the palette of Okabe and Ito (2008).
+"""Colours by what a thing stands for, told apart by the colour-blind: the palette of Okabe and Ito
+(2008).
 
-On dark ground the same hues are lighter, so that each keeps a contrast of at least 3 : 1 to what is behind it.
+On dark ground the same hues are lighter, so that each keeps a contrast of at least 3 : 1 to what is
+behind it.
 """
 
 from __future__ import annotations

@@ -54,7 +54,11 @@ def population_report(
         Section(title="In words", blocks=tuple(_words(population, warnings))),
         Section(
             title="How sessions differ",
-            blocks=(*_law_drawings(population, sessions), _laws_table(population), *_dependence(population)),
+            blocks=(
+                *_law_drawings(population, sessions),
+                _laws_table(population),
+                *_dependence(population),
+            ),
         ),
         Section(title="What is played", blocks=tuple(_played(population))),
         Section(title="Sessions", blocks=tuple(_sessions(sessions, session_warnings))),
@@ -68,19 +72,30 @@ def population_report(
 
 
 def _words(population: Population, warnings: tuple[str, ...]) -> Iterator[Block]:
-    rate, length = population.laws["playout_rate_bps"].median, population.laws["media_duration_s"].median
+    rate, length = (
+        population.laws["playout_rate_bps"].median,
+        population.laws["media_duration_s"].median,
+    )
     yield Text(
         lines=(
-            f"{population.sessions} sessions of {population.captures} captures, each fitted by itself and pooled. The"
-            f" typical one plays {number(kbps_from_bps(rate.value))} kbit/s for {number(length.value)} s.",
+            (
+                f"{population.sessions} sessions of {population.captures} captures, each fitted by"
+                f" itself and pooled. The typical one plays {number(kbps_from_bps(rate.value))}"
+                f" kbit/s for {number(length.value)} s."
+            ),
         ),
         kind="lead",
     )
     if population.ladder:
         rungs = ", ".join(
-            f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})" for rung in population.ladder
+            f"{number(kbps_from_bps(rung.rate_bps))} kbit/s ({rung.share:.0%})"
+            for rung in population.ladder
         )
-        yield Text(lines=(f"Levels that sessions share, with the share of sessions that have them: {rungs}.",))
+        yield Text(
+            lines=(
+                f"Levels that sessions share, with the share of sessions that have them: {rungs}.",
+            )
+        )
     if population.absent:
         absent = tuple(f"{_name(quantity)}: {why}" for quantity, why in population.absent.items())
         yield Text(lines=("What could not be pooled:",))
@@ -94,10 +109,14 @@ def _name(quantity: str) -> str:
     return next((name for key, (name, _) in _QUANTITIES.items() if key == quantity), quantity)
 
 
-def _law_drawings(population: Population, sessions: Sequence[SessionEstimates]) -> Iterator[Drawing]:
+def _law_drawings(
+    population: Population, sessions: Sequence[SessionEstimates]
+) -> Iterator[Drawing]:
     """Yield the law of each quantity over the values of the sessions."""
     for quantity, pooled in population.laws.items():
-        values = np.array([each.observed[quantity].value for each in sessions if quantity in each.observed])
+        values = np.array(
+            [each.observed[quantity].value for each in sessions if quantity in each.observed]
+        )
         if values.size < 2:
             continue
         name, unit = _QUANTITIES[quantity]
@@ -107,8 +126,11 @@ def _law_drawings(population: Population, sessions: Sequence[SessionEstimates]) 
             [Sample(name="sessions", role="measured", values=values)],
             [DrawnLaw(name=family_name(pooled.law), law=pooled.law)],
             axis=Axis(label=name, unit=unit, log=True),
-            caption=f"{values.size} sessions; {pooled.positive_share:.0%} have it at all. Of the variance of their"
-            f" estimates {pooled.error_share:.0%} is their own error, which the law is without: it may be steeper.",
+            caption=(
+                f"{values.size} sessions; {pooled.positive_share:.0%} have it at all. Of the"
+                f" variance of their estimates {pooled.error_share:.0%} is their own error, which"
+                " the law is without: it may be steeper."
+            ),
         )
         if drawing is not None:
             yield _in_units(drawing, _factor(quantity))
@@ -196,13 +218,21 @@ def _dependence(population: Population) -> Iterator[Table]:
 def _played(population: Population) -> Iterator[Block]:
     yield Text(
         lines=(
-            "A session draws its length, rate, buffering and silence from the laws; its packets are those of a"
-            " prototype near the drawn rate, scaled to it.",
+            (
+                "A session draws its length, rate, buffering and silence from the laws; its packets"
+                " are those of a prototype near the drawn rate, scaled to it."
+            ),
         )
     )
     yield Table(
         title="Prototypes",
-        header=("session", "stands for", "its rate, kbit/s", "its length, s", "rate of its group, kbit/s"),
+        header=(
+            "session",
+            "stands for",
+            "its rate, kbit/s",
+            "its length, s",
+            "rate of its group, kbit/s",
+        ),
         rows=tuple(
             (
                 one.name,
@@ -217,13 +247,19 @@ def _played(population: Population) -> Iterator[Block]:
     )
 
 
-def _sessions(sessions: Sequence[SessionEstimates], session_warnings: tuple[str, ...]) -> Iterator[Block]:
+def _sessions(
+    sessions: Sequence[SessionEstimates], session_warnings: tuple[str, ...]
+) -> Iterator[Block]:
     shown: tuple[PopulationQuantity, ...] = tuple(_QUANTITIES)
     rows = [
         (
             each.name,
             *(
-                number(each.observed[quantity].value * _factor(quantity) if quantity in each.observed else None)
+                number(
+                    each.observed[quantity].value * _factor(quantity)
+                    if quantity in each.observed
+                    else None
+                )
                 for quantity in shown
             ),
             process_name(each.model.streams[0].phases[-1].process.kind),

@@ -1,4 +1,6 @@
-"""The report of a reproduction: published beside simulated, paper by paper, with the figures drawn again."""
+"""The report of a reproduction: published beside simulated, paper by paper, with the figures drawn
+again.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from trafficgen.reproduction import FindingResult, Reproduction, experiments
 
 #: Where a mean far outside its range is drawn: its note tells where it is.
 _FARTHEST = 2.5
-#: Where a mean is drawn that misses a range with one end only, which has no width to measure the distance by.
+#: Where a mean is drawn that misses a range with one end only, which has no width to measure the
+#: distance by.
 _BEYOND = 1.5
 _DIGEST_CHARACTERS = 12
 #: A longer table is opened by its reader.
@@ -34,7 +37,11 @@ class _Paper:
 
 
 _PAPERS = (
-    _Paper("CCZ", "RealPlayer 8 over UDP and TCP", ("realplayer8_chung2002", "realplayer8_tcp_chung2002")),
+    _Paper(
+        "CCZ",
+        "RealPlayer 8 over UDP and TCP",
+        ("realplayer8_chung2002", "realplayer8_tcp_chung2002"),
+    ),
     _Paper("BMW", "RealVideo 10 and TurboPlay", ("realvideo10_boyden2005",)),
     _Paper("NIC", "Windows Media 9", ("wmedia9_nichols2004",)),
     _Paper("LJM", "Two-stream rate control", ("twostream_latecki2003",)),
@@ -42,17 +49,25 @@ _PAPERS = (
 
 
 def reproduction_report(found: Reproduction) -> Report:
-    """Return the report; the papers' figures are in it where they were drawn (``reproduce(..., figures=True)``)."""
+    """Return the report; the papers' figures are in it where they were drawn (``reproduce(...,
+    figures=True)``).
+    """
     papers = [(paper, rows) for paper in _PAPERS if (rows := _rows_of(paper, found.rows))]
     known = {paper.prefix for paper in _PAPERS}
     others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
     sections = [
         Section(title="In words", blocks=tuple(_summary(found, papers))),
-        *(Section(title=paper.title, blocks=tuple(_paper_blocks(paper, rows, found))) for paper, rows in papers),
+        *(
+            Section(title=paper.title, blocks=tuple(_paper_blocks(paper, rows, found)))
+            for paper, rows in papers
+        ),
     ]
     if others:
         drawn = [
-            one for figure in found.figures or () if _prefix(figure.findings[0]) not in known for one in figure.drawings
+            one
+            for figure in found.figures or ()
+            if _prefix(figure.findings[0]) not in known
+            for one in figure.drawings
         ]
         sections.append(Section(title="Others", blocks=(*drawn, _table("All quantities", others))))
     runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
@@ -60,8 +75,10 @@ def reproduction_report(found: Reproduction) -> Report:
         title="What the papers published, simulated again",
         subtitle=", ".join(_list_of_papers(papers)) + f"; means of {runs}",
         sections=(*sections, Section(title="Catalogue entries", blocks=(_entries(found.rows),))),
-        made_by=f"trafficgen {software_version()}: trafficgen reproduce {_chosen(found.rows)}--runs {found.runs}"
-        f" --seed {found.seed}",
+        made_by=(
+            f"trafficgen {software_version()}: trafficgen reproduce {_chosen(found.rows)}--runs"
+            f" {found.runs} --seed {found.seed}"
+        ),
     )
 
 
@@ -90,14 +107,20 @@ def _authors(authors: Sequence[str]) -> str:
     return authors[0] if len(authors) == 1 else f"{', '.join(authors[:-1])} and {authors[-1]}"
 
 
-def _summary(found: Reproduction, papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) -> Iterator[Block]:
+def _summary(
+    found: Reproduction, papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]
+) -> Iterator[Block]:
     counts = found.summary()
     predicted, inputs = counts["predicted"], counts["inputs"]
     share = f" ({counts['predicted_ok'] / predicted:.0%})" if predicted else ""
-    lines = [f"{counts['predicted_ok']} of {predicted} predicted quantities lie within the accepted range{share}."]
+    lines = [
+        f"{counts['predicted_ok']} of {predicted} predicted quantities lie within the accepted"
+        f" range{share}."
+    ]
     if inputs:
         lines.append(
-            f"{counts['inputs_ok']} of {inputs} inputs, which stand in the catalogue entries themselves, do so."
+            f"{counts['inputs_ok']} of {inputs} inputs, which stand in the catalogue entries"
+            " themselves, do so."
         )
     lines.append(f"{counts['findings_ok']} of {counts['findings']} findings hold in all they say.")
     yield Text(lines=(" ".join(lines),), kind="lead")
@@ -120,13 +143,21 @@ def _misses_in_words(missed: Sequence[FindingResult]) -> Iterator[str]:
 
 
 def _miss_in_words(row: FindingResult) -> str:
-    simulated = "not measured in most runs" if math.isnan(row.simulated) else f"{number(row.simulated)}{_unit(row)}"
+    simulated = (
+        "not measured in most runs"
+        if math.isnan(row.simulated)
+        else f"{number(row.simulated)}{_unit(row)}"
+    )
     return f"{row.finding.quantity}: {simulated}, accepted {_accepted(row)}"
 
 
 def _unit(row: FindingResult) -> str:
     """Return a unit after a number; a share needs none."""
-    return f" {row.finding.unit}" if row.finding.unit not in {"", "share"} and not math.isnan(row.simulated) else ""
+    return (
+        f" {row.finding.unit}"
+        if row.finding.unit not in {"", "share"} and not math.isnan(row.simulated)
+        else ""
+    )
 
 
 def _accepted(row: FindingResult) -> str:
@@ -135,7 +166,11 @@ def _accepted(row: FindingResult) -> str:
         return number(_real(low))
     if low is None:
         return f"at most {number(_real(high))}" if high is not None else "any"
-    return f"at least {number(_real(low))}" if high is None else f"{number(_real(low))} to {number(_real(high))}"
+    return (
+        f"at least {number(_real(low))}"
+        if high is None
+        else f"{number(_real(low))} to {number(_real(high))}"
+    )
 
 
 def _real(value: float | None) -> float | None:
@@ -163,12 +198,18 @@ def _papers_table(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) ->
     )
 
 
-def _paper_blocks(paper: _Paper, rows: tuple[FindingResult, ...], found: Reproduction) -> Iterator[Block]:
+def _paper_blocks(
+    paper: _Paper, rows: tuple[FindingResult, ...], found: Reproduction
+) -> Iterator[Block]:
     for citation in load_entry(paper.entries[0]).provenance.citations:
         venue = f" {citation.venue}." if citation.venue else ""
-        yield Text(lines=(f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",))
+        yield Text(
+            lines=(f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",)
+        )
     yield from _overviews(paper, rows)
-    of_paper = [figure for figure in found.figures or () if _prefix(figure.findings[0]) == paper.prefix]
+    of_paper = [
+        figure for figure in found.figures or () if _prefix(figure.findings[0]) == paper.prefix
+    ]
     for figure in of_paper:
         yield from figure.drawings
     yield _table(f"All quantities of {paper.title}", rows)
@@ -176,7 +217,11 @@ def _paper_blocks(paper: _Paper, rows: tuple[FindingResult, ...], found: Reprodu
 
 def _overviews(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Drawing]:
     yield _positions_drawing(paper, rows)
-    numbers = [row for row in rows if isinstance(row.finding.published, int | float) and row.finding.published > 0]
+    numbers = [
+        row
+        for row in rows
+        if isinstance(row.finding.published, int | float) and row.finding.published > 0
+    ]
     numbers = [row for row in numbers if row.simulated > 0]
     if numbers:
         yield _scatter_drawing(paper, numbers)
@@ -224,14 +269,18 @@ def _positions_drawing(paper: _Paper, rows: tuple[FindingResult, ...]) -> Drawin
         x=Axis(label="finding", categories=tuple(one.partition("-")[2] for one in ids)),
         y=Axis(label="-1 lower end, 1 upper end", low=-_FARTHEST - 0.1, high=_FARTHEST + 0.1),
         layers=tuple(layers),
-        caption="Each point is a quantity; its note says which. Farther out than"
-        f" {_FARTHEST:g} is drawn there. Where a range has one end only, accepted is drawn at 0 and missed beyond"
-        " that end.",
+        caption=(
+            f"Each point is a quantity; its note says which. Farther out than {_FARTHEST:g} is"
+            " drawn there. Where a range has one end only, accepted is drawn at 0 and missed"
+            " beyond that end."
+        ),
     )
 
 
 def _places(ids: Sequence[str], rows: Sequence[FindingResult]) -> list[tuple[float, FindingResult]]:
-    """Return the quantities with their places along the axis: side by side around that of their finding."""
+    """Return the quantities with their places along the axis: side by side around that of their
+    finding.
+    """
     places = []
     for place, identifier in enumerate(ids):
         some = [row for row in rows if row.finding.id == identifier]
@@ -263,7 +312,10 @@ def _open_position(row: FindingResult) -> float:
 
 
 def _note(row: FindingResult) -> str:
-    return f"{row.finding.id}, {row.finding.quantity}: {number(row.simulated)}{_unit(row)}, accepted {_accepted(row)}"
+    return (
+        f"{row.finding.id}, {row.finding.quantity}: {number(row.simulated)}{_unit(row)}, accepted"
+        f" {_accepted(row)}"
+    )
 
 
 def _scatter_drawing(paper: _Paper, rows: Sequence[FindingResult]) -> Drawing:
@@ -276,7 +328,9 @@ def _scatter_drawing(paper: _Paper, rows: Sequence[FindingResult]) -> Drawing:
         ("predicted, mean and 95% interval", "synthetic", "predicted"),
     )
     for name, role, wanted in kinds:
-        some = [(x, row) for x, row in zip(published, rows, strict=True) if row.finding.role == wanted]
+        some = [
+            (x, row) for x, row in zip(published, rows, strict=True) if row.finding.role == wanted
+        ]
         if some:
             intervals = [row.interval for _, row in some]
             layers.append(
@@ -298,7 +352,10 @@ def _scatter_drawing(paper: _Paper, rows: Sequence[FindingResult]) -> Drawing:
         x=Axis(label="published, each in its own unit", log=True),
         y=Axis(label="simulated, in the same unit", log=True),
         layers=tuple(layers),
-        caption="On the dashed line both are equal. Quantities of which the paper gives a number above 0.",
+        caption=(
+            "On the dashed line both are equal. Quantities of which the paper gives a number"
+            " above 0."
+        ),
     )
 
 
@@ -325,7 +382,11 @@ def _table(title: str, rows: Sequence[FindingResult]) -> Table:
 
 def _cells(row: FindingResult) -> tuple[str, ...]:
     finding = row.finding
-    published = finding.published if isinstance(finding.published, str) else number(_real(finding.published))
+    published = (
+        finding.published
+        if isinstance(finding.published, str)
+        else number(_real(finding.published))
+    )
     low, high = row.interval
     verdict = "ok" if row.ok else "MISS" + (f": {finding.gap}" if finding.gap else "")
     return (
@@ -343,7 +404,10 @@ def _cells(row: FindingResult) -> tuple[str, ...]:
 def _entries(rows: Sequence[FindingResult]) -> Table:
     digests = {row.finding.entry: row.entry_digest for row in rows}
     return Table(
-        title="One digest behind all findings of an entry says that one set of numbers serves them all",
+        title=(
+            "One digest behind all findings of an entry says that one set of numbers serves"
+            " them all"
+        ),
         header=("entry", "digest"),
         rows=tuple(digests.items()),
     )

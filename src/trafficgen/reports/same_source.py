@@ -48,14 +48,18 @@ def _words(response: PooledResponse, warnings: tuple[str, ...]) -> Iterator[Bloc
     kind = "not told" if response.kind == "unknown" else response.kind.replace("_", " ")
     yield Text(
         lines=(
-            f"Answer to congestion: {kind}. Rates are relative to {rate} kbit/s; the source itself is that of"
-            f" {response.source}, the least congested capture.",
+            (
+                f"Answer to congestion: {kind}. Rates are relative to {rate} kbit/s; the source"
+                f" itself is that of {response.source}, the least congested capture."
+            ),
         ),
         kind="lead",
     )
     yield Text(lines=response.evidence, kind="list")
     if response.absent:
-        absent = tuple(f"{condition.replace('_', ' ')}: {why}" for condition, why in response.absent.items())
+        absent = tuple(
+            f"{condition.replace('_', ' ')}: {why}" for condition, why in response.absent.items()
+        )
         yield Text(lines=("No curve against:",))
         yield Text(lines=absent, kind="list")
     if warnings:
@@ -81,13 +85,20 @@ def _curve_drawing(curve: ResponseCurve) -> Drawing:
                 high=[rate.value if rate.high is None else rate.high for rate in rates],
                 role="measured",
                 shape="points",
-                notes=tuple(f"{point.intervals} intervals of {point.captures} captures" for point in curve.points),
+                notes=tuple(
+                    f"{point.intervals} intervals of {point.captures} captures"
+                    for point in curve.points
+                ),
             ),
         ),
-        caption="Rate an interval later / rate without congestion. From the least to the most congested point it"
-        f" changes by a factor of {number(curve.end_to_end.value, digits=3)}"
-        f" [{number(curve.end_to_end.low, digits=3)}, {number(curve.end_to_end.high, digits=3)}]; between captures it"
-        f" differs by {curve.capture_log_deviation:.0%} besides. {curve.method[0].upper()}{curve.method[1:]}.",
+        caption=(
+            "Rate an interval later / rate without congestion. From the least to the most"
+            f" congested point it changes by a factor of {number(curve.end_to_end.value, digits=3)}"
+            f" [{number(curve.end_to_end.low, digits=3)},"
+            f" {number(curve.end_to_end.high, digits=3)}]; between captures it differs by"
+            f" {curve.capture_log_deviation:.0%} besides."
+            f" {curve.method[0].upper()}{curve.method[1:]}."
+        ),
     )
 
 
@@ -108,7 +119,10 @@ def _curve_table(curve: ResponseCurve) -> Table:
         rows=tuple(
             (
                 *map(number, (point.condition, point.low, point.high)),
-                *map(number, (point.relative_rate.value, point.relative_rate.low, point.relative_rate.high)),
+                *map(
+                    number,
+                    (point.relative_rate.value, point.relative_rate.low, point.relative_rate.high),
+                ),
                 number(point.intervals),
                 number(point.captures),
             )

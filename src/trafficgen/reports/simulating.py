@@ -1,4 +1,6 @@
-"""The report of a simulated session: what every flow got over time, the level, the buffer, losses and halts."""
+"""The report of a simulated session: what every flow got over time, the level, the buffer, losses
+and halts.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ _MOST_VALUES = 12
 def simulation_report(result: SimulationResult) -> Report:
     """Return the report of a session."""
     sections = [
-        Section(title="In words", blocks=(Text(lines=(" ".join(_in_words(result)),), kind="lead"), *_moments(result))),
+        Section(
+            title="In words",
+            blocks=(Text(lines=(" ".join(_in_words(result)),), kind="lead"), *_moments(result)),
+        ),
         Section(title="Over time", blocks=tuple(_drawings(result))),
         Section(title="Flows", blocks=tuple(_flows(result))),
         Section(title="Conditions", blocks=(_conditions(result),)),
@@ -42,7 +47,9 @@ def simulation_report(result: SimulationResult) -> Report:
 
 
 def _command(result: SimulationResult) -> Iterator[str]:
-    """Yield the words of the command that plays it again; a path that has no form on one line is named as a file."""
+    """Yield the words of the command that plays it again; a path that has no form on one line is
+    named as a file.
+    """
     notes = result.notes
     yield f"trafficgen simulate {notes['model']}"
     path = Path.model_validate(notes["path"])
@@ -73,32 +80,54 @@ def _times(count: int) -> str:
 
 
 def _phase_in_words(phase: IntervalMeasure) -> str:
-    loss = f"{number(100 * phase.loss, digits=3)}% lost" if math.isfinite(phase.loss) else "nothing sent"
-    return f"{number(phase.rate_kbps)} kbit/s received of {number(phase.offered_kbps)} offered, {loss}"
+    loss = (
+        f"{number(100 * phase.loss, digits=3)}% lost"
+        if math.isfinite(phase.loss)
+        else "nothing sent"
+    )
+    return (
+        f"{number(phase.rate_kbps)} kbit/s received of {number(phase.offered_kbps)} offered, {loss}"
+    )
 
 
 def _moments(result: SimulationResult) -> Iterator[Block]:
     """Yield the table of the session's figures: phases, moments, changes, halts."""
     events = result.events
     agent = result.run.agents[0]
-    rows: list[tuple[str, str]] = [("silence before the first media packet, s", number(result.silence_s))]
+    rows: list[tuple[str, str]] = [
+        ("silence before the first media packet, s", number(result.silence_s))
+    ]
     for name, phase in (("buffering", result.buffering), ("playout", result.playout)):
         if phase is not None:
             rows.append((name, f"{number(phase.duration_s)} s, {_phase_in_words(phase)}"))
     rows += [
-        (f"{name.removesuffix('_s').replace('_', ' ')}, s", number(time_s)) for name, time_s in events.times_s.items()
+        (f"{name.removesuffix('_s').replace('_', ' ')}, s", number(time_s))
+        for name, time_s in events.times_s.items()
     ]
     rows += [
-        (f"level, at {number(one.time_s)} s", f"{number(one.from_kbps)} to {number(one.to_kbps)} kbit/s")
+        (
+            f"level, at {number(one.time_s)} s",
+            f"{number(one.from_kbps)} to {number(one.to_kbps)} kbit/s",
+        )
         for one in events.level_changes()
     ]
-    rows += [(f"halt, at {number(one.start_s)} s", f"{number(one.duration_s)} s") for one in events.stalls]
-    rows += [("video thinned from, s", number(events.thinned_s)), ("audio only from, s", number(events.audio_only_s))]
+    rows += [
+        (f"halt, at {number(one.start_s)} s", f"{number(one.duration_s)} s")
+        for one in events.stalls
+    ]
+    rows += [
+        ("video thinned from, s", number(events.thinned_s)),
+        ("audio only from, s", number(events.audio_only_s)),
+    ]
     rows += [
         ("frames sent", number(agent["frames_sent"])),
         ("frames dropped at the sender", number(agent["frames_dropped_at_sender"])),
     ]
-    yield Table(title="The session: times after its first media packet", header=("what", "value"), rows=tuple(rows))
+    yield Table(
+        title="The session: times after its first media packet",
+        header=("what", "value"),
+        rows=tuple(rows),
+    )
 
 
 def _drawings(result: SimulationResult) -> Iterator[Drawing]:
@@ -106,7 +135,9 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
     numbers = np.arange(len(series["media_kbps"]), dtype=np.float64)
     start_s = float(series["start_s"]) + float(series["interval_s"]) * numbers
     halts = [
-        Span(name="playback halts", start=one.start_s, end=one.start_s + one.duration_s, role="other")
+        Span(
+            name="playback halts", start=one.start_s, end=one.start_s + one.duration_s, role="other"
+        )
         for one in result.events.stalls
     ]
     buffering = list(_buffering_span(result))
@@ -115,10 +146,19 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
         x, y = _thinned(start_s, np.asarray(series[key], dtype=np.float64))
         return Curve(name=name, x=x, y=y, role=role, shape="steps", dashed=dashed)
 
-    def drawing(name: str, title: str, layers: Sequence[Layer], y: Axis, caption: str = "") -> Drawing:
+    def drawing(
+        name: str, title: str, layers: Sequence[Layer], y: Axis, caption: str = ""
+    ) -> Drawing:
         time = Axis(label="time after the first media packet", unit="s")
         means = f"Bins of {series['interval_s']:g} s."
-        return Drawing(name=name, title=title, x=time, y=y, layers=tuple(layers), caption=f"{caption} {means}".strip())
+        return Drawing(
+            name=name,
+            title=title,
+            x=time,
+            y=y,
+            layers=tuple(layers),
+            caption=f"{caption} {means}".strip(),
+        )
 
     others = [one for one in result.flows[1:] if one.agent != 0]
     competing = [curve(one.name, f"{one.name}_kbps", role) for one, role in _with_roles(others)]
@@ -132,14 +172,20 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
     yield drawing(
         "offered",
         "Offered and received",
-        [curve("offered", "media_offered_kbps", "extra"), curve("received", "media_kbps", "synthetic")],
+        [
+            curve("offered", "media_offered_kbps", "extra"),
+            curve("received", "media_kbps", "synthetic"),
+        ],
         Axis(label="IP rate of the media", unit="kbit/s", low=0),
         "Offered: before the first link, resendings included.",
     )
     streams = [one for one in result.flows[1:] if one.agent == 0]
     if streams:
         roles: tuple[Role, ...] = ("extra", "synthetic", "other")
-        layers = [curve(one.name, f"{one.name}_kbps", role) for one, role in zip(streams, roles, strict=False)]
+        layers = [
+            curve(one.name, f"{one.name}_kbps", role)
+            for one, role in zip(streams, roles, strict=False)
+        ]
         yield drawing("streams", "Rates of the session's streams", layers, _RATE)
     for name, title, key, axis, caption in (
         (
@@ -149,12 +195,26 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
             Axis(label="encoding rate", unit="kbit/s", low=0),
             "Media payload.",
         ),
-        ("buffer", "The player's buffer", "buffer_s", Axis(label="media in the buffer", unit="s", low=0), ""),
+        (
+            "buffer",
+            "The player's buffer",
+            "buffer_s",
+            Axis(label="media in the buffer", unit="s", low=0),
+            "",
+        ),
         ("frames", "Frame rate", "frame_rate", Axis(label="frame rate", unit="1/s", low=0), ""),
-        ("loss", "Loss of the media", "media_loss", _SHARE_LOST, "Of what was sent in each bin; gaps: nothing sent."),
+        (
+            "loss",
+            "Loss of the media",
+            "media_loss",
+            _SHARE_LOST,
+            "Of what was sent in each bin; gaps: nothing sent.",
+        ),
     ):
         if np.isfinite(np.asarray(series[key], dtype=np.float64)).any():
-            yield drawing(name, title, [*halts, curve(title.lower(), key, "synthetic")], axis, caption)
+            yield drawing(
+                name, title, [*halts, curve(title.lower(), key, "synthetic")], axis, caption
+            )
 
 
 def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -171,7 +231,12 @@ def _buffering_span(result: SimulationResult) -> Iterator[Span]:
     phase = result.events.buffering()
     if phase is not None:
         start_s, end_s = phase
-        yield Span(name="buffering", start=start_s, end=result.end_s if end_s is None else end_s, role="extra")
+        yield Span(
+            name="buffering",
+            start=start_s,
+            end=result.end_s if end_s is None else end_s,
+            role="extra",
+        )
 
 
 def _flows(result: SimulationResult) -> Iterator[Table]:
@@ -208,7 +273,9 @@ def _flows(result: SimulationResult) -> Iterator[Table]:
     yield Table(
         title="Links",
         header=("link", *(name.replace("_", " ") for name in names)),
-        rows=tuple((str(link["name"]), *(number(link[name]) for name in names)) for link in result.links),
+        rows=tuple(
+            (str(link["name"]), *(number(link[name]) for name in names)) for link in result.links
+        ),
         numbers=tuple(range(1, 1 + len(names))),
         folded=True,
     )
@@ -218,13 +285,19 @@ def _conditions(result: SimulationResult) -> Table:
     return Table(
         title="How it was made",
         header=("what", "value"),
-        rows=tuple(row for key, value in result.notes.items() for row in _spelled_out(key.replace("_", " "), value)),
+        rows=tuple(
+            row
+            for key, value in result.notes.items()
+            for row in _spelled_out(key.replace("_", " "), value)
+        ),
         folded=True,
     )
 
 
 def _spelled_out(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield a row for each value, those within others with all their names; files go without their folders."""
+    """Yield a row for each value, those within others with all their names; files go without their
+    folders.
+    """
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _spelled_out(f"{name}: {str(key).replace('_', ' ')}", inner)
@@ -232,7 +305,10 @@ def _spelled_out(name: str, value: object) -> Iterator[tuple[str, str]]:
         for place, inner in enumerate(value, start=1):
             yield from _spelled_out(f"{name} {place}" if len(value) > 1 else name, inner)
     elif isinstance(value, list | tuple):
-        yield name, ", ".join(map(str, value)) if len(value) <= _MOST_VALUES else f"{len(value)} values"
+        yield (
+            name,
+            ", ".join(map(str, value)) if len(value) <= _MOST_VALUES else f"{len(value)} values",
+        )
     else:
         text = f"{value:.10g}" if isinstance(value, float) else str(value)
         yield name, FilePath(text).name if name.endswith("trace") else text

@@ -23,10 +23,12 @@ FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "trafficgen"},
     "png": {"Software": "trafficgen"},
 }
-#: Width of a figure that fills a text column of most papers, and a height in the golden section to it, inches.
+#: Width of a figure that fills a text column of most papers, and a height in the golden section to
+#: it, inches.
 _SIZE_INCHES = (5.2, 3.2)
 _PIXELS_PER_INCH = 200
-#: Text stays text in SVG and PDF, so that a paper's fonts and searches find it; no name of an element is drawn.
+#: Text stays text in SVG and PDF, so that a paper's fonts and searches find it; no name of an
+#: element is drawn.
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
@@ -43,7 +45,8 @@ _MOST_VECTOR_POINTS = 2000
 #: Letters that fit side by side below the axes.
 _LEGEND_LETTERS = 96
 _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5}
-#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this one to its inverse.
+#: A logarithmic axis whose ends differ by less than this factor has numbers written out, from this
+#: one to its inverse.
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
 
 
@@ -54,7 +57,8 @@ def save_drawings(
     formats: Sequence[str] = ("pdf", "svg", "png"),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none; those that are there are replaced.
+    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none; those that are
+    there are replaced.
 
     Args:
         drawings: What is drawn.
@@ -66,7 +70,8 @@ def save_drawings(
         Names of the files, in order.
 
     Raises:
-        OutputFileError: If a file cannot be written, or an ending is none of ``pdf``, ``svg`` and ``png``.
+        OutputFileError: If a file cannot be written, or an ending is none of ``pdf``, ``svg`` and
+            ``png``.
     """
     check_formats(formats, folder=folder)
     names = []
@@ -88,7 +93,9 @@ def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
     for ending in formats:
         if ending not in FORMATS:
             remedy = f"choose {', '.join(FORMATS)}"
-            raise OutputFileError(file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy)
+            raise OutputFileError(
+                file=str(folder), problem=f"no plots are made as {ending!r}", remedy=remedy
+            )
 
 
 def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:
@@ -143,9 +150,15 @@ def _write_out_numbers(axes: Any, letter: str) -> None:
     from matplotlib.ticker import LogFormatter  # noqa: PLC0415
 
     low, high = getattr(axes, f"get_{letter}lim")()
-    if high < _SHORT_LOG_AXIS * low and low >= _LEAST_WRITTEN_OUT and high <= 1 / _LEAST_WRITTEN_OUT:
+    if (
+        high < _SHORT_LOG_AXIS * low
+        and low >= _LEAST_WRITTEN_OUT
+        and high <= 1 / _LEAST_WRITTEN_OUT
+    ):
         for kind in ("major", "minor"):
-            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(LogFormatter(minor_thresholds=(2, 0.5)))
+            getattr(getattr(axes, f"{letter}axis"), f"set_{kind}_formatter")(
+                LogFormatter(minor_thresholds=(2, 0.5))
+            )
 
 
 def _tick_style(categories: Sequence[str]) -> dict[str, Any]:
@@ -163,7 +176,9 @@ def _add_legend(axes: Any) -> None:
     if one_each:
         # Below the axes it hides no curve.
         labels, place = list(one_each), "outside lower left"
-        axes.figure.legend(one_each.values(), labels, loc=place, ncols=_legend_columns(labels), **_LEGEND)
+        axes.figure.legend(
+            one_each.values(), labels, loc=place, ncols=_legend_columns(labels), **_LEGEND
+        )
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
@@ -175,7 +190,11 @@ def _draw_curve(axes: Any, curve: Curve) -> None:
     x, y = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
     colour = LIGHT[curve.role]
     if curve.low is not None and curve.high is not None:
-        ends = np.abs(np.stack([y - np.asarray(curve.low, dtype=float), np.asarray(curve.high, dtype=float) - y]))
+        ends = np.abs(
+            np.stack(
+                [y - np.asarray(curve.low, dtype=float), np.asarray(curve.high, dtype=float) - y]
+            )
+        )
         axes.errorbar(x, y, yerr=ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
     if curve.shape == "bars":
         width = 0.8 * float(np.min(np.diff(x))) if x.size > 1 else 0.8
@@ -183,10 +202,20 @@ def _draw_curve(axes: Any, curve: Curve) -> None:
     elif curve.shape == "points":
         face = "none" if curve.dashed else colour
         many = x.size > _MOST_VECTOR_POINTS
-        axes.plot(x, y, "o", ms=3.5, color=colour, markerfacecolor=face, label=curve.name, rasterized=many)
+        axes.plot(
+            x, y, "o", ms=3.5, color=colour, markerfacecolor=face, label=curve.name, rasterized=many
+        )
     else:
         style = {"drawstyle": "steps-post"} if curve.shape == "steps" else {}
-        axes.plot(x, y, color=colour, linewidth=1.2, linestyle="--" if curve.dashed else "-", label=curve.name, **style)
+        axes.plot(
+            x,
+            y,
+            color=colour,
+            linewidth=1.2,
+            linestyle="--" if curve.dashed else "-",
+            label=curve.name,
+            **style,
+        )
 
 
 def _draw_band(axes: Any, band: Band) -> None:

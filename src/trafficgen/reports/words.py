@@ -35,7 +35,9 @@ _RATE = re.compile(r"rate\.(?P<bin>[\d.]+?)\.(?P<kind>[a-z]+)$")
 
 
 def metric_name(name: str) -> str:
-    """Return a metric's flat name, such as ``gap_s.ks``, in words; one that has none stays as it is."""
+    """Return a metric's flat name, such as ``gap_s.ks``, in words; one that has none stays as it
+    is.
+    """
     if name in _SUBJECTS:
         return _SUBJECTS[name]
     if found := _RATE.match(name):
@@ -52,6 +54,8 @@ def share_in_words(share: float) -> str:
 
 
 def without_folder(text: str) -> str:
-    """Return a warning that begins with the path of a file with the file's name alone: reports are passed on."""
+    """Return a warning that begins with the path of a file with the file's name alone: reports are
+    passed on.
+    """
     found = _ABOUT_FILE.match(text)
     return text if found is None else f"{PurePath(found['path']).name}{found['rest']}"

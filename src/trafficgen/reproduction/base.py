@@ -65,7 +65,9 @@ class Finding:
 
 @runtime_checkable
 class Experiment(Protocol):
-    """One set-up of a paper: a frozen dataclass at the top of its module, since processes hand it to each other."""
+    """One set-up of a paper: a frozen dataclass at the top of its module, since processes hand it
+    to each other.
+    """
 
     @property
     def name(self) -> str:
@@ -92,7 +94,8 @@ class Experiment(Protocol):
         ...
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return one run's value of every finding's key from the measures of all its pieces, in order.
+        """Return one run's value of every finding's key from the measures of all its pieces, in
+        order.
 
         NaN says that a quantity could not be measured in this run.
         """

@@ -1,7 +1,8 @@
-"""Figures of the papers, drawn again: from runs of their own, from measures of the experiments, or from the rows.
+"""Figures of the papers, drawn again: from runs of their own, from measures of the experiments, or
+from the rows.
 
-Whatever a figure shows belongs to the first run of its experiments, with the same seeds: the curves are those of a run
-that the table of findings counts.
+Whatever a figure shows belongs to the first run of its experiments, with the same seeds: the curves
+are those of a run that the table of findings counts.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class PlayedFigure(_Figure):
     """A figure of series, which experiments do not keep: its runs are played once more.
 
     Attributes:
-        draw: Plays them with the seeds of the first run; a function at the top of its module, since processes hand it
-            to each other.
+        draw: Plays them with the seeds of the first run; a function at the top of its module, since
+            processes hand it to each other.
     """
 
     draw: Callable[[Seeds], tuple[Drawing, ...]]
@@ -63,7 +64,8 @@ class TabledFigure(_Figure):
     """A table of a paper as a drawing.
 
     Attributes:
-        draw: Draws the rows of its findings, means over all runs; it is given those that were asked for.
+        draw: Draws the rows of its findings, means over all runs; it is given those that were asked
+            for.
     """
 
     draw: Callable[[Sequence[FindingResult]], tuple[Drawing, ...]]
@@ -72,12 +74,20 @@ class TabledFigure(_Figure):
 Figure: TypeAlias = PlayedFigure | MeasuredFigure | TabledFigure
 
 
-def select_figures(figures: Sequence[Figure], chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]]) -> list[Figure]:
+def select_figures(
+    figures: Sequence[Figure], chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]]
+) -> list[Figure]:
     """Return the figures that belong to chosen findings and whose experiments are chosen, in order.
 
     Args:
         figures: The figures.
         chosen: Experiments, each with the findings that are wanted of it.
     """
-    wanted = {experiment.name: {finding.id for finding in findings} for experiment, findings in chosen}
-    return [one for one in figures if all(wanted.get(name, set()) & set(one.findings) for name in one.experiments)]
+    wanted = {
+        experiment.name: {finding.id for finding in findings} for experiment, findings in chosen
+    }
+    return [
+        one
+        for one in figures
+        if all(wanted.get(name, set()) & set(one.findings) for name in one.experiments)
+    ]

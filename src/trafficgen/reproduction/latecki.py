@@ -1,7 +1,9 @@
-"""The experiments of Latecki, Jin and Mulik: video beside audio on 100 kbps, with and without control (LJM).
+"""The experiments of Latecki, Jin and Mulik: video beside audio on 100 kbps, with and without
+control (LJM).
 
-Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbps that counts Ethernet headers, 41 ms one way, a
-queue of 50 packets. Statements about the mechanism have thresholds of their own, given with each finding.
+Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbps that counts Ethernet headers,
+41 ms one way, a queue of 50 packets. Statements about the mechanism have thresholds of their own,
+given with each finding.
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ class TwoStreamRun:
         return run_scenario(scenario(options, seed=seed))
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate the session and return all of its measures; see :mod:`trafficgen.reproduction.latecki_measures`."""
+        """Simulate the session and return all of its measures; see
+        :mod:`trafficgen.reproduction.latecki_measures`.
+        """
         del part
         outcome = self.play(seed=seed)
         return {**whole_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
@@ -92,7 +96,9 @@ class IndependentDelays:
     parts: int = 1
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Return the mean of both tests over 200 windows of 64 independent delays that share no packet."""
+        """Return the mean of both tests over 200 windows of 64 independent delays that share no
+        packet.
+        """
         del part
         delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
         trends = delay_trends(delay_s, scales_packets=(64,), step_packets=64)
@@ -104,9 +110,13 @@ class IndependentDelays:
 
 
 EXPERIMENTS = (
-    TwoStreamRun("LJM TCP without control", "tcp", "off", 100.0, latecki_findings.TCP_WITHOUT_CONTROL),
+    TwoStreamRun(
+        "LJM TCP without control", "tcp", "off", 100.0, latecki_findings.TCP_WITHOUT_CONTROL
+    ),
     TwoStreamRun("LJM TCP with control", "tcp", "on", 100.0, latecki_findings.TCP_WITH_CONTROL),
-    TwoStreamRun("LJM UDP without control", "udp", "off", 120.0, latecki_findings.UDP_WITHOUT_CONTROL),
+    TwoStreamRun(
+        "LJM UDP without control", "udp", "off", 120.0, latecki_findings.UDP_WITHOUT_CONTROL
+    ),
     TwoStreamRun("LJM UDP with control", "udp", "on", 100.0, latecki_findings.UDP_WITH_CONTROL),
     IndependentDelays("LJM independent delays", latecki_findings.INDEPENDENT_DELAYS),
 )

@@ -23,7 +23,11 @@ from trafficgen.reproduction.latecki_measures import (
 from trafficgen.units import FloatArray, kbps_from_bps, ms_from_s
 
 _RUNS = {one.name: one for one in EXPERIMENTS if isinstance(one, TwoStreamRun)}
-_TCP_OFF, _TCP_ON, _UDP_OFF = "LJM TCP without control", "LJM TCP with control", "LJM UDP without control"
+_TCP_OFF, _TCP_ON, _UDP_OFF = (
+    "LJM TCP without control",
+    "LJM TCP with control",
+    "LJM UDP without control",
+)
 _TIME = "time after the first audio packet"
 _DELAY = Axis(label="one-way delay of the audio", unit="ms", low=0)
 _ONE_RUN = "Simulated: one run, the first of those in the table."
@@ -52,21 +56,25 @@ def _delays(audio: AudioPackets, name: str, *, role: Role = STREAM) -> Curve:
 def _over_time(
     name: str, title: str, layers: Sequence[Layer], caption: str, *, y: Axis, high_s: float = 200.0
 ) -> Drawing:
-    return over_time(name, title, layers, caption=f"{caption} {_ONE_RUN}", y=y, time=_TIME, high_s=high_s)
+    return over_time(
+        name, title, layers, caption=f"{caption} {_ONE_RUN}", y=y, time=_TIME, high_s=high_s
+    )
 
 
 def _udp(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figures 1 and 2: video over UDP above the link's rate, and what both tests say."""
     audio = audio_packets(_play(_UDP_OFF, seeds))
     came = np.isfinite(audio.delay_s)
-    trends = delay_trends(audio.delay_s[came], scales_packets=(_SCALES[0],), step_packets=_SCALES[0])
+    trends = delay_trends(
+        audio.delay_s[came], scales_packets=(_SCALES[0],), step_packets=_SCALES[0]
+    )
     at_s = audio.sent_s[came][trends.last_packet]
     delays = _over_time(
         "ljm-figure-1",
         "Audio delay when video over UDP exceeds the link",
         [_video(), _delays(audio, "audio")],
-        "Figure 1, 20.8 kbit/s of audio and 120 of video over 100. Published: a short transition, then high and"
-        " stable.",
+        "Figure 1, 20.8 kbit/s of audio and 120 of video over 100. Published: a short transition,"
+        " then high and stable.",
         y=_DELAY,
         high_s=_FIGURE_1_END_S,
     )
@@ -96,13 +104,21 @@ def _tcp_trends(seeds: Seeds) -> tuple[Drawing, ...]:
         "ljm-figure-3",
         "Audio delay when video is sent over TCP",
         [_video(), _delays(audio, "audio")],
-        "Figure 3. Published: long trends with large local variance, as TCP's window grows and is halved.",
+        "Figure 3. Published: long trends with large local variance, as TCP's window grows and is"
+        " halved.",
         y=_DELAY,
     )
     layers: list[Layer] = [_video()]
     for scale, role in zip(_SCALES, _SCALE_ROLES, strict=True):
         trends = delay_trends(delay_s, scales_packets=(scale,), step_packets=_SCALES[0])
-        layers.append(Curve(name=f"PDT of {scale} packets", x=sent_s[trends.last_packet], y=trends.pdt[0], role=role))
+        layers.append(
+            Curve(
+                name=f"PDT of {scale} packets",
+                x=sent_s[trends.last_packet],
+                y=trends.pdt[0],
+                role=role,
+            )
+        )
     tests = _over_time(
         "ljm-figure-4",
         "Trend test at three scales on these delays",
@@ -114,8 +130,18 @@ def _tcp_trends(seeds: Seeds) -> tuple[Drawing, ...]:
     said_by_all = _over_time(
         "ljm-figure-5",
         "What the three scales say together",
-        [_video(), Curve(name="verdict", x=sent_s[final.last_packet], y=final.trend, role=STREAM, shape="steps")],
-        "Figure 5: 1 increasing, -1 decreasing, 0 steady, 0.5 and -0.5 ambiguous with their leaning.",
+        [
+            _video(),
+            Curve(
+                name="verdict",
+                x=sent_s[final.last_packet],
+                y=final.trend,
+                role=STREAM,
+                shape="steps",
+            ),
+        ],
+        "Figure 5: 1 increasing, -1 decreasing, 0 steady, 0.5 and -0.5 ambiguous with their"
+        " leaning.",
         y=Axis(label="verdict", low=-1.1, high=1.1),
     )
     return delays, tests, said_by_all
@@ -123,20 +149,33 @@ def _tcp_trends(seeds: Seeds) -> tuple[Drawing, ...]:
 
 def _without_control(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figures 6 and 7: what the application sends and what TCP carries, without control."""
-    return (_video_rates(_TCP_OFF, seeds, "ljm-figure-6", f"Video rate over TCP {_WITHOUT}", "Figures 6 and 7."),)
+    return (
+        _video_rates(
+            _TCP_OFF, seeds, "ljm-figure-6", f"Video rate over TCP {_WITHOUT}", "Figures 6 and 7."
+        ),
+    )
 
 
 def _with_control(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figures 8 and 9: the same with control."""
     told = said("converges in about 20 s to 48.8", VIDEO_START_S + 20, VIDEO_END_S, 48.8)
-    return (_video_rates(_TCP_ON, seeds, "ljm-figure-8", f"Video rate over TCP {_WITH}", "Figures 8 and 9.", told),)
+    return (
+        _video_rates(
+            _TCP_ON, seeds, "ljm-figure-8", f"Video rate over TCP {_WITH}", "Figures 8 and 9.", told
+        ),
+    )
 
 
-def _video_rates(run: str, seeds: Seeds, name: str, title: str, figures: str, *told: Layer) -> Drawing:
+def _video_rates(
+    run: str, seeds: Seeds, name: str, title: str, figures: str, *told: Layer
+) -> Drawing:
     outcome = _play(run, seeds)
-    carried = binned("on the network", video_rates_kbps(outcome, bin_s=_BIN_S), bin_s=_BIN_S, role=COMPETITOR)
+    carried = binned(
+        "on the network", video_rates_kbps(outcome, bin_s=_BIN_S), bin_s=_BIN_S, role=COMPETITOR
+    )
     caption = (
-        f"{figures} Of the application: media payload; on the network: IP bytes that came, means over {_BIN_S:g} s."
+        f"{figures} Of the application: media payload; on the network: IP bytes that came, means"
+        f" over {_BIN_S:g} s."
     )
     axis = Axis(label="rate of the video", unit="kbit/s", low=0)
     return _over_time(name, title, [*told, carried, _encoded(outcome)], caption, y=axis)
@@ -176,7 +215,8 @@ def _control(seeds: Seeds) -> tuple[Drawing, ...]:
             said("0 with control", VIDEO_END_S, 200, 0),
             *(_lost(audio, name, role=role) for name, role, audio in audios),
         ],
-        "Figure 12 tells the loss rate; here the losses are counted up, of 3000 packets sent beside the video.",
+        "Figure 12 tells the loss rate; here the losses are counted up, of 3000 packets sent beside"
+        " the video.",
         y=Axis(label="audio packets lost so far", low=0),
     )
     return delays, losses
@@ -193,10 +233,23 @@ def _lost(audio: AudioPackets, name: str, *, role: Role) -> Curve:
 
 
 FIGURES: tuple[Figure, ...] = (
-    PlayedFigure(name="ljm-figures-1-2", experiments=(_UDP_OFF,), findings=("LJM-E7", "LJM-D2", "LJM-D4"), draw=_udp),
-    PlayedFigure(name="ljm-figures-3-5", experiments=(_TCP_OFF,), findings=("LJM-D4", "LJM-E2"), draw=_tcp_trends),
     PlayedFigure(
-        name="ljm-figures-6-7", experiments=(_TCP_OFF,), findings=("LJM-E1", "LJM-E3", "LJM-E5"), draw=_without_control
+        name="ljm-figures-1-2",
+        experiments=(_UDP_OFF,),
+        findings=("LJM-E7", "LJM-D2", "LJM-D4"),
+        draw=_udp,
+    ),
+    PlayedFigure(
+        name="ljm-figures-3-5",
+        experiments=(_TCP_OFF,),
+        findings=("LJM-D4", "LJM-E2"),
+        draw=_tcp_trends,
+    ),
+    PlayedFigure(
+        name="ljm-figures-6-7",
+        experiments=(_TCP_OFF,),
+        findings=("LJM-E1", "LJM-E3", "LJM-E5"),
+        draw=_without_control,
     ),
     PlayedFigure(
         name="ljm-figures-8-9",

@@ -1,4 +1,6 @@
-"""What one run of the two streams shows: delays, losses, rates and pauses, as Latecki, Jin and Mulik measured them."""
+"""What one run of the two streams shows: delays, losses, rates and pauses, as Latecki, Jin and
+Mulik measured them.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes, ms_from_s, 
 
 #: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.
 VIDEO_START_S, VIDEO_END_S = 40.0, 160.0
-#: From here on losses count as those of the rate that was found (LJM-E8), s after the video's start.
+#: From here on losses count as those of the rate that was found (LJM-E8), s after the video's
+#: start.
 FOUND_AFTER_S = 25.0
 #: Converged: from then on within so much of the last value (LJM-E6).
 _CONVERGED_KBPS = 1.0
-#: The queue's build-up in figure 1: looked at for so long, and then its stable part, s after the video's start.
+#: The queue's build-up in figure 1: looked at for so long, and then its stable part, s after the
+#: video's start.
 _TRANSITION_S, _STABLE_FROM_S, _STABLE_TO_S = 5.0, 10.0, 40.0
 #: Rates that are the same but for rounding.
 _SAME_KBPS = 0.01
@@ -66,7 +70,9 @@ def audio_packets(outcome: SimulationOutcome) -> AudioPackets:
     sent = np.asarray(columns["time_ns"][audio], dtype=np.int64)
     arrived = np.asarray(columns["arrival_ns"][audio], dtype=np.int64)
     delay_s = s_from_ns(arrived - sent)
-    return AudioPackets(s_from_ns(sent - sent[0]), np.where(columns["arrived"][audio], delay_s, np.nan))
+    return AudioPackets(
+        s_from_ns(sent - sent[0]), np.where(columns["arrived"][audio], delay_s, np.nan)
+    )
 
 
 def run_log(outcome: SimulationOutcome) -> RunLog:
@@ -80,7 +86,9 @@ def run_log(outcome: SimulationOutcome) -> RunLog:
 
 
 def audio_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return delay before and with video (ms), loss with video (share), loss later, and how audio was sent (LJM-C3)."""
+    """Return delay before and with video (ms), loss with video (share), loss later, and how audio
+    was sent (LJM-C3).
+    """
     alone, beside = audio.between(0.0, VIDEO_START_S), audio.between(VIDEO_START_S, VIDEO_END_S)
     found = audio.between(VIDEO_START_S + FOUND_AFTER_S, VIDEO_END_S)
     base_s = float(np.nanmean(alone))
@@ -100,12 +108,18 @@ def video_losses(outcome: SimulationOutcome) -> dict[str, float]:
     columns = outcome.columns()
     arrived = np.asarray(columns["arrived"], dtype=np.bool_)
     sent_s = s_from_ns(np.asarray(columns["time_ns"], dtype=np.int64))
-    late = (columns["flow"] == _VIDEO_FLOW) & columns["to_client"] & (sent_s >= VIDEO_START_S + FOUND_AFTER_S)
+    late = (
+        (columns["flow"] == _VIDEO_FLOW)
+        & columns["to_client"]
+        & (sent_s >= VIDEO_START_S + FOUND_AFTER_S)
+    )
     return {"video_lost_after_25_s": float(np.count_nonzero(late & ~arrived))}
 
 
 def video_rates_kbps(outcome: SimulationOutcome, *, bin_s: float) -> FloatArray:
-    """Return the rate of the video that came in bins from the first audio packet to the end of the run, shape (n,)."""
+    """Return the rate of the video that came in bins from the first audio packet to the end of the
+    run, shape (n,).
+    """
     received, _ = outcome.binned(
         [_VIDEO_FLOW],
         by="arrived",
@@ -119,7 +133,10 @@ def video_rates_kbps(outcome: SimulationOutcome, *, bin_s: float) -> FloatArray:
 def frame_measures(log: RunLog) -> dict[str, float]:
     """Return frame delays (ms) and the share of frames dropped at the sender."""
     frames = log.frames_sent + log.frames_dropped
-    mean_s, least_s = log.last("frame_delay_last_rate_mean_s"), log.last("frame_delay_last_rate_min_s")
+    mean_s, least_s = (
+        log.last("frame_delay_last_rate_mean_s"),
+        log.last("frame_delay_last_rate_min_s"),
+    )
     return {
         "frames": float(frames),
         "frame_delay_ms": ms_from_s(log.last("frame_delay_mean_s")),
@@ -133,11 +150,19 @@ def search_measures(log: RunLog) -> dict[str, float]:
     rates = [(time_s - VIDEO_START_S, value / 1e3) for time_s, _, value in log.of("encoding")]
     held = log.of("held_at_kbps")
     if not held:
-        return dict.fromkeys(("converged_s", "found_kbps", "halvings", "rates_tried", "held_share"), float("nan"))
+        return dict.fromkeys(
+            ("converged_s", "found_kbps", "halvings", "rates_tried", "held_share"), float("nan")
+        )
     last_kbps = rates[-1][1]
-    away = [number for number, (_, kbps) in enumerate(rates) if abs(kbps - last_kbps) > _CONVERGED_KBPS]
+    away = [
+        number for number, (_, kbps) in enumerate(rates) if abs(kbps - last_kbps) > _CONVERGED_KBPS
+    ]
     converged_s = rates[away[-1] + 1 if away else 0][0]
-    changes_s = [held[0][0], *(time_s for time_s, _, _ in log.of("encoding") if time_s > held[0][0]), VIDEO_END_S]
+    changes_s = [
+        held[0][0],
+        *(time_s for time_s, _, _ in log.of("encoding") if time_s > held[0][0]),
+        VIDEO_END_S,
+    ]
     return {
         "converged_s": converged_s,
         "found_kbps": last_kbps,
@@ -148,11 +173,15 @@ def search_measures(log: RunLog) -> dict[str, float]:
 
 
 def _share_of_halvings(log: RunLog) -> float:
-    """Return the share of upward and downward steps of the first search that go to the middle of its bounds."""
+    """Return the share of upward and downward steps of the first search that go to the middle of
+    its bounds.
+    """
     first = log.of("encoding")[0][2] / 1e3
     low, high, rate = 0.0, 2.0 * first, first
     right: list[bool] = []
-    for _, kind, value in log.of("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "held_at_kbps"):
+    for _, kind, value in log.of(
+        "paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "held_at_kbps"
+    ):
         if kind == "held_at_kbps":
             break
         if kind == "paused_at_kbps":
@@ -165,7 +194,9 @@ def _share_of_halvings(log: RunLog) -> float:
 
 
 def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
-    """Return pauses, what was dropped outside them, and how full the queue is when they end (LJM-C2, LJM-E5)."""
+    """Return pauses, what was dropped outside them, and how full the queue is when they end
+    (LJM-C2, LJM-E5).
+    """
     paused_s = [time_s for time_s, _, _ in log.of("paused_at_kbps")]
     resumed_s = [time_s for time_s, _, _ in log.of("resumed_at_kbps")]
     held_s = [time_s for time_s, _, _ in log.of("held_at_kbps")]
@@ -175,12 +206,16 @@ def pause_measures(log: RunLog, audio: AudioPackets) -> dict[str, float]:
     return {
         "pauses": float(len(paused_s)),
         "pauses_after_search": float(later),
-        "queue_after_pause_ms": ms_from_s(float(np.nanmean(np.concatenate(at_end)))) if at_end else float("nan"),
+        "queue_after_pause_ms": (
+            ms_from_s(float(np.nanmean(np.concatenate(at_end)))) if at_end else float("nan")
+        ),
     }
 
 
 def congestion_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return how audio delays climb and then stay when the video overfills the link (LJM-E7, figure 1)."""
+    """Return how audio delays climb and then stay when the video overfills the link (LJM-E7, figure
+    1).
+    """
     start_s = VIDEO_START_S
     base_s = float(np.nanmean(audio.between(0.0, start_s)))
     climb = audio.between(start_s, start_s + _TRANSITION_S)
@@ -192,7 +227,9 @@ def congestion_measures(audio: AudioPackets) -> dict[str, float]:
 
 
 def trend_measures(audio: AudioPackets) -> dict[str, float]:
-    """Return what the trend tests say about a run without control (LJM-D2 to LJM-D4, figures 2 and 4)."""
+    """Return what the trend tests say about a run without control (LJM-D2 to LJM-D4, figures 2 and
+    4).
+    """
     came = ~np.isnan(audio.delay_s)
     sent_s = audio.sent_s[came]
     trends = delay_trends(audio.delay_s[came])
@@ -214,7 +251,9 @@ def _share_of_trends(said: FloatArray) -> float:
 
 
 def _first(times_s: FloatArray, start_s: float) -> float:
-    """Return the first of some times after a moment, counted from it, s; NaN where there is none."""
+    """Return the first of some times after a moment, counted from it, s; NaN where there is
+    none.
+    """
     later = times_s[times_s >= start_s]
     return float(later[0] - start_s) if later.size else float("nan")
 

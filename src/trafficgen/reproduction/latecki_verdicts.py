@@ -1,4 +1,6 @@
-"""The verdicts of the receiver computed a second time, from the delays of the audio that came (LJM-D1 to LJM-D3)."""
+"""The verdicts of the receiver computed a second time, from the delays of the audio that came
+(LJM-D1 to LJM-D3).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _RESTARTS = ("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "lowered_to_
 
 
 def share_of_verdicts_confirmed(outcome: SimulationOutcome) -> float:
-    """Return the share of the verdicts that reached the sender which the definitions give too; NaN without any."""
+    """Return the share of the verdicts that reached the sender which the definitions give too; NaN
+    without any.
+    """
     audio, log = audio_packets(outcome), run_log(outcome)
     heard = np.array([value for _, _, value in log.of("verdict")])
     if not heard.size:
@@ -31,11 +35,15 @@ def _verdicts(audio: AudioPackets, log: RunLog) -> FloatArray:
     first_rate_s = [log.of("encoding")[0][0]]
     restarts_s = sorted([*first_rate_s, *(time_s for time_s, _, _ in log.of(*_RESTARTS))])
     parts = np.split(delay_s, np.searchsorted(sent_s, restarts_s, side="right"))
-    return np.concatenate([_verdicts_of_one_rate(part, epsilon_s=log.last("epsilon_s")) for part in parts])
+    return np.concatenate(
+        [_verdicts_of_one_rate(part, epsilon_s=log.last("epsilon_s")) for part in parts]
+    )
 
 
 def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArray:
-    """Return the verdicts on delays at one rate, one each step of packets from the shortest window on, shape (k,)."""
+    """Return the verdicts on delays at one rate, one each step of packets from the shortest window
+    on, shape (k,).
+    """
     parameters = parameters_for_engine(load_entry("twostream_latecki2003"))
     step, scales = parameters["verdict_every_packets"], parameters["scales_packets"]
     assert isinstance(step, int)
@@ -45,7 +53,9 @@ def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArra
     last = np.arange(first - 1, delay_s.size, step)
     said, leaning = np.full((len(windows), last.size), np.nan), np.zeros(last.size)
     for scale, window in enumerate(windows):
-        trends = delay_trends(delay_s, groups=round(window**0.5), epsilon_s=epsilon_s, scales_packets=(window,))
+        trends = delay_trends(
+            delay_s, groups=round(window**0.5), epsilon_s=epsilon_s, scales_packets=(window,)
+        )
         long_enough = last >= window - 1
         at = last[long_enough] - (window - 1)
         pct, pdt = trends.pct[0, at], trends.pdt[0, at]

@@ -11,7 +11,12 @@ from scipy.special import stdtrit
 
 from trafficgen.drawings import Drawing
 from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.results_view import line_of_reproduction, line_of_row, view_of_reproduction, view_of_row
+from trafficgen.reproduction.results_view import (
+    line_of_reproduction,
+    line_of_row,
+    view_of_reproduction,
+    view_of_row,
+)
 
 _LEVEL = 0.95
 
@@ -51,7 +56,9 @@ class FindingResult:
 
     @property
     def simulated(self) -> float:
-        """Mean over the runs in which it could be measured; NaN where it could be in half of them or fewer."""
+        """Mean over the runs in which it could be measured; NaN where it could be in half of them
+        or fewer.
+        """
         if 2 * len(self.measured) <= len(self.values):
             return math.nan
         return float(np.mean(self.measured))
@@ -62,7 +69,11 @@ class FindingResult:
         values = self.measured
         if len(values) < 2 or math.isnan(self.simulated):
             return math.nan, math.nan
-        half = stdtrit(len(values) - 1, (1 + _LEVEL) / 2) * np.std(values, ddof=1) / math.sqrt(len(values))
+        half = (
+            stdtrit(len(values) - 1, (1 + _LEVEL) / 2)
+            * np.std(values, ddof=1)
+            / math.sqrt(len(values))
+        )
         return self.simulated - float(half), self.simulated + float(half)
 
     @property
@@ -71,7 +82,9 @@ class FindingResult:
         return self.finding.accepts(self.simulated)
 
     def to_json(self) -> dict[str, object]:
-        """Return the row as `trafficgen reproduce --json` prints it; a miss says why, where that is known."""
+        """Return the row as `trafficgen reproduce --json` prints it; a miss says why, where that is
+        known.
+        """
         finding = self.finding
         low, high = self.interval
         row: dict[str, object] = {
@@ -153,7 +166,9 @@ class Reproduction:
         return not self.missed
 
     def summary(self) -> dict[str, int]:
-        """Return how many quantities and findings there are and how many of them are within range."""
+        """Return how many quantities and findings there are and how many of them are within
+        range.
+        """
         missed = {row.finding.id for row in self.missed}
         findings = {row.finding.id for row in self.rows}
         return {

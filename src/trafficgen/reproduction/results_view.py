@@ -12,7 +12,17 @@ if TYPE_CHECKING:
     from trafficgen.reproduction.base import Finding
     from trafficgen.reproduction.results import FindingResult, Reproduction
 
-_HEADER = ("finding", "quantity", "published", "accepted", "simulated", "95% interval", "", "role", "catalogue entry")
+_HEADER = (
+    "finding",
+    "quantity",
+    "published",
+    "accepted",
+    "simulated",
+    "95% interval",
+    "",
+    "role",
+    "catalogue entry",
+)
 
 
 def line_of_finding(finding: Finding) -> str:
@@ -42,8 +52,8 @@ def line_of_row(row: FindingResult) -> str:
     """Return published and simulated on one line."""
     finding = row.finding
     return (
-        f"<FindingResult {finding.id}: {_quantity(finding)}, published {_published(finding)}, simulated"
-        f" {number(row.simulated)}, {_verdict(row)}>"
+        f"<FindingResult {finding.id}: {_quantity(finding)}, published {_published(finding)},"
+        f" simulated {number(row.simulated)}, {_verdict(row)}>"
     )
 
 
@@ -102,14 +112,22 @@ def _quantity(finding: Finding) -> str:
 
 
 def _published(finding: Finding) -> str:
-    return one_line(finding.published) if isinstance(finding.published, str) else number(finding.published)
+    return (
+        one_line(finding.published)
+        if isinstance(finding.published, str)
+        else number(finding.published)
+    )
 
 
 def _accepted(finding: Finding) -> str:
     if finding.low is None and finding.high is None:
         return "any number"
     if finding.low is None or finding.high is None:
-        return f"at least {number(finding.low)}" if finding.high is None else f"at most {number(finding.high)}"
+        return (
+            f"at least {number(finding.low)}"
+            if finding.high is None
+            else f"at most {number(finding.high)}"
+        )
     return f"{number(finding.low)} to {number(finding.high)}"
 
 

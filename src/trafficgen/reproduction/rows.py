@@ -28,7 +28,9 @@ def row(
     role: Role = "predicted",
     gap: str | None = None,
 ) -> Finding:
-    """Return a finding of a catalogue entry; see :class:`~trafficgen.reproduction.base.Finding` for what it has."""
+    """Return a finding of a catalogue entry; see :class:`~trafficgen.reproduction.base.Finding` for
+    what it has.
+    """
     low, high = accept
     return Finding(
         id=identifier,

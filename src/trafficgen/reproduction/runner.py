@@ -70,8 +70,8 @@ def run_experiments(
         runs: Runs of each, >= 1, with seeds of their own.
         seed: Seed from which theirs are derived, >= 0.
         figures: Figures to draw, of chosen experiments only; None: none are asked for.
-        workers: Processes that share the pieces; None for one a core. A script that asks for more than one calls this
-            under ``if __name__ == "__main__":``, as for any new process.
+        workers: Processes that share the pieces; None for one a core. A script that asks for more
+            than one calls this under ``if __name__ == "__main__":``, as for any new process.
         progress: Called with the pieces done so far and in all.
 
     Raises:
@@ -81,7 +81,10 @@ def run_experiments(
     if runs < 1 or (workers is not None and workers < 1):
         raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
     pieces: list[_Piece | _Plate] = [
-        piece for run in range(runs) for one, _ in chosen for piece in _pieces(one, run=run, seed=seed)
+        piece
+        for run in range(runs)
+        for one, _ in chosen
+        for piece in _pieces(one, run=run, seed=seed)
     ]
     pieces += _plates(figures or (), [one for one, _ in chosen], seed=seed)
     results: dict[_Key, Any] = {}
@@ -89,10 +92,14 @@ def run_experiments(
         results[key] = result
         if progress is not None:
             progress(done, len(pieces))
-    rows = tuple(row for one, findings in chosen for row in _rows(one, findings, results, runs=runs))
+    rows = tuple(
+        row for one, findings in chosen for row in _rows(one, findings, results, runs=runs)
+    )
     drawn = None
     if figures is not None:
-        of_first_run = {one.name: [results[one.name, 0, part] for part in range(one.parts)] for one, _ in chosen}
+        of_first_run = {
+            one.name: [results[one.name, 0, part] for part in range(one.parts)] for one, _ in chosen
+        }
         drawn = tuple(_drawn(figure, results, of_first_run, rows) for figure in figures)
     return Reproduction(rows=rows, seed=seed, runs=runs, figures=drawn)
 
@@ -103,7 +110,9 @@ def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
         yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
 
 
-def _plates(figures: Sequence[Figure], experiments: Sequence[Experiment], *, seed: int) -> Iterator[_Plate]:
+def _plates(
+    figures: Sequence[Figure], experiments: Sequence[Experiment], *, seed: int
+) -> Iterator[_Plate]:
     for figure in figures:
         if isinstance(figure, PlayedFigure):
             seeds = {
@@ -137,7 +146,9 @@ def _rows(
     runs: int,
 ) -> Iterator[FindingResult]:
     values = [
-        experiment.quantities([measures[experiment.name, run, part] for part in range(experiment.parts)])
+        experiment.quantities(
+            [measures[experiment.name, run, part] for part in range(experiment.parts)]
+        )
         for run in range(runs)
     ]
     for finding in findings:
@@ -162,8 +173,8 @@ def _worked(pieces: Sequence[_Piece | _Plate], workers: int) -> Iterator[tuple[_
                 yield done.result()
     except BrokenProcessPool as error:
         raise SimulationError(
-            "a process that simulates has ended: ask for fewer workers where memory is short, and in a script call"
-            " this under `if __name__ == '__main__':`"
+            "a process that simulates has ended: ask for fewer workers where memory is short, and"
+            " in a script call this under `if __name__ == '__main__':`"
         ) from error
 
 

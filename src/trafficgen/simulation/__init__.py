@@ -1,4 +1,6 @@
-"""Closed loop: sources over a path, with competing flows. The set-up is here, the event loop in the Rust core."""
+"""Closed loop: sources over a path, with competing flows. The set-up is here, the event loop in the
+Rust core.
+"""
 
 from trafficgen.simulation.alone import UNLIMITED_PATH, published_source
 from trafficgen.simulation.competitors import Competitor, options_from_text, participants

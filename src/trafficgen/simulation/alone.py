@@ -1,4 +1,6 @@
-"""A published source that plays alone: its parameters for the engine, and the path that does not limit it."""
+"""A published source that plays alone: its parameters for the engine, and the path that does not
+limit it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.models import PublishedModel
 from trafficgen.simulation.path import Path, PathLink, Queue
 from trafficgen.simulation.sources import Source
 
-#: Where a published source plays without a path: faster than any stream, and no longer a way than most.
+#: Where a published source plays without a path: faster than any stream, and no longer a way than
+#: most.
 UNLIMITED_PATH = Path(links=(PathLink(rate_bps=1e9, delay_s=0.01, queue=Queue(packets=100_000)),))
 
 

@@ -1,4 +1,6 @@
-"""Flows that compete with the media, as users name them: ``tcp@-10s``, ``cbr:200kbps``, ``ping``, or a model."""
+"""Flows that compete with the media, as users name them: ``tcp@-10s``, ``cbr:200kbps``, ``ping``,
+or a model.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,20 @@ from trafficgen.errors import SimulationError
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.units import bytes_from_text, number_and_unit, rate_from_text, s_from_text
 
-#: Programs do not start on the nanosecond; without this, runs with other seeds would be one and the same.
+#: Programs do not start on the nanosecond; without this, runs with other seeds would be one and the
+#: same.
 TCP_START_SPREAD_S = 0.05
-#: Today's default of Linux (RFC 9438); published sources bring the TCP beside which they were measured.
+#: Today's default of Linux (RFC 9438); published sources bring the TCP beside which they were
+#: measured.
 DEFAULT_CONGESTION_CONTROL = "cubic"
 CONGESTION_CONTROLS = ("cubic", "reno")
 DEFAULT_CBR_PACKET_BYTES = 1000
 
 _FORM = re.compile(r"(?P<what>[^(@]*)(?:\((?P<options>.*)\))?(?:@(?P<times>[^@()]*))?", re.DOTALL)
-_EXAMPLES = "write for example tcp@-10s, tcp:reno@-10s..60s, cbr:200kbps, ping or a model with options in brackets"
+_EXAMPLES = (
+    "write for example tcp@-10s, tcp:reno@-10s..60s, cbr:200kbps, ping or a model with options in"
+    " brackets"
+)
 
 #: Makes a source of a model's name and options, such as those of the catalogue.
 ModelSource = Callable[[str, Mapping[str, str]], Source]
@@ -58,14 +65,23 @@ class Competitor:
         if what not in ("tcp", *_BUILT_IN):
             what, argument = what + colon + argument, ""
         start_s, stop_s = _times(text, found["times"])
-        return cls(what, argument, options_from_text(found["options"] or "", place=f"compete={text}"), start_s, stop_s)
+        return cls(
+            what,
+            argument,
+            options_from_text(found["options"] or "", place=f"compete={text}"),
+            start_s,
+            stop_s,
+        )
 
-    def source(self, model_source: ModelSource, *, measured_beside: Mapping[str, object] | None = None) -> Source:
+    def source(
+        self, model_source: ModelSource, *, measured_beside: Mapping[str, object] | None = None
+    ) -> Source:
         """Return what the engine runs.
 
         Args:
             model_source: Makes the source of a model.
-            measured_beside: TCP beside which the session's source was measured; None for that of today.
+            measured_beside: TCP beside which the session's source was measured; None for that of
+                today.
 
         Raises:
             SimulationError: If an argument or an option makes no sense.
@@ -97,7 +113,9 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return what stands between commas, but for those whose next bracket closes; in one pass from the end."""
+    """Return what stands between commas, but for those whose next bracket closes; in one pass from
+    the end.
+    """
     parts, end, in_brackets = list[str](), len(text), False
     for at in range(len(text) - 1, -1, -1):
         if text[at] in "[{()}]":
@@ -132,7 +150,9 @@ def _times(text: str, times: str | None) -> tuple[float, float | None]:
     start_s = _seconds(text, start)
     stop_s = _seconds(text, stop) if dots else None
     if stop_s is not None and stop_s <= start_s:
-        raise SimulationError(f"compete={text}: it would stop at {stop_s:g} s, not after its start; correct the times")
+        raise SimulationError(
+            f"compete={text}: it would stop at {stop_s:g} s, not after its start; correct the times"
+        )
     return start_s, stop_s
 
 
@@ -142,37 +162,59 @@ def _seconds(text: str, time: str) -> float:
     if time_s is None and parts is not None and not parts[1]:
         time_s = parts[0]
     if time_s is None or abs(time_s) > 1e6:
-        raise SimulationError(f"compete={text}: {time!r} is no time; write for example @-10s or @-10s..60s")
+        raise SimulationError(
+            f"compete={text}: {time!r} is no time; write for example @-10s or @-10s..60s"
+        )
     return time_s
 
 
 def _tcp(competitor: Competitor, measured_beside: Mapping[str, object]) -> Source:
-    """Return a bulk flow: that beside which a source was measured, unless another congestion control is asked for."""
+    """Return a bulk flow: that beside which a source was measured, unless another congestion
+    control is asked for.
+    """
     usual = str(measured_beside.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
     if control not in CONGESTION_CONTROLS:
         known = " or ".join(CONGESTION_CONTROLS)
-        raise SimulationError(f"compete=tcp:{control}: there is no such congestion control; use {known}")
+        raise SimulationError(
+            f"compete=tcp:{control}: there is no such congestion control; use {known}"
+        )
     settings: dict[str, object] = {name: _value(text) for name, text in competitor.options.items()}
     parameters: dict[str, object] = {"bytes": settings.pop("bytes")} if "bytes" in settings else {}
     base = measured_beside if control == usual else {}
     parameters["tcp"] = {**base, "congestion_control": control, **settings}
     parameters["start_spread_s"] = TCP_START_SPREAD_S
-    return Source("tcp", "bulk_tcp", parameters, settings={"congestion_control": control, **competitor.options})
+    return Source(
+        "tcp",
+        "bulk_tcp",
+        parameters,
+        settings={"congestion_control": control, **competitor.options},
+    )
 
 
 def _cbr(competitor: Competitor) -> Source:
     rate_bps = rate_from_text(competitor.argument)
     if rate_bps is None or rate_bps <= 0:
-        raise SimulationError(f"compete=cbr:{competitor.argument}: that is no rate; write for example cbr:200kbps")
+        raise SimulationError(
+            f"compete=cbr:{competitor.argument}: that is no rate; write for example cbr:200kbps"
+        )
     options = {name: _value(text) for name, text in competitor.options.items()}
-    parameters = {"rate_bps": rate_bps, "packet_bytes": DEFAULT_CBR_PACKET_BYTES, "duration_s": None, **options}
-    return Source("cbr", "cbr", parameters, settings={"rate": competitor.argument, **competitor.options})
+    parameters = {
+        "rate_bps": rate_bps,
+        "packet_bytes": DEFAULT_CBR_PACKET_BYTES,
+        "duration_s": None,
+        **options,
+    }
+    return Source(
+        "cbr", "cbr", parameters, settings={"rate": competitor.argument, **competitor.options}
+    )
 
 
 def _ping(competitor: Competitor) -> Source:
     if competitor.argument:
-        raise SimulationError(f"compete=ping:{competitor.argument}: options of ping stand in brackets")
+        raise SimulationError(
+            f"compete=ping:{competitor.argument}: options of ping stand in brackets"
+        )
     options = {name: _value(text) for name, text in competitor.options.items()}
     return Source("ping", "ping", options, settings=dict(competitor.options))
 

@@ -10,12 +10,15 @@ from trafficgen.progress import followed, tell
 from trafficgen.simulation.sources import Schedule
 
 
-def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()) -> SimulationOutcome:
+def run_scenario(
+    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
+) -> SimulationOutcome:
     """Run a scenario as the engine reads it: seed, links, agents and when it ends.
 
     Args:
         scenario: The scenario, JSON-compatible.
-        schedules: What streams of fitted models want to send; parameters refer to them by their number.
+        schedules: What streams of fitted models want to send; parameters refer to them by their
+            number.
 
     Raises:
         SimulationError: If a link, a route or a parameter is not valid; the message names it.
@@ -25,11 +28,15 @@ def run_scenario(scenario: Mapping[str, object], *, schedules: Sequence[Schedule
 
 
 def _teller(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
-    """Return what tells the simulated time, with the last stop where there is one; None where nobody listens."""
+    """Return what tells the simulated time, with the last stop where there is one; None where
+    nobody listens.
+    """
     if not followed():
         return None
     agents = scenario["agents"]
     assert isinstance(agents, list)
     stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
     end_s = None if None in stops else max(stops, default=None)
-    return lambda now_s: tell("simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s")
+    return lambda now_s: tell(
+        "simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s"
+    )

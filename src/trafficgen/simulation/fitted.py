@@ -1,4 +1,6 @@
-"""How a fitted model answers the path in a simulation: the engine's curve from the response that calibration found."""
+"""How a fitted model answers the path in a simulation: the engine's curve from the response that
+calibration found.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ from trafficgen.models import (
 ACTING = ("thinning", "level_switching", "rate_following")
 #: What calibration calls congested, see :mod:`trafficgen.calibration.response`.
 _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
-#: A source's rate is a mean of what the curve says for the last reports. With half the weight on the newest one it has
-#: gone seven eighths of the way after three intervals, over which calibration looks for an answer.
+#: A source's rate is a mean of what the curve says for the last reports. With half the weight on
+#: the newest one it has gone seven eighths of the way after three intervals, over which calibration
+#: looks for an answer.
 NEWEST_WEIGHT = 0.5
 _LEAST_RATE = 0.01
 #: Levels closer than this are one.
@@ -32,13 +35,16 @@ _Points = list[tuple[float, float]]
 
 
 def response_parameters(model: Model) -> dict[str, object] | None:
-    """Return the engine's response of a model; None where it plays its schedule whatever the path does.
+    """Return the engine's response of a model; None where it plays its schedule whatever the path
+    does.
 
-    The answer from several captures counts before that from one. Rates are relative to the calmest state. A curve
-    against throughput or the link's rate is looked up by the rate that arrives while there is loss or queueing.
+    The answer from several captures counts before that from one. Rates are relative to the calmest
+    state. A curve against throughput or the link's rate is looked up by the rate that arrives while
+    there is loss or queueing.
 
     Warns:
-        SimulationWarning: If the response is unknown or has neither curve nor effect, and is taken for none.
+        SimulationWarning: If the response is unknown or has neither curve nor effect, and is taken
+            for none.
     """
     if all(stream.transport.protocol == "tcp" for stream in model.streams):
         return None  # TCP answers by itself
@@ -67,7 +73,9 @@ def tcp_parameters(transport: Transport) -> dict[str, object]:
 
 
 def _warn(model: Model, why: str) -> None:
-    warnings.warn(f"{model.name}: {why}; it sends as if the path were calm", SimulationWarning, stacklevel=3)
+    warnings.warn(
+        f"{model.name}: {why}; it sends as if the path were calm", SimulationWarning, stacklevel=3
+    )
 
 
 def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
@@ -75,8 +83,14 @@ def _pooled_curves(response: PooledResponse) -> list[dict[str, object]]:
     curves = []
     for curve in response.curves:
         calm = max(point.relative_rate.value for point in curve.points)
-        points = [(point.condition, point.relative_rate.value / calm) for point in curve.points if calm > 0]
-        curves.append(_curve(conditions.get(curve.condition, curve.condition), points, in_steps=False))
+        points = [
+            (point.condition, point.relative_rate.value / calm)
+            for point in curve.points
+            if calm > 0
+        ]
+        curves.append(
+            _curve(conditions.get(curve.condition, curve.condition), points, in_steps=False)
+        )
     return [curve for curve in curves if curve["points"]]
 
 

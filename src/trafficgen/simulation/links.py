@@ -9,7 +9,8 @@ from trafficgen.simulation.trace_steps import Trace
 from trafficgen.simulation.traces import load_trace
 from trafficgen.units import bytes_from_bps
 
-#: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty path.
+#: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty
+#: path.
 SMALLEST_DEFAULT_QUEUE_PACKETS = 50
 DEFAULT_QUEUE_BANDWIDTH_DELAYS = 2
 #: An end's own link queues as much as a Linux interface does by default (txqueuelen).
@@ -19,7 +20,9 @@ DEFAULT_REORDER_DELAY_S = 0.01
 
 @dataclass(frozen=True)
 class _Capacity:
-    """Capacity as the engine reads it, its mean rate, and what each packet takes beside its IP bytes."""
+    """Capacity as the engine reads it, its mean rate, and what each packet takes beside its IP
+    bytes.
+    """
 
     config: dict[str, object] | None
     mean_bps: float | None
@@ -63,11 +66,15 @@ class Links:
         return links
 
     def route(self, agent: str) -> tuple[list[int], list[int]]:
-        """Return the links that an agent's packets pass towards the client and towards the server."""
+        """Return the links that an agent's packets pass towards the client and towards the
+        server.
+        """
         if self.access_bps is None:
             return self.forward, self.reverse
         ends = ("server-out", "client-in", "client-out", "server-in")
-        out, into, back_out, back_into = (self._add(_access(f"{agent}/{end}", self.access_bps)) for end in ends)
+        out, into, back_out, back_into = (
+            self._add(_access(f"{agent}/{end}", self.access_bps)) for end in ends
+        )
         return [out, *self.forward, into], [back_out, *self.reverse, back_into]
 
     def _add(self, config: dict[str, object]) -> int:
@@ -93,7 +100,9 @@ def _reverse_capacity(link: PathLink) -> _Capacity:
     if link.reverse_rate_bps is not None:
         return _of_rate(link.reverse_rate_bps, link)
     if link.reverse_trace is not None:
-        return _traced(load_trace(link.reverse_trace, period_s=link.trace_period_s, way="to_server"), link)
+        return _traced(
+            load_trace(link.reverse_trace, period_s=link.trace_period_s, way="to_server"), link
+        )
     if link.trace is not None:  # one file may have both directions
         return _traced(load_trace(link.trace, period_s=link.trace_period_s, way="to_server"), link)
     return _forward_capacity(link)
@@ -121,7 +130,11 @@ def _queue(given: Queue | None, capacity: _Capacity, round_trip_s: float) -> dic
         in_flight_bytes = bytes_from_bps(capacity.mean_bps, round_trip_s)
         packets = round(DEFAULT_QUEUE_BANDWIDTH_DELAYS * in_flight_bytes / LARGEST_PACKET_BYTES)
         return {"packets": max(SMALLEST_DEFAULT_QUEUE_PACKETS, packets)}
-    return {"packets": given.packets} if given.packets is not None else {"bytes": given.size_bytes or 0}
+    return (
+        {"packets": given.packets}
+        if given.packets is not None
+        else {"bytes": given.size_bytes or 0}
+    )
 
 
 def _forward(link: PathLink, capacity: _Capacity, round_trip_s: float) -> dict[str, object]:

@@ -1,4 +1,6 @@
-"""Rates, loss and delays of flows in a simulation: sums over intervals and series of half a second."""
+"""Rates, loss and delays of flows in a simulation: sums over intervals and series of half a
+second.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def interval_measure(
         run: The simulation.
         flows: Numbers of the flows.
         received_s: Interval of arrivals, s after time zero; its end is outside.
-        sent_s: Interval of sendings; the two differ by the path's delay where an interval ends with its last packet.
+        sent_s: Interval of sendings; the two differ by the path's delay where an interval ends with
+            its last packet.
     """
     arrived = run.outcome.totals(flows, **_limits_ns(run, received_s))
     sent = run.outcome.totals(flows, **_limits_ns(run, sent_s))
@@ -72,7 +75,9 @@ def interval_measure(
 
 
 def _rate_kbps(size_bytes: int, interval_s: float) -> float:
-    """Return a rate; NaN where the interval is that of one packet, which ends right after it begins."""
+    """Return a rate; NaN where the interval is that of one packet, which ends right after it
+    begins.
+    """
     return kbps_from_bytes(size_bytes, interval_s) if interval_s > _ONE_PACKET_S else math.nan
 
 
@@ -83,11 +88,16 @@ class _Limits(TypedDict):
 
 def _limits_ns(run: Run, interval_s: tuple[float, float]) -> _Limits:
     start_s, end_s = interval_s
-    return {"start_ns": run.time_zero_ns + ns_from_s(start_s), "end_ns": run.time_zero_ns + ns_from_s(end_s)}
+    return {
+        "start_ns": run.time_zero_ns + ns_from_s(start_s),
+        "end_ns": run.time_zero_ns + ns_from_s(end_s),
+    }
 
 
 def delays(run: Run, flows: list[int], *, sent_s: tuple[float, float]) -> Delay:
-    """Return the delays of packets to the client that were sent in an interval; NaN where none arrived."""
+    """Return the delays of packets to the client that were sent in an interval; NaN where none
+    arrived.
+    """
     columns = run.columns
     sent_ns = np.asarray(columns["time_ns"])
     limits = _limits_ns(run, sent_s)
@@ -114,7 +124,9 @@ class Bins:
 
     @classmethod
     def over(cls, start_s: float, end_s: float) -> Bins:
-        """Return the bins from the one that holds ``start_s`` to the last that is over at ``end_s``."""
+        """Return the bins from the one that holds ``start_s`` to the last that is over at
+        ``end_s``.
+        """
         first = math.floor(start_s / INTERVAL_S)
         return cls(first, max(0, math.floor(end_s / INTERVAL_S) - first))
 
@@ -139,7 +151,8 @@ class Bins:
         return shares
 
     def sampled(self, values: FloatArray) -> FloatArray:
-        """Return samples that were taken every half second from the first media packet on, shape (count,).
+        """Return samples that were taken every half second from the first media packet on, shape
+        (count,).
 
         A bin has the sample at its begin; NaN where there is none.
         """
@@ -153,7 +166,9 @@ class Bins:
         rates: FloatArray = size_bytes * kbps_from_bytes(1, INTERVAL_S)
         return rates
 
-    def _binned(self, run: Run, flows: list[int], by: Literal["sent", "arrived", "dropped"]) -> Sequence[FloatArray]:
+    def _binned(
+        self, run: Run, flows: list[int], by: Literal["sent", "arrived", "dropped"]
+    ) -> Sequence[FloatArray]:
         size_bytes, packets = run.outcome.binned(
             flows,
             by=by,

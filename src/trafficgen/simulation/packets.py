@@ -52,9 +52,12 @@ def _packets(run: Run, *, first_ns: int) -> pa.Table:
         "ip_bytes": pa.array(ip_bytes),
         "payload_bytes": pa.array(np.asarray(columns["payload_bytes"])),
         "rtp_ssrc": pa.array(ssrc_of_flow[flow], mask=not_rtp),
-        "arrival_ns": pa.array(np.where(lost, 0, np.asarray(columns["arrival_ns"]) - first_ns), mask=lost),
+        "arrival_ns": pa.array(
+            np.where(lost, 0, np.asarray(columns["arrival_ns"]) - first_ns), mask=lost
+        ),
         "phase": pa.DictionaryArray.from_arrays(
-            pa.array(np.asarray(columns["phase"]).astype(np.int8)), pa.array(PHASES, type=pa.string())
+            pa.array(np.asarray(columns["phase"]).astype(np.int8)),
+            pa.array(PHASES, type=pa.string()),
         ),
         "scale_level": pa.array(level, mask=level < 0),
         "retransmission": pa.array(np.asarray(columns["retransmission"])),
@@ -74,7 +77,9 @@ def _flow_rows(run: Run) -> list[dict[str, object]]:
         while (protocol, flow["agent"], flow["server_port"], port) in taken:
             port += 1
         taken.add((protocol, flow["agent"], flow["server_port"], port))
-        counts = {name: 0 for name in FLOW_SCHEMA.names if name.endswith(("_to_client", "_to_server"))}
+        counts = {
+            name: 0 for name in FLOW_SCHEMA.names if name.endswith(("_to_client", "_to_server"))
+        }
         rows.append(
             {
                 "flow": number,

@@ -1,4 +1,6 @@
-"""The network between server and client: links with capacity, delay, queue and loss, as users describe them."""
+"""The network between server and client: links with capacity, delay, queue and loss, as users
+describe them.
+"""
 
 from __future__ import annotations
 
@@ -37,56 +39,118 @@ class Queue(ModelPart):
 
 
 class PathLink(ModelPart):
-    """A link that all flows share, with the line back; what is not said about the line back is as forward."""
+    """A link that all flows share, with the line back; what is not said about the line back is as
+    forward.
+    """
 
     name: str = Field(default="bottleneck", min_length=1, description="Name in results.")
-    rate_bps: float | None = Field(default=None, gt=0, description="Capacity, bit/s; null: no limit.")
-    trace: str | None = Field(default=None, min_length=1, description="File with the capacity instead.")
-    trace_period_s: float | None = Field(default=None, ge=1e-3, le=1e6, description="A CSV repeats after this, s.")
+    rate_bps: float | None = Field(
+        default=None, gt=0, description="Capacity, bit/s; null: no limit."
+    )
+    trace: str | None = Field(
+        default=None, min_length=1, description="File with the capacity instead."
+    )
+    trace_period_s: float | None = Field(
+        default=None, ge=1e-3, le=1e6, description="A CSV repeats after this, s."
+    )
     delay_s: float = Field(default=0.0, ge=0, le=1e6, description="Propagation, one way, s.")
-    queue: Queue | None = Field(default=None, description="Null: 50 packets or twice the bandwidth-delay product.")
-    burst_bytes: int | None = Field(default=None, ge=1, description="Size of the token bucket, bytes; null: a line.")
-    loss: float = Field(default=0.0, ge=0, le=1, description="Share of packets to the client lost at random.")
-    loss_start_s: float | None = Field(default=None, description="From here on, s after the first media packet.")
-    loss_stop_s: float | None = Field(default=None, description="Until here, s after the first media packet.")
-    loss_burst_packets: float | None = Field(default=None, ge=1, description="Mean run of lost packets.")
-    hold_in_flight: bool = Field(default=False, description="Packets in propagation fill the queue too.")
-    overhead_bytes: int | None = Field(default=None, ge=0, le=65535, description="Link layer of each packet, bytes.")
-    reorder: float = Field(default=0.0, ge=0, le=1, description="Share of packets to the client that are overtaken.")
-    reorder_delay_s: float | None = Field(default=None, ge=0, le=1e6, description="How much later those come, s.")
-    reverse_rate_bps: float | None = Field(default=None, gt=0, description="Capacity to the server, bit/s.")
-    reverse_trace: str | None = Field(default=None, min_length=1, description="File with that capacity instead.")
-    reverse_delay_s: float | None = Field(default=None, ge=0, le=1e6, description="Propagation to the server, s.")
+    queue: Queue | None = Field(
+        default=None, description="Null: 50 packets or twice the bandwidth-delay product."
+    )
+    burst_bytes: int | None = Field(
+        default=None, ge=1, description="Size of the token bucket, bytes; null: a line."
+    )
+    loss: float = Field(
+        default=0.0, ge=0, le=1, description="Share of packets to the client lost at random."
+    )
+    loss_start_s: float | None = Field(
+        default=None, description="From here on, s after the first media packet."
+    )
+    loss_stop_s: float | None = Field(
+        default=None, description="Until here, s after the first media packet."
+    )
+    loss_burst_packets: float | None = Field(
+        default=None, ge=1, description="Mean run of lost packets."
+    )
+    hold_in_flight: bool = Field(
+        default=False, description="Packets in propagation fill the queue too."
+    )
+    overhead_bytes: int | None = Field(
+        default=None, ge=0, le=65535, description="Link layer of each packet, bytes."
+    )
+    reorder: float = Field(
+        default=0.0, ge=0, le=1, description="Share of packets to the client that are overtaken."
+    )
+    reorder_delay_s: float | None = Field(
+        default=None, ge=0, le=1e6, description="How much later those come, s."
+    )
+    reverse_rate_bps: float | None = Field(
+        default=None, gt=0, description="Capacity to the server, bit/s."
+    )
+    reverse_trace: str | None = Field(
+        default=None, min_length=1, description="File with that capacity instead."
+    )
+    reverse_delay_s: float | None = Field(
+        default=None, ge=0, le=1e6, description="Propagation to the server, s."
+    )
     reverse_queue: Queue | None = Field(default=None, description="Queue towards the server.")
-    reverse_loss: float = Field(default=0.0, ge=0, le=1, description="Share of packets to the server lost at random.")
+    reverse_loss: float = Field(
+        default=0.0, ge=0, le=1, description="Share of packets to the server lost at random."
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         limited = self.rate_bps is not None or self.trace is not None
         refusals = (
-            (self.rate_bps is not None and self.trace is not None, "rate and trace exclude each other; leave one out"),
+            (
+                self.rate_bps is not None and self.trace is not None,
+                "rate and trace exclude each other; leave one out",
+            ),
             (
                 self.reverse_rate_bps is not None and self.reverse_trace is not None,
                 "reverse_rate and reverse_trace exclude each other; leave one out",
             ),
             (self.trace_period_s is not None and self.trace is None, "trace_period needs a trace"),
-            (self.burst_bytes is not None and self.rate_bps is None, "burst needs a rate; add rate=..."),
+            (
+                self.burst_bytes is not None and self.rate_bps is None,
+                "burst needs a rate; add rate=...",
+            ),
             (
                 self.burst_bytes is not None and self.burst_bytes > _LARGEST_BURST_BYTES,
                 f"burst={self.burst_bytes}B is more than {_LARGEST_BURST_BYTES}B; make it smaller",
             ),
-            (self.queue is not None and not limited, "queue needs a rate or a trace, else nothing waits; add rate=..."),
-            (self.hold_in_flight and not limited, "hold needs a rate or a trace; add rate=..."),
-            (self.loss == 0 and self.loss_start_s is not None, "loss_start needs a loss; add loss=..."),
-            (self.loss == 0 and self.loss_stop_s is not None, "loss_stop needs a loss; add loss=..."),
-            (self.loss == 0 and self.loss_burst_packets is not None, "loss_burst needs a loss; add loss=..."),
-            (self.reorder == 0 and self.reorder_delay_s is not None, "reorder_delay needs a reorder; add reorder=..."),
             (
-                self.burst_bytes is not None and self.burst_bytes < LARGEST_PACKET_BYTES + (self.overhead_bytes or 0),
-                f"burst={self.burst_bytes}B lets no packet of {LARGEST_PACKET_BYTES} bytes pass; make it larger",
+                self.queue is not None and not limited,
+                "queue needs a rate or a trace, else nothing waits; add rate=...",
+            ),
+            (self.hold_in_flight and not limited, "hold needs a rate or a trace; add rate=..."),
+            (
+                self.loss == 0 and self.loss_start_s is not None,
+                "loss_start needs a loss; add loss=...",
             ),
             (
-                None not in (self.loss_start_s, self.loss_stop_s) and self.loss_stop_s <= self.loss_start_s,  # type: ignore[operator]
+                self.loss == 0 and self.loss_stop_s is not None,
+                "loss_stop needs a loss; add loss=...",
+            ),
+            (
+                self.loss == 0 and self.loss_burst_packets is not None,
+                "loss_burst needs a loss; add loss=...",
+            ),
+            (
+                self.reorder == 0 and self.reorder_delay_s is not None,
+                "reorder_delay needs a reorder; add reorder=...",
+            ),
+            (
+                self.burst_bytes is not None
+                and self.burst_bytes < LARGEST_PACKET_BYTES + (self.overhead_bytes or 0),
+                (
+                    f"burst={self.burst_bytes}B lets no packet of {LARGEST_PACKET_BYTES} bytes"
+                    " pass; make it larger"
+                ),
+            ),
+            (
+                None not in (self.loss_start_s, self.loss_stop_s)
+                and self.loss_stop_s <= self.loss_start_s,  # type: ignore[operator]
                 "loss_stop must come after loss_start",
             ),
         )
@@ -97,7 +161,8 @@ class PathLink(ModelPart):
 
 
 class Path(ModelPart):
-    """A path: one bottleneck or a chain of links, with a link of its own for each end where ``access_bps`` is given.
+    """A path: one bottleneck or a chain of links, with a link of its own for each end where
+    ``access_bps`` is given.
 
     Example:
         >>> import trafficgen
@@ -110,8 +175,12 @@ class Path(ModelPart):
         True
     """
 
-    links: tuple[PathLink, ...] = Field(min_length=1, description="Shared links, from the server to the client.")
-    access_bps: float | None = Field(default=None, gt=0, description="Rate of each end's own link, bit/s.")
+    links: tuple[PathLink, ...] = Field(
+        min_length=1, description="Shared links, from the server to the client."
+    )
+    access_bps: float | None = Field(
+        default=None, gt=0, description="Rate of each end's own link, bit/s."
+    )
 
     def __repr__(self) -> str:
         return line_of_path(self)
@@ -131,7 +200,8 @@ class Path(ModelPart):
         """Return the path of a list such as ``rate=725kbps,delay=45ms,queue=80p``.
 
         Raises:
-            SimulationError: If a key or a value is not understood; the message has key, value and remedy.
+            SimulationError: If a key or a value is not understood; the message has key, value and
+                remedy.
         """
         settings: dict[str, str] = {}
         for item in filter(None, (part.strip() for part in text.split(","))):
@@ -154,12 +224,24 @@ class Path(ModelPart):
         rest = {key: value for key, value in settings.items() if key not in PATH_KEYS}
         links = rest.pop("links", None)
         if links is None:
-            return _checked(lambda: cls.model_validate({"links": (_link(rest),), **_fields(own, PATH_KEYS)}))
+            return _checked(
+                lambda: cls.model_validate({"links": (_link(rest),), **_fields(own, PATH_KEYS)})
+            )
         if rest:
-            raise SimulationError(f"path: {next(iter(rest))} stands beside links; put it into one of them")
-        if not isinstance(links, list) or not links or not all(isinstance(link, dict) for link in links):
-            raise SimulationError("path: links is no list of links; give each its keys, such as rate and delay")
-        made = tuple(_link({"name": f"link-{number}", **link}) for number, link in enumerate(links, start=1))
+            raise SimulationError(
+                f"path: {next(iter(rest))} stands beside links; put it into one of them"
+            )
+        if (
+            not isinstance(links, list)
+            or not links
+            or not all(isinstance(link, dict) for link in links)
+        ):
+            raise SimulationError(
+                "path: links is no list of links; give each its keys, such as rate and delay"
+            )
+        made = tuple(
+            _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, start=1)
+        )
         return _checked(lambda: cls.model_validate({"links": made, **_fields(own, PATH_KEYS)}))
 
     @classmethod
@@ -177,7 +259,9 @@ class Path(ModelPart):
             found = read_yaml(text)  # JSON is YAML
         except (OSError, ValueError) as error:
             why = _reason(error)
-            raise InputFileError(file=name, problem=f"cannot be read ({why})", remedy=remedy) from error
+            raise InputFileError(
+                file=name, problem=f"cannot be read ({why})", remedy=remedy
+            ) from error
         if not isinstance(found, dict):
             raise InputFileError(file=name, problem="holds no path", remedy=remedy)
         try:
@@ -202,12 +286,16 @@ class Path(ModelPart):
     @property
     def round_trip_s(self) -> float:
         """Propagation there and back, s."""
-        back = (link.delay_s if link.reverse_delay_s is None else link.reverse_delay_s for link in self.links)
+        back = (
+            link.delay_s if link.reverse_delay_s is None else link.reverse_delay_s
+            for link in self.links
+        )
         return sum(link.delay_s for link in self.links) + sum(back)
 
 
 def read_path(path: Path | str | os.PathLike[str] | Mapping[str, object]) -> Path:
-    """Return a path from whatever a user gives: a file, a list of keys, a dictionary of them, or a path itself.
+    """Return a path from whatever a user gives: a file, a list of keys, a dictionary of them, or a
+    path itself.
 
     Raises:
         SimulationError: If it is not understood.
@@ -223,7 +311,8 @@ def read_path(path: Path | str | os.PathLike[str] | Mapping[str, object]) -> Pat
     if "=" in text or not text.strip():
         return Path.parse(text)
     raise SimulationError(
-        f"path: {text!r} is neither a file nor a list such as rate=725kbps,delay=45ms; keys are {known_keys()}"
+        f"path: {text!r} is neither a file nor a list such as rate=725kbps,delay=45ms; keys are"
+        f" {known_keys()}"
     )
 
 
@@ -270,4 +359,6 @@ def _written(part: ModelPart, keys: Mapping[str, PathKey]) -> Iterable[str]:
 
 def _beside(link: PathLink, folder: FilePath) -> PathLink:
     traces = {field: getattr(link, field) for field in ("trace", "reverse_trace")}
-    return link.model_copy(update={field: str(folder / trace) for field, trace in traces.items() if trace is not None})
+    return link.model_copy(
+        update={field: str(folder / trace) for field, trace in traces.items() if trace is not None}
+    )

@@ -117,22 +117,39 @@ def _queue_key(field: str, explained: str) -> PathKey:
 
 #: Keys of one link, in the order in which a path is written.
 LINK_KEYS: dict[str, PathKey] = {
-    "rate": _rate_key("rate_bps", "capacity towards the client, IP bytes (and `overhead`); default: no limit"),
+    "rate": _rate_key(
+        "rate_bps", "capacity towards the client, IP bytes (and `overhead`); default: no limit"
+    ),
     "trace": _file_key(
         "trace",
-        "capacity from a file instead: mahimahi (a millisecond a line, repeated), CSV with time_s and rate, or JSON",
+        "capacity from a file instead: mahimahi (a millisecond a line, repeated), CSV with time_s"
+        " and rate, or JSON",
     ),
-    "trace_period": _time_key("trace_period_s", "repeat a CSV trace after this time; default: its last rate stays"),
+    "trace_period": _time_key(
+        "trace_period_s", "repeat a CSV trace after this time; default: its last rate stays"
+    ),
     "delay": _time_key("delay_s", "propagation, one way; default 0"),
     "queue": _queue_key(
-        "queue", "drop-tail queue in packets or bytes; default: 50 packets or twice the bandwidth-delay product"
+        "queue",
+        "drop-tail queue in packets or bytes; default: 50 packets or twice the bandwidth-delay"
+        " product",
     ),
     "burst": _size_key("burst_bytes", "makes a token bucket of the rate: tokens for so many bytes"),
-    "loss": _share_key("loss", "share of the packets to the client that is lost at random before the queue"),
-    "loss_start": _time_key("loss_start_s", "when loss begins, s after the first media packet", bare=True),
-    "loss_stop": _time_key("loss_stop_s", "when loss ends, s after the first media packet", bare=True),
+    "loss": _share_key(
+        "loss", "share of the packets to the client that is lost at random before the queue"
+    ),
+    "loss_start": _time_key(
+        "loss_start_s", "when loss begins, s after the first media packet", bare=True
+    ),
+    "loss_stop": _time_key(
+        "loss_stop_s", "when loss ends, s after the first media packet", bare=True
+    ),
     "loss_burst": PathKey(
-        "loss_burst_packets", _packets, _number, "write a number of packets from 1 on", "mean run of lost packets"
+        "loss_burst_packets",
+        _packets,
+        _number,
+        "write a number of packets from 1 on",
+        "mean run of lost packets",
     ),
     "hold": PathKey(
         "hold_in_flight",
@@ -141,18 +158,28 @@ LINK_KEYS: dict[str, PathKey] = {
         "the one value is in_flight",
         "in_flight: packets in propagation fill the queue too",
     ),
-    "overhead": _size_key("overhead_bytes", "bytes of the link layer that rate and queue count with each packet"),
+    "overhead": _size_key(
+        "overhead_bytes", "bytes of the link layer that rate and queue count with each packet"
+    ),
     "reorder": _share_key("reorder", "share of packets to the client that the next ones overtake"),
     "reorder_delay": _time_key("reorder_delay_s", "how much later those come; default 10ms"),
-    "reverse_rate": _rate_key("reverse_rate_bps", "capacity towards the server; default: as forward"),
+    "reverse_rate": _rate_key(
+        "reverse_rate_bps", "capacity towards the server; default: as forward"
+    ),
     "reverse_trace": _file_key("reverse_trace", "trace towards the server; default: as forward"),
-    "reverse_delay": _time_key("reverse_delay_s", "propagation towards the server; default: as forward"),
+    "reverse_delay": _time_key(
+        "reverse_delay_s", "propagation towards the server; default: as forward"
+    ),
     "reverse_queue": _queue_key("reverse_queue", "queue towards the server; default: as forward"),
-    "reverse_loss": _share_key("reverse_loss", "share of the packets to the server that is lost at random"),
+    "reverse_loss": _share_key(
+        "reverse_loss", "share of the packets to the server that is lost at random"
+    ),
 }
 #: Keys of the path as a whole.
 PATH_KEYS: dict[str, PathKey] = {
-    "access": _rate_key("access_bps", "rate of each end's own link, before and after the shared ones; default: none"),
+    "access": _rate_key(
+        "access_bps", "rate of each end's own link, before and after the shared ones; default: none"
+    )
 }
 
 

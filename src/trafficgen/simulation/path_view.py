@@ -23,10 +23,15 @@ _HEADER = (
 
 
 def line_of_path(path: Path) -> str:
-    """Return the call that makes the path; a chain of links, which no line of keys can hold, by their names."""
+    """Return the call that makes the path; a chain of links, which no line of keys can hold, by
+    their names.
+    """
     if len(path.links) == 1:
         return f"Path.parse({one_line(path.text(), longest=300)!r})"
-    return f"<Path of {len(path.links)} links: {', '.join(one_line(link.name) for link in path.links)}>"
+    return (
+        f"<Path of {len(path.links)} links:"
+        f" {', '.join(one_line(link.name) for link in path.links)}>"
+    )
 
 
 def view_of_path(path: Path) -> str:
@@ -34,8 +39,15 @@ def view_of_path(path: Path) -> str:
     access = None if path.access_bps is None else number(kbps_from_bps(path.access_bps))
     return html.view(
         "Path from the server to the client",
-        html.facts([("propagation there and back, ms", _ms(path.round_trip_s)), ("link of each end, kbps", access)]),
-        html.table(_HEADER, [_row(link) for link in path.links], right=(1, 2, 3, 4, 6), what="links"),
+        html.facts(
+            [
+                ("propagation there and back, ms", _ms(path.round_trip_s)),
+                ("link of each end, kbps", access),
+            ]
+        ),
+        html.table(
+            _HEADER, [_row(link) for link in path.links], right=(1, 2, 3, 4, 6), what="links"
+        ),
     )
 
 
@@ -64,4 +76,8 @@ def _ms(time_s: float) -> str:
 def _queue(queue: Queue | None) -> str:
     if queue is None:
         return "default"
-    return f"{number(queue.size_bytes)} bytes" if queue.packets is None else f"{number(queue.packets)} packets"
+    return (
+        f"{number(queue.size_bytes)} bytes"
+        if queue.packets is None
+        else f"{number(queue.packets)} packets"
+    )

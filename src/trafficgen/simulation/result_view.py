@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from trafficgen.simulation.results import SimulationResult
 
 _PHASE_HEADER = ("phase", "length, s", "received, kbps", "sent, kbps", "lost, %")
-_FLOW_HEADER = ("flow", "received, kbps", "sent, kbps", "lost, %", "mean delay, s", "95th percentile, s", "sent again")
+_FLOW_HEADER = (
+    "flow",
+    "received, kbps",
+    "sent, kbps",
+    "lost, %",
+    "mean delay, s",
+    "95th percentile, s",
+    "sent again",
+)
 
 
 def line_of_result(result: SimulationResult) -> str:
@@ -37,7 +45,9 @@ def view_of_result(result: SimulationResult) -> str:
         f"{number(change.from_kbps)} to {number(change.to_kbps)} kbps at {number(change.time_s)} s"
         for change in events.level_changes()
     ]
-    stalls = [f"{number(stall.duration_s)} s at {number(stall.start_s)} s" for stall in events.stalls]
+    stalls = [
+        f"{number(stall.duration_s)} s at {number(stall.start_s)} s" for stall in events.stalls
+    ]
     phases = [("buffering", result.buffering), ("playout", result.playout)]
     lines = [("media received", series["media_kbps"]), ("media sent", series["media_offered_kbps"])]
     return html.view(
@@ -47,11 +57,18 @@ def view_of_result(result: SimulationResult) -> str:
                 ("silence before the media, s", number(result.silence_s)),
                 ("changes of the encoding", ", ".join(moments)),
                 ("stalls", ", ".join(stalls)),
-                ("video thinned from, s", events.thinned_s if events.thinned_s is None else number(events.thinned_s)),
+                (
+                    "video thinned from, s",
+                    events.thinned_s if events.thinned_s is None else number(events.thinned_s),
+                ),
                 ("seed", number(result.seed)),
             ]
         ),
-        html.table(_PHASE_HEADER, [_phase_row(name, phase) for name, phase in phases if phase], right=(1, 2, 3, 4)),
+        html.table(
+            _PHASE_HEADER,
+            [_phase_row(name, phase) for name, phase in phases if phase],
+            right=(1, 2, 3, 4),
+        ),
         html.curve(
             [(name, np.asarray(values, dtype=np.float64)) for name, values in lines],
             start_s=float(series["start_s"]),

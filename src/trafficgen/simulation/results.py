@@ -1,4 +1,6 @@
-"""What a simulation tells: its session, its flows and their series, as `trafficgen simulate --json` prints them."""
+"""What a simulation tells: its session, its flows and their series, as `trafficgen simulate --json`
+prints them.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,9 @@ class SimulationResult:
         return self.run.seed
 
     def packets(self, *, origin_ns: int = DEFAULT_ORIGIN_NS) -> PacketTable:
-        """Return the packets of all flows, each participant with addresses of its own; times count from the first."""
+        """Return the packets of all flows, each participant with addresses of its own; times count
+        from the first.
+        """
         return packet_table(self.run, origin_ns=origin_ns, notes=dict(self.notes))
 
     @cached_property
@@ -110,12 +114,16 @@ class SimulationResult:
         configs = self.run.scenario.config["links"]
         assert isinstance(configs, list)
         counters = self.run.outcome.links()
-        return [{"name": one["name"], **found} for one, found in zip(configs, counters, strict=True)]
+        return [
+            {"name": one["name"], **found} for one, found in zip(configs, counters, strict=True)
+        ]
 
     @cached_property
     def events(self) -> SessionEvents:
         """What the session's log says."""
-        return SessionEvents.of(self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s)
+        return SessionEvents.of(
+            self.run.agents[_SESSION], zero_ns=self.run.time_zero_ns, end_s=self.end_s
+        )
 
     @cached_property
     def media_flows(self) -> list[int]:
@@ -124,15 +132,21 @@ class SimulationResult:
 
     @cached_property
     def arrivals_s(self) -> tuple[float, float]:
-        """First to last arrival of a media packet, s after the first was sent; both 0 where none arrived."""
+        """First to last arrival of a media packet, s after the first was sent; both 0 where none
+        arrived.
+        """
         return self._span("first_arrived_ns", "last_arrived_ns")
 
     @cached_property
     def sendings_s(self) -> tuple[float, float]:
-        """First to last sending of a media packet, s after the first; both 0 where none was sent."""
+        """First to last sending of a media packet, s after the first; both 0 where none was
+        sent.
+        """
         return self._span("first_sent_ns", "last_sent_ns")
 
-    def _span(self, first: Literal["first_arrived_ns", "first_sent_ns"], last: _LastKey) -> tuple[float, float]:
+    def _span(
+        self, first: Literal["first_arrived_ns", "first_sent_ns"], last: _LastKey
+    ) -> tuple[float, float]:
         totals = self.run.outcome.totals(self.media_flows, media_only=True)
         first_ns, last_ns = totals[first], totals[last]
         if first_ns is None or last_ns is None:
@@ -150,7 +164,9 @@ class SimulationResult:
     def silence_s(self) -> float:
         """From the session's first packet to its first media packet, s."""
         flows = self.run.flows_of(_SESSION)
-        firsts = [self.run.outcome.totals(flows, to_client=way)["first_sent_ns"] for way in (True, False)]
+        firsts = [
+            self.run.outcome.totals(flows, to_client=way)["first_sent_ns"] for way in (True, False)
+        ]
         known = [first for first in firsts if first is not None]
         return s_from_ns(self.run.time_zero_ns - min(known)) if known else math.nan
 
@@ -161,11 +177,17 @@ class SimulationResult:
         if phase is None:
             return None
         start_s, end_s = phase
-        return self._to_the_end(start_s) if end_s is None else self._measure((start_s, end_s), (start_s, end_s))
+        return (
+            self._to_the_end(start_s)
+            if end_s is None
+            else self._measure((start_s, end_s), (start_s, end_s))
+        )
 
     @cached_property
     def playout(self) -> IntervalMeasure | None:
-        """From the end of the buffering to the last media packet; None where the source never leaves the buffering."""
+        """From the end of the buffering to the last media packet; None where the source never
+        leaves the buffering.
+        """
         start_s = self.events.playout_start_s()
         return None if start_s is None or start_s >= self.end_s else self._to_the_end(start_s)
 
@@ -186,7 +208,9 @@ class SimulationResult:
 
     @cached_property
     def series(self) -> dict[str, Any]:
-        """Series of 0.5 s, aligned to the first media packet, from the earliest flow on; arrays of equal shape."""
+        """Series of 0.5 s, aligned to the first media packet, from the earliest flow on; arrays of
+        equal shape.
+        """
         run, bins = self.run, self._bins
         samples = run.agents[_SESSION]["samples"]
         streams = {f"{one.name}_kbps": list(one.flows) for one in self.flows[1:]}
@@ -204,12 +228,18 @@ class SimulationResult:
 
     @property
     def series_time_s(self) -> FloatArray:
-        """Start of each interval of :attr:`series`, s after the first media packet was sent, shape (n,)."""
+        """Start of each interval of :attr:`series`, s after the first media packet was sent, shape
+        (n,).
+        """
         series = self.series
-        return np.asarray(series["start_s"] + series["interval_s"] * np.arange(len(series["media_kbps"])))
+        return np.asarray(
+            series["start_s"] + series["interval_s"] * np.arange(len(series["media_kbps"]))
+        )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the object that `trafficgen simulate --json` prints; NaN is what could not be measured."""
+        """Return the object that `trafficgen simulate --json` prints; NaN is what could not be
+        measured.
+        """
         return {
             "session": self._session(),
             "flows": [flow.to_dict() for flow in self.flows],
@@ -231,9 +261,14 @@ class SimulationResult:
             "audio_only_s": events.audio_only_s,
             "adapted_s": events.adapted_s(self.run.scenario.path_rate_bps),
             "times": dict(events.times_s),
-            "frames": {"sent": agent["frames_sent"], "dropped_at_sender": agent["frames_dropped_at_sender"]},
+            "frames": {
+                "sent": agent["frames_sent"],
+                "dropped_at_sender": agent["frames_dropped_at_sender"],
+            },
             "retransmissions": self._retransmissions(),
-            "facts": {name: [list(moment) for moment in moments] for name, moments in events.facts.items()},
+            "facts": {
+                name: [list(moment) for moment in moments] for name, moments in events.facts.items()
+            },
         }
 
     def _retransmissions(self) -> int:
@@ -242,13 +277,21 @@ class SimulationResult:
     def _to_the_end(self, start_s: float) -> IntervalMeasure:
         return self._measure((start_s, self.end_s), (start_s, max(start_s, self.sendings_s[1])))
 
-    def _measure(self, received_s: tuple[float, float], sent_s: tuple[float, float]) -> IntervalMeasure:
+    def _measure(
+        self, received_s: tuple[float, float], sent_s: tuple[float, float]
+    ) -> IntervalMeasure:
         return interval_measure(self.run, self.media_flows, received_s=received_s, sent_s=sent_s)
 
     def _flow(self, name: str, agent: int, flows: list[int]) -> FlowResult:
-        measure = interval_measure(self.run, flows, received_s=self.arrivals_s, sent_s=self.sendings_s)
+        measure = interval_measure(
+            self.run, flows, received_s=self.arrivals_s, sent_s=self.sendings_s
+        )
         delay_s = delays(self.run, flows, sent_s=self.sendings_s)
-        pings = _pings(self.run, agent) if self.run.scenario.participants[agent].source.kind == "ping" else (None, None)
+        pings = (
+            _pings(self.run, agent)
+            if self.run.scenario.participants[agent].source.kind == "ping"
+            else (None, None)
+        )
         return FlowResult(name, agent, tuple(flows), measure, delay_s, *pings)
 
     @cached_property
@@ -256,7 +299,9 @@ class SimulationResult:
         sent_ns = np.asarray(self.run.columns["time_ns"])
         first_ns = int(sent_ns[0]) if sent_ns.size else self.run.time_zero_ns
         # What is still to come when the simulation is cut off may take years on a slow link.
-        return Bins.over(s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s))
+        return Bins.over(
+            s_from_ns(first_ns - self.run.time_zero_ns), min(self.end_s, self.run.scenario.end_s)
+        )
 
 
 def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:
@@ -271,14 +316,19 @@ def _phase(measure: IntervalMeasure | None) -> dict[str, object] | None:
 
 
 def _pings(run: Run, agent: int) -> tuple[Delay, float]:
-    """Return the round-trip times that a ping measured, and the share of its requests without an answer."""
+    """Return the round-trip times that a ping measured, and the share of its requests without an
+    answer.
+    """
     events = SessionEvents.of(run.agents[agent], zero_ns=run.time_zero_ns, end_s=0.0)
     times_s = np.array([value for _, value in events.facts.get("rtt_s", [])])
     sent = run.outcome.totals(run.flows_of(agent), to_client=False)["sent_packets"]
     unanswered = 1 - times_s.size / sent if sent else math.nan
     if times_s.size == 0:
         return Delay(math.nan, math.nan, math.nan), unanswered
-    return Delay(float(times_s.mean()), float(np.quantile(times_s, 0.95)), float(times_s.max())), unanswered
+    return (
+        Delay(float(times_s.mean()), float(np.quantile(times_s, 0.95)), float(times_s.max())),
+        unanswered,
+    )
 
 
 def _listed(values: object) -> object:

@@ -65,7 +65,8 @@ class Run:
         return [
             number
             for number, flow in enumerate(self.flows)
-            if flow["agent"] == agent and not (media_only and MEDIA[flow["media"]] not in MEDIA_FLOWS)
+            if flow["agent"] == agent
+            and not (media_only and MEDIA[flow["media"]] not in MEDIA_FLOWS)
         ]
 
 
@@ -84,11 +85,12 @@ def run_path(
         sessions: The sessions that it is about; the simulation ends when the last has ended.
         competitors: Flows beside them.
         seed: Seed, >= 0.
-        most_packets: Packets of all flows after which the simulation is given up; None: as many as there is room for.
+        most_packets: Packets of all flows after which the simulation is given up; None: as many as
+            there is room for.
 
     Raises:
-        SimulationError: If a part of it cannot be simulated, which the message names, the seed is too large, or there
-            are more packets.
+        SimulationError: If a part of it cannot be simulated, which the message names, the seed is
+            too large, or there are more packets.
         InputFileError: If a trace of the path cannot be used.
         ValueError: If the seed is negative or there is no session.
 
@@ -96,14 +98,18 @@ def run_path(
         SimulationWarning: If a session did not end by itself.
     """
     if seed < 0 or not sessions:
-        raise ValueError(f"the seed must not be negative and there must be a session; got {seed}, {len(sessions)}")
+        raise ValueError(
+            f"the seed must not be negative and there must be a session; got {seed},"
+            f" {len(sessions)}"
+        )
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
     scenario = build_scenario(path, sessions, competitors, seed=seed, most_packets=most_packets)
     outcome = run_scenario(scenario.config, schedules=scenario.schedules)
     if s_from_ns(outcome.end_ns) >= scenario.end_s:
         warnings.warn(
-            f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it a duration",
+            f"a session had not ended after {LONGEST_SESSION_S / 3600:g} h and was cut off; give it"
+            " a duration",
             SimulationWarning,
             stacklevel=2,
         )

@@ -10,7 +10,8 @@ from trafficgen.simulation.links import Links
 from trafficgen.simulation.path import Path
 from trafficgen.simulation.sources import Participant, Schedule
 
-#: Competitors go on for so long after the last session has ended, so that its last packets meet them too.
+#: Competitors go on for so long after the last session has ended, so that its last packets meet
+#: them too.
 RUN_ON_S = 1.0
 #: A session that does not end by itself is cut off here after its start, s.
 LONGEST_SESSION_S = 6 * 3600.0
@@ -25,7 +26,8 @@ class Scenario:
         schedules: Schedules that parameters refer to by their number.
         participants: Who takes part, in the engine's order.
         path: The path.
-        path_rate_bps: Mean capacity of its narrowest link towards the client, bit/s; None: no limit.
+        path_rate_bps: Mean capacity of its narrowest link towards the client, bit/s; None: no
+            limit.
         end_s: When it is cut off at the latest, s.
     """
 
@@ -47,8 +49,9 @@ def build_scenario(
 ) -> Scenario:
     """Return the scenario of some sessions beside competitors on one path.
 
-    Sessions come first, so that a competitor more or less does not change the random numbers of a session.
-    More than ``most_packets`` are then not simulated; None: as many as the engine has room for.
+    Sessions come first, so that a competitor more or less does not change the random numbers of a
+    session. More than ``most_packets`` are then not simulated; None: as many as the engine has room
+    for.
 
     Raises:
         SimulationError: If two names are equal, or TCP would have nothing to limit it.
@@ -99,5 +102,11 @@ def _check_names(taking_part: Sequence[Participant]) -> None:
 
 
 def _check_limited(taking_part: Sequence[Participant]) -> None:
-    if any(one.source.kind == "bulk_tcp" and one.source.parameters.get("bytes") is None for one in taking_part):
-        raise SimulationError("a bulk TCP flow takes all there is, and the path has no limit; add rate=... to the path")
+    if any(
+        one.source.kind == "bulk_tcp" and one.source.parameters.get("bytes") is None
+        for one in taking_part
+    ):
+        raise SimulationError(
+            "a bulk TCP flow takes all there is, and the path has no limit; add rate=... to the"
+            " path"
+        )

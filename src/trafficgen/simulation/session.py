@@ -17,7 +17,15 @@ _TIMES = {
     "buffer_full_s": "buffer_full",
     "end_s": "end",
 }
-_OTHER_EVENTS = {"phase", "encoding", "stall_start", "stall_end", "thinned", "audio_only", *_TIMES.values()}
+_OTHER_EVENTS = {
+    "phase",
+    "encoding",
+    "stall_start",
+    "stall_end",
+    "thinned",
+    "audio_only",
+    *_TIMES.values(),
+}
 
 
 @dataclass(frozen=True)
@@ -79,17 +87,28 @@ class SessionEvents:
                 facts.setdefault(kind, []).append((time_s, value))
         return cls(
             times_s={name: first(kind) for name, kind in _TIMES.items()},
-            phases=tuple((time_s, PHASES[level or 0]) for time_s, kind, _, level in events if kind == "phase"),
-            encodings=tuple((time_s, value or 0.0) for time_s, kind, value, _ in events if kind == "encoding"),
-            stalls=_stalls([(time_s, kind) for time_s, kind, _, _ in events if kind.startswith("stall_")], end_s),
+            phases=tuple(
+                (time_s, PHASES[level or 0]) for time_s, kind, _, level in events if kind == "phase"
+            ),
+            encodings=tuple(
+                (time_s, value or 0.0) for time_s, kind, value, _ in events if kind == "encoding"
+            ),
+            stalls=_stalls(
+                [(time_s, kind) for time_s, kind, _, _ in events if kind.startswith("stall_")],
+                end_s,
+            ),
             thinned_s=first("thinned"),
             audio_only_s=first("audio_only"),
             facts=facts,
         )
 
     def buffering(self) -> tuple[float, float | None] | None:
-        """Return when the buffering begins and ends (None: it does not); None where the source has none."""
-        begins = next((place for place, (_, name) in enumerate(self.phases) if name == "buffering"), None)
+        """Return when the buffering begins and ends (None: it does not); None where the source has
+        none.
+        """
+        begins = next(
+            (place for place, (_, name) in enumerate(self.phases) if name == "buffering"), None
+        )
         if begins is None:
             return None
         ends = (time_s for time_s, name in self.phases[begins:] if name != "buffering")
@@ -103,17 +122,26 @@ class SessionEvents:
         """Return the changes of the encoding rate after the first choice."""
         return [
             LevelChange(time_s, kbps_from_bps(before), kbps_from_bps(after))
-            for (_, before), (time_s, after) in zip(self.encodings, self.encodings[1:], strict=False)
+            for (_, before), (time_s, after) in zip(
+                self.encodings, self.encodings[1:], strict=False
+            )
             if after != before
         ]
 
     def adapted_s(self, path_rate_bps: float | None) -> float | None:
-        """Return when the encoding rate first was at or below the path's rate: 0 when always, None when never."""
+        """Return when the encoding rate first was at or below the path's rate: 0 when always, None
+        when never.
+        """
         if not self.encodings:
             return None
-        if path_rate_bps is None or all(rate_bps <= path_rate_bps for _, rate_bps in self.encodings):
+        if path_rate_bps is None or all(
+            rate_bps <= path_rate_bps for _, rate_bps in self.encodings
+        ):
             return 0.0
-        return next((max(0.0, time_s) for time_s, rate_bps in self.encodings if rate_bps <= path_rate_bps), None)
+        return next(
+            (max(0.0, time_s) for time_s, rate_bps in self.encodings if rate_bps <= path_rate_bps),
+            None,
+        )
 
 
 def _stalls(moments: Sequence[tuple[float, str]], end_s: float) -> tuple[Stall, ...]:

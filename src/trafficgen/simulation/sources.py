@@ -1,4 +1,6 @@
-"""What takes part in a simulation: a kind of source with its parameters, and when it starts and stops."""
+"""What takes part in a simulation: a kind of source with its parameters, and when it starts and
+stops.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,16 @@ class Schedule:
 
     def arrays(
         self,
-    ) -> tuple[IntArray, npt.NDArray[np.uint32], npt.NDArray[np.uint8], npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
-        """Return the columns in the order in which the engine takes them, each in one piece of memory."""
+    ) -> tuple[
+        IntArray,
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.uint8],
+        npt.NDArray[np.uint32],
+        npt.NDArray[np.bool_],
+    ]:
+        """Return the columns in the order in which the engine takes them, each in one piece of
+        memory.
+        """
         return (
             np.ascontiguousarray(self.time_ns, dtype=np.int64),
             np.ascontiguousarray(self.payload_bytes, dtype=np.uint32),
@@ -52,7 +62,8 @@ class Source:
         parameters: Parameters of that kind.
         settings: Options that were set, for the record.
         digest: Digest of the model's file; None where there is none.
-        schedules: What the streams of a fitted model want to send; the parameters say where each belongs.
+        schedules: What the streams of a fitted model want to send; the parameters say where each
+            belongs.
         competing_tcp: TCP of the bulk flows beside which it was measured; None for that of today.
     """
 
@@ -74,7 +85,8 @@ class Participant:
         source: What it is.
         start_s: When its first packet leaves, s from the first session's start.
         stop_s: When it is stopped, s; None: it ends by itself.
-        is_session: Whether it is one of the sessions that the simulation is about, not one that competes with them.
+        is_session: Whether it is one of the sessions that the simulation is about, not one that
+            competes with them.
     """
 
     name: str

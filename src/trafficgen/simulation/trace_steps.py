@@ -1,4 +1,6 @@
-"""A capacity that changes in steps: what all traces of rates end in, and what is refused in them."""
+"""A capacity that changes in steps: what all traces of rates end in, and what is refused in
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ from dataclasses import dataclass
 from trafficgen.errors import InputFileError
 
 REMEDY = (
-    "give a mahimahi trace (whole milliseconds, one a line, ascending), a CSV with columns time_s and rate, or JSON "
-    "with duration_ms and bandwidth_kbps, trace_pattern, or times_s and rates_kbps"
+    "give a mahimahi trace (whole milliseconds, one a line, ascending), a CSV with columns time_s"
+    " and rate, or JSON with duration_ms and bandwidth_kbps, trace_pattern, or times_s and"
+    " rates_kbps"
 )
 #: Longer ago or later than anything that is simulated.
 LONGEST_S = 1e6
@@ -57,12 +60,15 @@ class Steps:
         """Add a rate.
 
         Raises:
-            InputFileError: If it does not come after the one before; the message begins with ``place``.
+            InputFileError: If it does not come after the one before; the message begins with
+                ``place``.
         """
         if time_s > LONGEST_S:
             raise trace_error(self.file, f"{place}: {time_s:g} s is later than {LONGEST_S:g} s")
         if self.times_s and time_s <= self.times_s[-1]:
-            raise trace_error(self.file, f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s")
+            raise trace_error(
+                self.file, f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s"
+            )
         self.times_s.append(time_s)
         self.rates_bps.append(rate_bps)
 
@@ -70,7 +76,8 @@ class Steps:
         """Return the capacity, repeated after ``period_s`` or with a last rate that stays.
 
         Raises:
-            InputFileError: If nothing can ever be sent, or the period ends before the last rate begins.
+            InputFileError: If nothing can ever be sent, or the period ends before the last rate
+                begins.
         """
         if not any(self.rates_bps):
             raise trace_error(self.file, "no rate is above 0")
@@ -84,10 +91,18 @@ class Steps:
         return Trace({"steps": capacity}, self._mean_bps(period_s))
 
     def _mean_bps(self, period_s: float | None) -> float:
-        """Return the mean rate over the file or its period, the first rate holding from 0 on, bit/s."""
+        """Return the mean rate over the file or its period, the first rate holding from 0 on,
+        bit/s.
+        """
         end_s = self.times_s[-1] if period_s is None else period_s
         if end_s <= 0:
             return self.rates_bps[-1]
         begins = [0.0, *self.times_s[1:]]
         ends = [*self.times_s[1:], end_s]
-        return sum(rate * (end - begin) for rate, begin, end in zip(self.rates_bps, begins, ends, strict=True)) / end_s
+        return (
+            sum(
+                rate * (end - begin)
+                for rate, begin, end in zip(self.rates_bps, begins, ends, strict=True)
+            )
+            / end_s
+        )

@@ -16,8 +16,8 @@ from trafficgen.units import (
     s_from_ms,
 )
 
-#: A delivery opportunity of mahimahi (Netravali et al. 2015): a packet of 1500 bytes with the 4 bytes that its tunnel
-#: device puts before each packet.
+#: A delivery opportunity of mahimahi (Netravali et al. 2015): a packet of 1500 bytes with the 4
+#: bytes that its tunnel device puts before each packet.
 OPPORTUNITY_BYTES = 1504
 TUNNEL_HEADER_BYTES = 4
 _LARGEST_BYTES = 200_000_000
@@ -27,10 +27,11 @@ _LONGEST_DIGITS = 30
 def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_client") -> Trace:
     """Return the capacity in a file.
 
-    A file whose first line is one whole number is a delivery trace: at each of these milliseconds 1504 bytes may leave,
-    and all repeats after the last. One that begins with a bracket is JSON (see ``json_traces``). Everything else is
-    CSV: a header with ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or ``rate_bps``, ``rate_kbps``,
-    ``rate_Mbps``; the last rate stays unless ``period_s`` repeats all.
+    A file whose first line is one whole number is a delivery trace: at each of these milliseconds
+    1504 bytes may leave, and all repeats after the last. One that begins with a bracket is JSON
+    (see ``json_traces``). Everything else is
+    CSV: a header with ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or
+    ``rate_bps``, ``rate_kbps``, ``rate_Mbps``; the last rate stays unless ``period_s`` repeats all.
 
     Args:
         file: Name of the file.
@@ -41,7 +42,8 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
         InputFileError: If the file cannot be read or is none of these; the message names the line.
 
     Warns:
-        SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take from a trace.
+        SimulationWarning: If a JSON file has latency, loss or jitter, which a path does not take
+            from a trace.
     """
     try:
         with Path(file).open(encoding="utf-8-sig") as stream:
@@ -52,7 +54,9 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.isascii() and first.isdigit():
         if period_s is not None:
-            raise trace_error(file, "a mahimahi trace repeats by itself", remedy="leave trace_period out")
+            raise trace_error(
+                file, "a mahimahi trace repeats by itself", remedy="leave trace_period out"
+            )
         return _deliveries(file, lines)
     if first[:1] in ("[", "{"):
         return json_trace(file, "\n".join(lines), period_s=period_s, way=way)
@@ -66,7 +70,9 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
         if not text:
             continue
         if not (text.isascii() and text.isdigit()):
-            raise trace_error(file, f"line {number}: {text[:30]!r} is no whole number of milliseconds")
+            raise trace_error(
+                file, f"line {number}: {text[:30]!r} is no whole number of milliseconds"
+            )
         if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > LONGEST_S:
             raise trace_error(file, f"line {number}: {text[:30]} ms is later than {LONGEST_S:g} s")
         times_ms.append(int(text))
@@ -75,7 +81,11 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
     if times_ms[-1] == 0:
         raise trace_error(file, "all opportunities are at 0 ms")
     period_s = s_from_ms(times_ms[-1])
-    capacity = {"times_s": [s_from_ms(time) for time in times_ms], "bytes": OPPORTUNITY_BYTES, "period_s": period_s}
+    capacity = {
+        "times_s": [s_from_ms(time) for time in times_ms],
+        "bytes": OPPORTUNITY_BYTES,
+        "period_s": period_s,
+    }
     mean_bps = bps_from_bytes(len(times_ms) * OPPORTUNITY_BYTES, period_s)
     return Trace({"opportunities": capacity}, mean_bps, TUNNEL_HEADER_BYTES)
 
@@ -89,7 +99,9 @@ def _rates(file: str, lines: Sequence[str], *, period_s: float | None) -> Trace:
     if not rows:
         raise trace_error(file, "is empty")
     header = [cell.strip() for cell in rows[0][1]]
-    rate_columns = [name for name in header if name == "rate" or name.removeprefix("rate_") in RATE_UNITS_BPS]
+    rate_columns = [
+        name for name in header if name == "rate" or name.removeprefix("rate_") in RATE_UNITS_BPS
+    ]
     if "time_s" not in header or len(rate_columns) != 1:
         raise trace_error(file, f"line 1: columns are {', '.join(header)[:60]}")
     at_time, at_rate = header.index("time_s"), header.index(rate_columns[0])

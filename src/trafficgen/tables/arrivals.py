@@ -11,10 +11,14 @@ from trafficgen.tables.packet import PacketTable
 
 
 def as_received(table: PacketTable) -> PacketTable:
-    """Return the packets that arrived, at their arrival, in that order, and a flow table counted anew."""
+    """Return the packets that arrived, at their arrival, in that order, and a flow table counted
+    anew.
+    """
     received = table.select(table.known("arrival_ns"))
     place = received.packets.schema.get_field_index("time_ns")
     field = received.packets.schema.field(place)
     arrival_ns = received.column("arrival_ns").cast(pa.int64())
-    received = replace(received, packets=received.packets.set_column(place, field, arrival_ns)).sorted_by_time()
+    received = replace(
+        received, packets=received.packets.set_column(place, field, arrival_ns)
+    ).sorted_by_time()
     return replace(received, flows=with_counts(received))

@@ -1,6 +1,7 @@
 """Columns of Arrow tables as the numpy arrays that lie in their buffers, and rows taken from them.
 
-Arrow's own ``take`` treats nulls, booleans and dictionaries row by row; here each buffer is gathered at once.
+Arrow's own ``take`` treats nulls, booleans and dictionaries row by row; here each buffer is
+gathered at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray
 
 
 def values_of(array: pa.Array) -> npt.NDArray[np.generic]:
-    """Return the values of numbers or booleans; those of nulls mean nothing. Only booleans are copied."""
+    """Return the values of numbers or booleans; those of nulls mean nothing. Only booleans are
+    copied.
+    """
     _, buffer = array.buffers()
     if pa.types.is_boolean(array.type):
         return _unpacked(buffer, array.offset, len(array))
@@ -27,7 +30,8 @@ def known_of(array: pa.Array) -> BoolArray | None:
 
 
 def rows_taken(table: pa.Table, order: IntArray) -> pa.Table:
-    """Return rows of a table of numbers, booleans and dictionaries of numbers, each column in one chunk.
+    """Return rows of a table of numbers, booleans and dictionaries of numbers, each column in one
+    chunk.
 
     Args:
         table: The table.
@@ -47,7 +51,9 @@ def _taken(array: pa.Array, order: IntArray) -> pa.Array:
     if array.null_count == len(array):
         return pa.nulls(len(order), array.type)
     values, known = np.take(values_of(array), order), known_of(array)
-    data = _packed(values.view(np.bool_)) if pa.types.is_boolean(array.type) else pa.py_buffer(values)
+    data = (
+        _packed(values.view(np.bool_)) if pa.types.is_boolean(array.type) else pa.py_buffer(values)
+    )
     if known is None:
         return pa.Array.from_buffers(array.type, len(order), [None, data])
     taken = np.take(known, order)

@@ -10,7 +10,8 @@ from trafficgen.units import BoolArray, IntArray
 
 
 def with_counts(table: PacketTable) -> pa.Table:
-    """Return the flow table with first and last time, packets and bytes per direction counted from the packets.
+    """Return the flow table with first and last time, packets and bytes per direction counted from
+    the packets.
 
     A flow without packets gets times of 0.
     """
@@ -23,7 +24,9 @@ def with_counts(table: PacketTable) -> pa.Table:
         columns[f"payload_bytes_{direction}"] = _sums(table, table.payload_bytes, rows, count)
     for name, values in columns.items():
         field = flows.schema.field(name)
-        flows = flows.set_column(flows.schema.get_field_index(name), field, pa.array(values, type=field.type))
+        flows = flows.set_column(
+            flows.schema.get_field_index(name), field, pa.array(values, type=field.type)
+        )
     return flows
 
 
@@ -39,4 +42,6 @@ def _first_and_last(table: PacketTable, count: int) -> tuple[IntArray, IntArray]
 
 def _sums(table: PacketTable, size_bytes: IntArray, rows: BoolArray, count: int) -> IntArray:
     # Sums stay below 2^53, where float64 is exact: nine petabytes in one flow.
-    return np.rint(np.bincount(table.flow[rows], weights=size_bytes[rows], minlength=count)).astype(np.int64)
+    return np.rint(np.bincount(table.flow[rows], weights=size_bytes[rows], minlength=count)).astype(
+        np.int64
+    )

@@ -1,8 +1,9 @@
-"""A packet table as a folder: a partitioned Parquet dataset, for more packets and flows than a file should hold.
+"""A packet table as a folder: a partitioned Parquet dataset, for more packets and flows than a file
+should hold.
 
-``part-000000.parquet`` and so on hold the packets in order of time, each a stretch of it. Names that begin with an
-underscore are left out by what reads such folders (Arrow, Dask, Spark, DuckDB): ``_flows.parquet`` is the flow table,
-``_trafficgen.json`` all else.
+``part-000000.parquet`` and so on hold the packets in order of time, each a stretch of it. Names
+that begin with an underscore are left out by what reads such folders (Arrow, Dask, Spark, DuckDB):
+``_flows.parquet`` is the flow table, ``_trafficgen.json`` all else.
 """
 
 from __future__ import annotations

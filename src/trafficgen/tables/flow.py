@@ -1,4 +1,6 @@
-"""The flow table: who talks to whom, one row a bidirectional 5-tuple (RFC 2330 calls its parts the *packet type P*)."""
+"""The flow table: who talks to whom, one row a bidirectional 5-tuple (RFC 2330 calls its parts the
+*packet type P*).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ FLOW_SCHEMA = pa.schema(
     [
         pa.field("flow", pa.uint32(), nullable=False),
         pa.field("session", pa.uint32(), nullable=False),
-        pa.field("protocol", pa.string(), nullable=False),  # udp, tcp, icmp, ... ; "non-ip" where there is no IP
+        pa.field(
+            "protocol", pa.string(), nullable=False
+        ),  # udp, tcp, icmp, ... ; "non-ip" where there is no IP
         pa.field("server", pa.string(), nullable=False),
         pa.field("server_port", pa.uint16(), nullable=False),  # 0 where the protocol has no ports
         pa.field("client", pa.string(), nullable=False),

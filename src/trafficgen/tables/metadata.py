@@ -1,4 +1,6 @@
-"""What travels with the packets of a table: origin, flow table, signalling, notes, as one JSON object."""
+"""What travels with the packets of a table: origin, flow table, signalling, notes, as one JSON
+object.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ def table_metadata(table: PacketTable, *, arrivals_known: bool | None = None) ->
         table: The table.
         arrivals_known: Whether any packet has an arrival; None looks into the table.
 
-    ``arrival_null_means`` says what a packet without ``arrival_ns`` is: ``"lost"``, or ``"unknown"`` where no arrival
-    is known at all. Tables stand column by column.
+    ``arrival_null_means`` says what a packet without ``arrival_ns`` is: ``"lost"``, or
+    ``"unknown"`` where no arrival is known at all. Tables stand column by column.
     """
     if arrivals_known is None:
         arrivals_known = bool(table.known("arrival_ns").any())
@@ -48,7 +50,8 @@ def table_from_metadata(
         flows: The flow table where it is not in the object.
 
     Raises:
-        ValueError: If the object is of another major version, lacks a part, or a part does not fit its schema.
+        ValueError: If the object is of another major version, lacks a part, or a part does not fit
+            its schema.
     """
     version = str(metadata.get("schema_version"))
     if version.partition(".")[0] != TABLE_SCHEMA_VERSION.partition(".")[0]:
@@ -60,9 +63,20 @@ def table_from_metadata(
         flows = flows.select(FLOW_SCHEMA.names).cast(FLOW_SCHEMA)
         signalling = pa.Table.from_pydict(metadata["signalling"], schema=SIGNALLING_SCHEMA)
         reports = metadata.get("rtcp")  # tables of version 1.0 did not have it
-        rtcp = empty_rtcp() if reports is None else pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)
+        rtcp = (
+            empty_rtcp() if reports is None else pa.Table.from_pydict(reports, schema=RTCP_SCHEMA)
+        )
     except (KeyError, TypeError, AttributeError, OverflowError, pa.ArrowException) as error:
         raise ValueError(f"metadata that does not fit ({error})") from error
     if not isinstance(origin_ns, int) or not isinstance(notes, dict):
-        raise ValueError("metadata whose origin_ns is not a number or whose notes are not an object")
-    return PacketTable(packets=packets, flows=flows, origin_ns=origin_ns, signalling=signalling, notes=notes, rtcp=rtcp)
+        raise ValueError(
+            "metadata whose origin_ns is not a number or whose notes are not an object"
+        )
+    return PacketTable(
+        packets=packets,
+        flows=flows,
+        origin_ns=origin_ns,
+        signalling=signalling,
+        notes=notes,
+        rtcp=rtcp,
+    )

@@ -1,7 +1,8 @@
 """The packet table: one columnar schema that captures, simulations and generators all end in.
 
-A :class:`PacketTable` is an Arrow table of packets, the flow table its ``flow`` column points into, and the signalling
-messages that were read beside them. Times are nanoseconds from an origin; the origin's own time since 1970 is kept too.
+A :class:`PacketTable` is an Arrow table of packets, the flow table its ``flow`` column points into,
+and the signalling messages that were read beside them. Times are nanoseconds from an origin; the
+origin's own time since 1970 is kept too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 if TYPE_CHECKING:
     import pandas as pd
 
-#: 2020-01-01 00:00 UTC: the origin of made traffic is a fixed time, so that the same seed gives the same bytes any day.
+#: 2020-01-01 00:00 UTC: the origin of made traffic is a fixed time, so that the same seed gives the
+#: same bytes any day.
 DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
 PHASES = (
@@ -70,7 +72,8 @@ class PacketTable:
     """Packets of one or many flows, in order of time.
 
     Attributes:
-        packets: Arrow table with the required columns of :data:`PACKET_SCHEMA` and any of the optional ones.
+        packets: Arrow table with the required columns of :data:`PACKET_SCHEMA` and any of the
+            optional ones.
         flows: Flow table (:data:`~trafficgen.tables.flow.FLOW_SCHEMA`), one row a flow.
         origin_ns: Time of ``time_ns == 0`` since 1970-01-01 UTC, ns.
         signalling: Control messages (:data:`~trafficgen.tables.signalling.SIGNALLING_SCHEMA`).
@@ -113,7 +116,9 @@ class PacketTable:
         return view_of_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the packets as a pandas data frame, a row a packet, columns and units as in :attr:`packets`."""
+        """Return the packets as a pandas data frame, a row a packet, columns and units as in
+        :attr:`packets`.
+        """
         return self.packets.to_pandas()
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -123,7 +128,10 @@ class PacketTable:
             ValueError: If the schema has no such column.
         """
         if name not in PACKET_SCHEMA.names:
-            raise ValueError(f"no column {name!r} in the packet table; columns are {', '.join(PACKET_SCHEMA.names)}")
+            raise ValueError(
+                f"no column {name!r} in the packet table; columns are"
+                f" {', '.join(PACKET_SCHEMA.names)}"
+            )
         if name in self.packets.column_names:
             return self.packets.column(name)
         return pa.chunked_array([pa.nulls(len(self), PACKET_SCHEMA.field(name).type)])
@@ -181,7 +189,9 @@ class PacketTable:
         return self.values("payload_bytes").astype(np.int64)
 
     def select(self, rows: BoolArray) -> PacketTable:
-        """Return the table with only the packets where ``rows``, shape (n,), is true; the flow table stays."""
+        """Return the table with only the packets where ``rows``, shape (n,), is true; the flow
+        table stays.
+        """
         return replace(self, packets=self.packets.filter(pa.array(rows)))
 
     def of_flows(self, flows: list[int]) -> PacketTable:
@@ -189,13 +199,20 @@ class PacketTable:
         return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
 
     def on_clock(self, tick_ns: int) -> PacketTable:
-        """Return the table with times as a clock reads them that counts whole ticks from the first packet on."""
+        """Return the table with times as a clock reads them that counts whole ticks from the first
+        packet on.
+        """
         if len(self) == 0:
             return self
         first = int(self.time_ns[0])
         ticks = first + (self.time_ns - first) // tick_ns * tick_ns
         place = self.packets.schema.get_field_index("time_ns")
-        return replace(self, packets=self.packets.set_column(place, self.packets.schema.field(place), pa.array(ticks)))
+        return replace(
+            self,
+            packets=self.packets.set_column(
+                place, self.packets.schema.field(place), pa.array(ticks)
+            ),
+        )
 
     def sorted_by_time(self) -> PacketTable:
         """Return the table in order of time; packets with equal times keep their order."""
@@ -206,11 +223,14 @@ class PacketTable:
 
 
 def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> None:
-    """Raise ``ValueError`` when a table lacks a required column, has an unknown one or one of a wrong type."""
+    """Raise ``ValueError`` when a table lacks a required column, has an unknown one or one of a
+    wrong type.
+    """
     missing = required - set(table.column_names)
     if missing:
         raise ValueError(
-            f"column {sorted(missing)[0]!r} is missing; there are {', '.join(table.column_names) or 'none'}"
+            f"column {sorted(missing)[0]!r} is missing; there are"
+            f" {', '.join(table.column_names) or 'none'}"
         )
     for name in table.column_names:
         if name not in schema.names:
@@ -219,4 +239,6 @@ def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> 
         if found != expected:
             raise ValueError(f"column {name!r} is {found}, expected {expected}")
         if name in required and not schema.field(name).nullable and table.column(name).null_count:
-            raise ValueError(f"column {name!r} has {table.column(name).null_count} nulls, none are allowed")
+            raise ValueError(
+                f"column {name!r} has {table.column(name).null_count} nulls, none are allowed"
+            )

@@ -1,4 +1,6 @@
-"""Bytes over time in a fixed number of bins, for drawings: as coarse as they may be, and never without their scale."""
+"""Bytes over time in a fixed number of bins, for drawings: as coarse as they may be, and never
+without their scale.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,13 @@ class RateCurve:
     bin_s: float
     size_bytes: FloatArray
 
-    def rate_kbps(self, bins: int, *, start_s: float | None = None, end_s: float | None = None) -> FloatArray:
+    def rate_kbps(
+        self, bins: int, *, start_s: float | None = None, end_s: float | None = None
+    ) -> FloatArray:
         """Return mean rates over equal parts of a time span, kbit/s, shape (bins,).
 
-        Bytes are spread evenly over their bin, so that none is lost or counted twice within the span.
+        Bytes are spread evenly over their bin, so that none is lost or counted twice within the
+        span.
 
         Args:
             bins: Number of parts, >= 1.
@@ -41,7 +46,9 @@ class RateCurve:
         if not end_s > start_s:
             return np.zeros(bins)
         edges = self.start_s + self.bin_s * np.arange(self.size_bytes.size + 1)
-        edges[-1] = max(min(edges[-1], self.end_s), edges[-2]) if self.size_bytes.size else edges[-1]
+        edges[-1] = (
+            max(min(edges[-1], self.end_s), edges[-2]) if self.size_bytes.size else edges[-1]
+        )
         until = np.concatenate(([0.0], np.cumsum(self.size_bytes)))
         # Just after the last edge all bytes are there, even those of a last bin without width.
         wanted = np.linspace(start_s, end_s, bins + 1)
@@ -64,7 +71,13 @@ class FlowRates:
 
     @classmethod
     def of_bins(
-        cls, pair: npt.NDArray[np.uint64], *, start_ns: int, end_ns: int, bin_ns: int, client_first: bool
+        cls,
+        pair: npt.NDArray[np.uint64],
+        *,
+        start_ns: int,
+        end_ns: int,
+        bin_ns: int,
+        client_first: bool,
     ) -> FlowRates:
         """Return the rates that the core counted.
 
@@ -84,7 +97,9 @@ class FlowRates:
             )
             for way in pair
         )
-        return cls(to_initiator, from_initiator) if client_first else cls(from_initiator, to_initiator)
+        return (
+            cls(to_initiator, from_initiator) if client_first else cls(from_initiator, to_initiator)
+        )
 
     def turned_round(self) -> FlowRates:
         """Return the same with client and server exchanged."""
@@ -92,7 +107,8 @@ class FlowRates:
 
 
 def in_parts(values: FloatArray, parts: int) -> FloatArray:
-    """Return means over equal parts of a series' span, each value for an equal time; shape (parts,).
+    """Return means over equal parts of a series' span, each value for an equal time; shape
+    (parts,).
 
     Args:
         values: The series, shape (n,); NaN where nothing is known, which is left out of the means.
@@ -101,7 +117,9 @@ def in_parts(values: FloatArray, parts: int) -> FloatArray:
     known = ~np.isnan(values)
     at = np.linspace(0.0, values.size, parts + 1)
     edges = np.arange(values.size + 1)
-    sums = np.diff(np.interp(at, edges, np.concatenate(([0.0], np.cumsum(np.where(known, values, 0.0))))))
+    sums = np.diff(
+        np.interp(at, edges, np.concatenate(([0.0], np.cumsum(np.where(known, values, 0.0)))))
+    )
     weights = np.diff(np.interp(at, edges, np.concatenate(([0.0], np.cumsum(known)))))
     # Differences of sums are off by rounding where nothing is known.
     some = weights > 1e-9 * max(1, values.size)

@@ -14,13 +14,15 @@ class RtpStreamCount:
         to_client: Direction.
         ssrc: Synchronisation source.
         payload_type: RTP payload type of its first packet; None where the table does not say.
-        clock_hz: Timestamp clock, Hz; None where neither the signalling, the payload type nor the timestamps tell.
+        clock_hz: Timestamp clock, Hz; None where neither the signalling, the payload type nor the
+            timestamps tell.
         packets: Packets seen.
         expected: Packets that the sequence numbers span (RFC 3550 A.3).
         lost: Expected packets that never came; duplicates do not make up for them.
         reordered: Packets below the highest sequence number seen before them.
         duplicates: Packets whose sequence number had been seen.
-        jitter_s: Mean over packets of the interarrival jitter estimate (RFC 3550 A.8), s; None without a clock.
+        jitter_s: Mean over packets of the interarrival jitter estimate (RFC 3550 A.8), s; None
+            without a clock.
         channel: Channel of an RTSP connection that carries it; None for RTP in UDP.
     """
 

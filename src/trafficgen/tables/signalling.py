@@ -1,4 +1,6 @@
-"""The signalling table: the RTSP messages that set a session up, one row a message (RFC 2326, RFC 7826)."""
+"""The signalling table: the RTSP messages that set a session up, one row a message (RFC 2326, RFC
+7826).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ SIGNALLING_SCHEMA = pa.schema(
         pa.field("interleaved_channels", pa.list_(pa.uint8()), nullable=False),
         pa.field(
             "media_clocks",
-            pa.list_(pa.struct([("media", pa.string()), ("payload_type", pa.uint8()), ("clock_hz", pa.uint32())])),
+            pa.list_(
+                pa.struct(
+                    [
+                        ("media", pa.string()),
+                        ("payload_type", pa.uint8()),
+                        ("clock_hz", pa.uint32()),
+                    ]
+                )
+            ),
             nullable=False,
         ),
     ]

@@ -1,4 +1,6 @@
-"""Packets that come piece by piece: what a writer needs of a packet table, without all of it in memory."""
+"""Packets that come piece by piece: what a writer needs of a packet table, without all of it in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,17 @@ class PacketStream:
     rows: int | None = None
 
     def in_pieces(self, rows: int = PIECE_ROWS) -> Iterator[PacketTable]:
-        """Yield the packets in tables of ``rows`` rows, the last one shorter, each column in one chunk.
+        """Yield the packets in tables of ``rows`` rows, the last one shorter, each column in one
+        chunk.
 
         What is written piece by piece then does not depend on how the packets came.
         """
         for piece in even_pieces(self.pieces, rows):
             yield PacketTable(
-                packets=piece, flows=self.head.flows, origin_ns=self.head.origin_ns, notes=self.head.notes
+                packets=piece,
+                flows=self.head.flows,
+                origin_ns=self.head.origin_ns,
+                notes=self.head.notes,
             )
 
 
@@ -55,7 +61,9 @@ def stream_of(table: PacketTable) -> PacketStream:
 
 
 def even_pieces(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of tables in tables of ``rows`` rows, the last one shorter, each column in one chunk."""
+    """Yield the rows of tables in tables of ``rows`` rows, the last one shorter, each column in one
+    chunk.
+    """
     held: list[pa.Table] = []
     count = 0
     for piece in pieces:

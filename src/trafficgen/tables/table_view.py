@@ -14,12 +14,24 @@ from trafficgen.words import counted, day_and_time, endpoint, number
 if TYPE_CHECKING:
     from trafficgen.tables.packet import PacketTable
 
-_FLOW_HEADER = ("flow", "protocol", "server", "client", "media", "to client, bytes", "to server, bytes")
+_FLOW_HEADER = (
+    "flow",
+    "protocol",
+    "server",
+    "client",
+    "media",
+    "to client, bytes",
+    "to server, bytes",
+)
 
 
 def line_of_table(table: PacketTable) -> str:
     """Return packets, flows, length and size on one line."""
-    parts = [counted(len(table), "packet"), counted(table.flows.num_rows, "flow"), f"{number(_duration_s(table))} s"]
+    parts = [
+        counted(len(table), "packet"),
+        counted(table.flows.num_rows, "flow"),
+        f"{number(_duration_s(table))} s",
+    ]
     return f"<PacketTable: {', '.join(parts)}, {counted(int(table.ip_bytes.sum()), 'IP byte')}>"
 
 
@@ -30,7 +42,11 @@ def view_of_table(table: PacketTable) -> str:
     way = to_client if to_client.any() else ~to_client
     arrived = table.known("arrival_ns")
     rate_kbps = kbps_from_bytes(client_bytes, duration_s) if duration_s else None
-    lost = f"{int((~arrived[to_client]).sum()):,d} of {int(to_client.sum()):,d}" if arrived.any() else None
+    lost = (
+        f"{int((~arrived[to_client]).sum()):,d} of {int(to_client.sum()):,d}"
+        if arrived.any()
+        else None
+    )
     return html.view(
         "Packet table",
         html.facts(
@@ -40,12 +56,23 @@ def view_of_table(table: PacketTable) -> str:
                 ("IP bytes", number(int(table.ip_bytes.sum()))),
                 ("mean rate to clients, kbps", None if rate_kbps is None else number(rate_kbps)),
                 ("packets to clients without an arrival", lost),
-                ("begins", day_and_time(table.origin_ns + int(table.time_ns.min())) if len(table) else None),
+                (
+                    "begins",
+                    (
+                        day_and_time(table.origin_ns + int(table.time_ns.min()))
+                        if len(table)
+                        else None
+                    ),
+                ),
                 ("columns", ", ".join(table.packets.column_names)),
             ]
         ),
         html.rate_curves(
-            (f"IP packets to {'clients' if to_client.any() else 'servers'}", table.time_ns[way], table.ip_bytes[way])
+            (
+                f"IP packets to {'clients' if to_client.any() else 'servers'}",
+                table.time_ns[way],
+                table.ip_bytes[way],
+            )
         ),
         view_of_flows(table.flows),
     )
@@ -53,7 +80,10 @@ def view_of_table(table: PacketTable) -> str:
 
 def view_of_flows(flows: pa.Table) -> str:
     """Return the flows with most bytes on the wire."""
-    ways = [flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")]
+    ways = [
+        flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64)
+        for end in ("client", "server")
+    ]
     order = np.lexsort((flows.column("flow").to_numpy(), -(ways[0] + ways[1])))[: html.SHOWN_ROWS]
     rows = [
         (

@@ -1,4 +1,6 @@
-"""Validation: how close synthetic traffic is to what was measured, beside the baselines that people use today."""
+"""Validation: how close synthetic traffic is to what was measured, beside the baselines that people
+use today.
+"""
 
 from trafficgen.validation.baselines import BASELINES
 from trafficgen.validation.compare import ComparedSides, Comparison, compare_tables

@@ -1,4 +1,6 @@
-"""What people send today in place of a model, made from the same reference: the marks that a candidate has to beat."""
+"""What people send today in place of a model, made from the same reference: the marks that a
+candidate has to beat.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,13 @@ _BLOCK = 1 << 16
 Baseline = Callable[[IntArray, IntArray, np.random.Generator], tuple[FloatArray, IntArray]]
 
 
-def constant_rate(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+def constant_rate(
+    time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
     """Return packets of one size at one distance, with the reference's means.
 
-    A mean size that is no whole number is met by two sizes one byte apart, so that the rate is the reference's.
+    A mean size that is no whole number is met by two sizes one byte apart, so that the rate is the
+    reference's.
     """
     del generator  # nothing is random here
     count = time_ns.size
@@ -29,7 +34,9 @@ def constant_rate(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Ge
     return np.linspace(0.0, s_from_ns(int(time_ns[-1] - time_ns[0])), count), np.diff(edges)
 
 
-def poisson(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
+def poisson(
+    time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
     """Return packets with exponential gaps of the reference's mean and resampled sizes."""
     end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     mean_s = end_s / max(1, time_ns.size - 1)
@@ -37,8 +44,12 @@ def poisson(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generato
     return times_s, generator.choice(ip_bytes, times_s.size)
 
 
-def renewal(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator) -> tuple[FloatArray, IntArray]:
-    """Return packets whose gaps and sizes are resampled from the reference, one apart from the other."""
+def renewal(
+    time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
+) -> tuple[FloatArray, IntArray]:
+    """Return packets whose gaps and sizes are resampled from the reference, one apart from the
+    other.
+    """
     gaps_s = s_from_ns(np.diff(time_ns))
     end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     mean_s = end_s / max(1, gaps_s.size)
@@ -48,7 +59,8 @@ def renewal(time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generato
 
 #: Name in the output -> how one flow is made.
 BASELINES: Mapping[str, Baseline] = {"cbr": constant_rate, "poisson": poisson, "renewal": renewal}
-#: Samples of a measurement that a baseline draws from the reference itself: there it can be met, hardly beaten.
+#: Samples of a measurement that a baseline draws from the reference itself: there it can be met,
+#: hardly beaten.
 COPIED_SAMPLES: Mapping[str, frozenset[str]] = {
     "poisson": frozenset({"packet_bytes"}),
     "renewal": frozenset({"packet_bytes", "gap_s"}),
@@ -72,7 +84,9 @@ def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> 
         generator = random_stream(seed, session=run, purpose=f"baseline/{name}/{flow}")
         times_s, sizes = BASELINES[name](time_ns, ip_bytes, generator)
         parts.append(_flow_packets(flow, int(time_ns[0]) + ns_array_from_s(times_s), sizes))
-    table = PacketTable(packets=pa.concat_tables(parts), flows=reference.table.flows).sorted_by_time()
+    table = PacketTable(
+        packets=pa.concat_tables(parts), flows=reference.table.flows
+    ).sorted_by_time()
     return SessionView(
         session=reference.session,
         flows=tuple(sorted(reference.media_flows)),
@@ -82,7 +96,9 @@ def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> 
     )
 
 
-def _times_up_to(end_s: float, draw_gaps: Callable[[int], FloatArray], *, mean_s: float) -> FloatArray:
+def _times_up_to(
+    end_s: float, draw_gaps: Callable[[int], FloatArray], *, mean_s: float
+) -> FloatArray:
     """Return 0 and the sums of drawn gaps that do not pass the end, s."""
     blocks = [np.zeros(1)]
     while mean_s > 0 and blocks[-1][-1] <= end_s:

@@ -53,21 +53,27 @@ class ComparedSides:
 class Comparison:
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
-    Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes and duration out.
+    Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes
+    and duration out.
 
     Attributes:
         metrics: Nested metrics, NaN where one cannot be computed.
         baselines: The same for each baseline.
         totals: Packets, bytes and duration of the media to the client, reference and candidate.
         wins: Flat name of a metric -> baselines that the candidate beats.
-        ties: Flat name of a metric -> baselines that differ from the candidate by no more than chance.
+        ties: Flat name of a metric -> baselines that differ from the candidate by no more than
+            chance.
         noise: Flat name of a metric -> distance that chance alone gives once in 20 times.
-        absent: Flat name of a metric or its beginning, such as ``rate.10`` -> why it cannot be computed.
-        burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has no bursts.
-        resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference and candidate.
+        absent: Flat name of a metric or its beginning, such as ``rate.10`` -> why it cannot be
+            computed.
+        burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has
+            no bursts.
+        resegmented_packets: Segmentation-offload packets that were cut to MTU size first, reference
+            and candidate.
         seed: Seed of the baselines.
         names: What reference and candidate are called, for people.
-        sides: What was measured on both sides, for drawings; None in a comparison that was made without.
+        sides: What was measured on both sides, for drawings; None in a comparison that was made
+            without.
 
     Example:
         >>> import trafficgen
@@ -98,7 +104,9 @@ class Comparison:
         return view_of_comparison(self)
 
     def flat(self) -> dict[str, float]:
-        """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be computed."""
+        """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be
+        computed.
+        """
         return flat_metrics(self.metrics)
 
     def flat_baselines(self) -> dict[str, dict[str, float]]:
@@ -106,11 +114,15 @@ class Comparison:
         return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
 
     def rate_curves(self) -> tuple[RateCurve, RateCurve] | None:
-        """Return the rates of reference and candidate over time; None in a comparison that was made without them."""
+        """Return the rates of reference and candidate over time; None in a comparison that was made
+        without them.
+        """
         if self.sides is None:
             return None
         views = self.sides.reference_view, self.sides.candidate_view
-        reference, candidate = (rate_curve(view.media_time_ns, view.media_ip_bytes) for view in views)
+        reference, candidate = (
+            rate_curve(view.media_time_ns, view.media_ip_bytes) for view in views
+        )
         return reference, candidate
 
     def to_json(self) -> dict[str, object]:
@@ -124,7 +136,9 @@ class Comparison:
             "noise": self.noise,
             "absent": self.absent,
             "burst_threshold_s": self.burst_threshold_s,
-            "resegmented_packets": dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True)),
+            "resegmented_packets": dict(
+                zip(("reference", "candidate"), self.resegmented_packets, strict=True)
+            ),
             "seed": self.seed,
         }
         return {name: _finite(part) for name, part in parts.items()}
@@ -139,8 +153,8 @@ def compare_tables(
         reference: Session that is to be met, usually of a capture.
         candidate: Session that is judged, usually synthetic.
         seed: Seed of the baselines and of the resampling in the search for phases, >= 0.
-        undo_offload: Whether segmentation-offload packets are cut to MTU size on both sides first, as a fit does: they
-            were handed to a network card, not sent.
+        undo_offload: Whether segmentation-offload packets are cut to MTU size on both sides first,
+            as a fit does: they were handed to a network card, not sent.
     """
     reference, cut_in_reference = _without_offload(reference) if undo_offload else (reference, 0)
     candidate, cut_in_candidate = _without_offload(candidate) if undo_offload else (candidate, 0)
@@ -163,13 +177,18 @@ def compare_tables(
     baselines = {}
     for name in BASELINES:
         runs = range(_RUNS_OF[name])
-        views = (_by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns) for run in runs)
+        views = (
+            _by_clock(baseline_view(reference, name=name, seed=seed, run=run), tick_ns)
+            for run in runs
+        )
         baselines[name] = median_metrics([metrics_of(view)[1] for view in views])
     flat = flat_metrics(metrics)
     noise = {name: level for name, level in noise_levels(measured, judged).items() if name in flat}
     copied = flat_metrics(total_metrics(*totals))
     distances = {name: distance for name, distance in flat.items() if name not in copied}
-    wins, ties = judge_baselines(distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise)
+    wins, ties = judge_baselines(
+        distances, {n: flat_metrics(m) for n, m in baselines.items()}, noise
+    )
     return Comparison(
         metrics=metrics,
         baselines=baselines,
@@ -188,8 +207,8 @@ def compare_tables(
 def _by_clock(view: SessionView, tick_ns: int) -> SessionView:
     """Return a session as a clock of this granularity would have seen it.
 
-    A reference that was captured in milliseconds has gaps of whole milliseconds; what a candidate does between the
-    ticks was there to be seen on one side only.
+    A reference that was captured in milliseconds has gaps of whole milliseconds; what a candidate
+    does between the ticks was there to be seen on one side only.
     """
     if tick_ns <= _FINE_TICK_NS:
         return view
@@ -202,9 +221,13 @@ def _without_offload(view: SessionView) -> tuple[SessionView, int]:
 
 
 def judge_baselines(
-    candidate: Mapping[str, float], baselines: Mapping[str, Mapping[str, float]], noise: Mapping[str, float]
+    candidate: Mapping[str, float],
+    baselines: Mapping[str, Mapping[str, float]],
+    noise: Mapping[str, float],
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN are left out."""
+    """Return by metric the baselines that are beaten and those that are tied; metrics that are NaN
+    are left out.
+    """
     wins: dict[str, list[str]] = {}
     ties: dict[str, list[str]] = {}
     for name, distance in candidate.items():
@@ -212,7 +235,9 @@ def judge_baselines(
             continue
         level = noise.get(name, 0.0)
         tied = [key for key, other in baselines.items() if _tied(distance, other[name], level)]
-        wins[name] = [key for key, other in baselines.items() if key not in tied and distance < other[name]]
+        wins[name] = [
+            key for key, other in baselines.items() if key not in tied and distance < other[name]
+        ]
         ties[name] = tied
     return wins, ties
 

@@ -19,8 +19,8 @@ def line_of_comparison(comparison: Comparison) -> str:
     sizes, gaps = (number(flat.get(name), digits=3) for name in ("packet_bytes.ks", "gap_s.ks"))
     summary = _verdict(comparison).summary.removesuffix(".")
     return (
-        f"<Comparison of {candidate} with {reference}: KS distance of packet sizes {sizes}, of gaps {gaps};"
-        f" {summary[0].lower()}{summary[1:]}>"
+        f"<Comparison of {candidate} with {reference}: KS distance of packet sizes {sizes}, of gaps"
+        f" {gaps}; {summary[0].lower()}{summary[1:]}>"
     )
 
 
@@ -47,7 +47,11 @@ def view_of_comparison(comparison: Comparison) -> str:
         _rates(comparison),
         html.paragraph("Distances, 0 for equal sides:"),
         html.table(
-            header, rows, right=(*range(1, 2 + len(baselines)), len(header) - 1), what="metrics", shown=len(rows)
+            header,
+            rows,
+            right=(*range(1, 2 + len(baselines)), len(header) - 1),
+            what="metrics",
+            shown=len(rows),
         ),
         html.facts(
             [
@@ -60,12 +64,17 @@ def view_of_comparison(comparison: Comparison) -> str:
 
 
 def _rates(comparison: Comparison) -> str:
-    """Return the rates of the media on both sides; nothing for a comparison that does not hold them."""
+    """Return the rates of the media on both sides; nothing for a comparison that does not hold
+    them.
+    """
     if comparison.sides is None:
         return ""
     views = (comparison.sides.reference_view, comparison.sides.candidate_view)
     return html.rate_curves(
-        *((name, view.media_time_ns, view.media_ip_bytes) for name, view in zip(comparison.names, views, strict=True))
+        *(
+            (name, view.media_time_ns, view.media_ip_bytes)
+            for name, view in zip(comparison.names, views, strict=True)
+        )
     )
 
 

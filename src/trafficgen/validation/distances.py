@@ -11,8 +11,9 @@ from trafficgen.units import FloatArray
 
 #: 95% point of the Kolmogorov distribution (Smirnov, 1948).
 _KOLMOGOROV_95 = 1.36
-#: Mean of the integral of a Brownian bridge's absolute value is sqrt(pi / 32); its 95% point is 1.85 times that
-#: (Johnson and Killeen, "An explicit formula for the c.d.f. of the L1 norm of the Brownian bridge", 1983).
+#: Mean of the integral of a Brownian bridge's absolute value is sqrt(pi / 32); its 95% point is
+#: 1.85 times that (Johnson and Killeen, "An explicit formula for the c.d.f. of the L1 norm of the
+#: Brownian bridge", 1983).
 _BRIDGE_95_OVER_MEAN = 1.85
 
 
@@ -22,7 +23,8 @@ class Distances:
 
     Attributes:
         ks: Two-sample Kolmogorov-Smirnov distance, NaN where a sample is empty.
-        wasserstein: Wasserstein-1 distance over the reference's standard deviation, NaN where that is 0.
+        wasserstein: Wasserstein-1 distance over the reference's standard deviation, NaN where that
+            is 0.
     """
 
     ks: float
@@ -32,7 +34,8 @@ class Distances:
 def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
     """Return the distances of two samples.
 
-    Both come from one pass over the merged samples, which is several times faster than scipy's functions apart.
+    Both come from one pass over the merged samples, which is several times faster than scipy's
+    functions apart.
 
     Args:
         reference: Sample, ascending, shape (n,).
@@ -46,33 +49,41 @@ def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
     difference -= np.searchsorted(candidate, values, side="right") / candidate.size
     np.abs(difference, out=difference)
     deviation = _deviation(reference)
-    wasserstein = float(np.dot(difference[:-1], np.diff(values))) / deviation if deviation > 0 else math.nan
+    wasserstein = (
+        float(np.dot(difference[:-1], np.diff(values))) / deviation if deviation > 0 else math.nan
+    )
     return Distances(float(difference.max()), wasserstein)
 
 
 def ks_noise(n: int, m: int) -> float:
-    """Return the Kolmogorov-Smirnov distance that two samples of one law exceed once in 20 times, NaN if one is empty.
+    """Return the Kolmogorov-Smirnov distance that two samples of one law exceed once in 20 times,
+    NaN if one is empty.
 
-    It is 1.36 sqrt(1/n + 1/m), exact for large samples of a continuous law and too large for one with atoms.
+    It is 1.36 sqrt(1/n + 1/m), exact for large samples of a continuous law and too large for one
+    with atoms.
     """
     return _KOLMOGOROV_95 * _root_of_inverse_sizes(n, m)
 
 
 def tells_nothing(n: int, m: int) -> bool:
-    """Return whether samples of these sizes are too few for any Kolmogorov-Smirnov distance to exceed chance.
+    """Return whether samples of these sizes are too few for any Kolmogorov-Smirnov distance to
+    exceed chance.
 
-    The largest distance there is, 1, tells something where chance alone stays below it (:func:`ks_noise`): from 4
-    values on both sides on, or 3 on one and 5 on the other, or 2 and 25; with one value never.
+    The largest distance there is, 1, tells something where chance alone stays below it
+    (:func:`ks_noise`): from 4 values on both sides on, or 3 on one and 5 on the other, or 2 and 25;
+    with one value never.
     """
     return not ks_noise(n, m) < 1.0
 
 
 def wasserstein_noise(reference: FloatArray, candidate_size: int) -> float:
-    """Return about the distance that a second sample of the reference's law exceeds once in 20 times.
+    """Return about the distance that a second sample of the reference's law exceeds once in 20
+    times.
 
-    The mean distance of two samples of a law F is sqrt(2 / pi) sqrt(1/n + 1/m) times the integral of sqrt(F (1 - F))
-    (del Barrio, Gine and Matran, "Central limit theorems for the Wasserstein distance", 1999); the 95% point is taken
-    as 1.85 times the mean, which is exact for the uniform law.
+    The mean distance of two samples of a law F is sqrt(2 / pi) sqrt(1/n + 1/m) times the integral
+    of sqrt(F (1 - F)) (del Barrio, Gine and Matran, "Central limit theorems for the Wasserstein
+    distance", 1999); the 95% point is taken as 1.85 times the mean, which is exact for the uniform
+    law.
 
     Args:
         reference: Sample, ascending, shape (n,).

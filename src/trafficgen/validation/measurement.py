@@ -33,14 +33,17 @@ class Measurement:
     """What one side looks like on its media packets to the client.
 
     Attributes:
-        samples: Samples in ascending order, by the flat name of their metric: ``packet_bytes`` (IP total lengths,
-            bytes), ``gap_s`` (between successive packets of the same flow, pooled over flows), ``rate.0.1`` and so on
-            (kbit/s), ``smoothness`` (ratios of successive 0.5 s rates), ``burst_packets`` and ``burst_spacing_s``
-            (pooled over flows; empty where there is no threshold).
+        samples: Samples in ascending order, by the flat name of their metric: ``packet_bytes`` (IP
+            total lengths, bytes), ``gap_s`` (between successive packets of the same flow, pooled
+            over flows), ``rate.0.1`` and so on (kbit/s), ``smoothness`` (ratios of successive 0.5 s
+            rates), ``burst_packets`` and ``burst_spacing_s`` (pooled over flows; empty where there
+            is no threshold).
         rate_acf: Autocorrelation of the 0.5 s rates at lags 1 to 20, shape (20,).
         span_s: First to last media packet, s.
-        hurst: Hurst parameter of the bytes in bins of 0.1 s of the playout, None where it cannot be estimated.
-        buffering_end_s: End of the buffering after the first media packet, s, NaN where there is none.
+        hurst: Hurst parameter of the bytes in bins of 0.1 s of the playout, None where it cannot be
+            estimated.
+        buffering_end_s: End of the buffering after the first media packet, s, NaN where there is
+            none.
         buffering_ratio: Buffering rate / playout rate, NaN where there is no buffering.
     """
 
@@ -71,7 +74,11 @@ def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) ->
         "burst_packets": burst_packets,
         "burst_spacing_s": burst_spacing_s,
     }
-    phases = find_phases(view, tick_s=_tick_s(view), generator=random_stream(seed, session=0, purpose="compare/phases"))
+    phases = find_phases(
+        view,
+        tick_s=_tick_s(view),
+        generator=random_stream(seed, session=0, purpose="compare/phases"),
+    )
     return Measurement(
         samples={name: np.sort(sample) for name, sample in samples.items()},
         rate_acf=autocorrelation(rates[_SMOOTHNESS_BIN], lags=_LAGS),
@@ -83,13 +90,17 @@ def measure(view: SessionView, *, burst_threshold_s: float | None, seed: int) ->
 
 
 def burst_threshold_s(view: SessionView) -> float | None:
-    """Return the gap that parts the bursts of a session's flows, s, or None where its gaps are of one kind."""
+    """Return the gap that parts the bursts of a session's flows, s, or None where its gaps are of
+    one kind.
+    """
     gap_s, _ = gaps_within_flows_s(view.table, view.media)
     return find_burst_threshold_s(gap_s, tick_s=_tick_s(view))
 
 
 def _rate_kbps(view: SessionView, *, bin_s: float) -> FloatArray:
-    """Return the rate series, kbit/s; without a value where it would have more bins than memory is worth."""
+    """Return the rate series, kbit/s; without a value where it would have more bins than memory is
+    worth.
+    """
     if span_s(view.media_time_ns) > MOST_BINS * bin_s:
         return np.zeros(0)
     return rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=bin_s).rate_kbps
@@ -101,7 +112,11 @@ def _bursts(view: SessionView, threshold_s: float | None) -> tuple[FloatArray, F
         return np.zeros(0), np.zeros(0)
     flow = view.table.flow[view.media]
     parts = [
-        segment_bursts(view.media_time_ns[flow == one], view.media_ip_bytes[flow == one], threshold_s=threshold_s)
+        segment_bursts(
+            view.media_time_ns[flow == one],
+            view.media_ip_bytes[flow == one],
+            threshold_s=threshold_s,
+        )
         for one in view.media_flows
     ]
     packets = np.concatenate([part.packets for part in parts]).astype(np.float64)
@@ -113,7 +128,9 @@ def _playout_hurst(view: SessionView, phases: Phases) -> Hurst | None:
     if span_s(view.media_time_ns) > MOST_BINS * _HURST_BIN_S:
         return None
     playout_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
-    series = rate_series(view.media_time_ns, view.media_ip_bytes, bin_s=_HURST_BIN_S, start_ns=playout_ns)
+    series = rate_series(
+        view.media_time_ns, view.media_ip_bytes, bin_s=_HURST_BIN_S, start_ns=playout_ns
+    )
     return estimate_hurst(series.size_bytes)
 
 

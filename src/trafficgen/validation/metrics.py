@@ -1,4 +1,6 @@
-"""The metrics of a comparison: how far two measurements are apart, and how far they would be by chance."""
+"""The metrics of a comparison: how far two measurements are apart, and how far they would be by
+chance.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import numpy as np
 
 from trafficgen.calibration import Hurst
 from trafficgen.flows import SessionView
-from trafficgen.validation.distances import Distances, ks_noise, sample_distances, tells_nothing, wasserstein_noise
+from trafficgen.validation.distances import (
+    Distances,
+    ks_noise,
+    sample_distances,
+    tells_nothing,
+    wasserstein_noise,
+)
 from trafficgen.validation.measurement import RATE_BINS_S, Measurement
 from trafficgen.validation.time_scales import (
     MOST_BINS,
@@ -20,14 +28,19 @@ from trafficgen.validation.time_scales import (
     variance_time_noise,
 )
 
-#: Nested metrics as `compare` prints them; a leaf is a number (NaN: not computable) or a pair reference, candidate.
+#: Nested metrics as `compare` prints them; a leaf is a number (NaN: not computable) or a pair
+#: reference, candidate.
 Metrics = dict[str, object]
 
 _ACF_SAMPLE = "rate.0.5"
 
 
 def compute_metrics(
-    reference: Measurement, candidate: Measurement, *, reference_view: SessionView, candidate_view: SessionView
+    reference: Measurement,
+    candidate: Measurement,
+    *,
+    reference_view: SessionView,
+    candidate_view: SessionView,
 ) -> Metrics:
     """Return the metrics of a comparison, nested as `compare --json` prints them."""
     bins_s = variance_time_bins_s(reference_s=reference.span_s, candidate_s=candidate.span_s)
@@ -35,13 +48,23 @@ def compute_metrics(
         rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
         for view in (reference_view, candidate_view)
     ]
-    apart = {name: sample_distances(sample, candidate.samples[name]) for name, sample in reference.samples.items()}
-    apart.update(dict.fromkeys(incomparable_rates(reference, candidate), Distances(math.nan, math.nan)))
+    apart = {
+        name: sample_distances(sample, candidate.samples[name])
+        for name, sample in reference.samples.items()
+    }
+    apart.update(
+        dict.fromkeys(incomparable_rates(reference, candidate), Distances(math.nan, math.nan))
+    )
     return {
         **{name: vars(apart[name]) for name in ("packet_bytes", "gap_s")},
         "rate": {name: vars(apart[f"rate.{name}"]) for name in RATE_BINS_S},
-        **{name: {"ks": apart[name].ks} for name in ("smoothness", "burst_packets", "burst_spacing_s")},
-        "rate_acf": {"max_abs_difference": float(np.max(np.abs(reference.rate_acf - candidate.rate_acf)))},
+        **{
+            name: {"ks": apart[name].ks}
+            for name in ("smoothness", "burst_packets", "burst_spacing_s")
+        },
+        "rate_acf": {
+            "max_abs_difference": float(np.max(np.abs(reference.rate_acf - candidate.rate_acf)))
+        },
         "variance_time": {"max_abs_log10_ratio": largest_log10_ratio(*curves)},
         "hurst": {"reference": _value(reference.hurst), "candidate": _value(candidate.hurst)},
         "phases": {
@@ -52,10 +75,12 @@ def compute_metrics(
 
 
 def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[str, str]:
-    """Return the rates, by flat name such as ``rate.10``, whose bins are too few or too many, each with the reason.
+    """Return the rates, by flat name such as ``rate.10``, whose bins are too few or too many, each
+    with the reason.
 
-    How many bins a session fills says how long it is, not what it is like: two sessions of one bin each would be as far
-    apart as can be. Bursts are different; how many there are is part of what is compared.
+    How many bins a session fills says how long it is, not what it is like: two sessions of one bin
+    each would be as far apart as can be. Bursts are different; how many there are is part of what
+    is compared.
     """
     reasons = {}
     for width, bin_s in RATE_BINS_S.items():
@@ -63,17 +88,22 @@ def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[s
         name = f"rate.{width}"
         n, m = reference.samples[name].size, candidate.samples[name].size
         if longest_s > MOST_BINS * bin_s:
-            reasons[name] = f"{longest_s:.0f} s are more than the {MOST_BINS:,} bins of {width} s that are compared"
+            reasons[name] = (
+                f"{longest_s:.0f} s are more than the {MOST_BINS:,} bins of {width} s that are"
+                " compared"
+            )
         elif tells_nothing(n, m):
             reasons[name] = (
-                f"{n} whole bins of {width} s in the reference and {m} in the candidate are too few: "
-                "chance alone could give any distance"
+                f"{n} whole bins of {width} s in the reference and {m} in the candidate are too"
+                " few: chance alone could give any distance"
             )
     return reasons
 
 
 def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, float]:
-    """Return by flat name the distance that chance alone gives once in 20 times; phases have none."""
+    """Return by flat name the distance that chance alone gives once in 20 times; phases have
+    none.
+    """
     levels = {}
     for name, sample in reference.samples.items():
         other = candidate.samples[name]
@@ -98,7 +128,8 @@ def _half_width(estimate: Hurst | None) -> float:
 
 
 def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
-    """Return metrics by flat name, such as ``rate.0.5.ks``, each a distance that is 0 for equal sides.
+    """Return metrics by flat name, such as ``rate.0.5.ks``, each a distance that is 0 for equal
+    sides.
 
     ``hurst`` and the two ``phases`` become the absolute difference of candidate and reference.
     """
@@ -116,7 +147,9 @@ def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
 
 
 def median_metrics(runs: list[Metrics]) -> Metrics:
-    """Return the median of each metric over runs; NaN where it could not be computed in one of them."""
+    """Return the median of each metric over runs; NaN where it could not be computed in one of
+    them.
+    """
     first = runs[0]
     return {name: _median([run[name] for run in runs]) for name in first}
 
@@ -127,7 +160,8 @@ def _median(parts: list[object]) -> object:
         return median_metrics([part for part in parts if isinstance(part, dict)])
     if isinstance(first, list):
         return [
-            _median(list(values)) for values in zip(*(part for part in parts if isinstance(part, list)), strict=True)
+            _median(list(values))
+            for values in zip(*(part for part in parts if isinstance(part, list)), strict=True)
         ]
     values = np.array(parts, dtype=np.float64)
     return math.nan if np.isnan(values).any() else float(np.median(values))

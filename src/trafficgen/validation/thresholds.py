@@ -17,7 +17,8 @@ class ExceededLimit:
     Attributes:
         metric: Flat name, such as ``gap_s.ks``.
         limit: Largest value that was allowed.
-        value: Value of the comparison; None where it could not be computed, which cannot pass a check.
+        value: Value of the comparison; None where it could not be computed, which cannot pass a
+            check.
         reason: Why it could not be computed, where that is known.
     """
 
@@ -29,7 +30,10 @@ class ExceededLimit:
     def __str__(self) -> str:
         if self.value is None:
             why = f" ({self.reason})" if self.reason else ""
-            return f"{self.metric} could not be computed{why}, so it cannot be shown to be at most {self.limit:g}"
+            return (
+                f"{self.metric} could not be computed{why}, so it cannot be shown to be at most"
+                f" {self.limit:g}"
+            )
         return f"{self.metric} is {self.value:g}, above {self.limit:g}"
 
 
@@ -38,8 +42,9 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
     Args:
         comparison: The comparison.
-        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name, or what stands
-            before its first point where that is enough, such as ``packets`` or ``smoothness``.
+        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name,
+            or what stands before its first point where that is enough, such as ``packets`` or
+            ``smoothness``.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -66,7 +71,10 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
 
 
 def _reason(comparison: Comparison, metric: str) -> str | None:
-    return next((why for name, why in comparison.absent.items() if f"{metric}.".startswith(f"{name}.")), None)
+    return next(
+        (why for name, why in comparison.absent.items() if f"{metric}.".startswith(f"{name}.")),
+        None,
+    )
 
 
 def _flat_name(named: str, metrics: list[str]) -> str:
@@ -74,7 +82,9 @@ def _flat_name(named: str, metrics: list[str]) -> str:
         return named
     meant = [metric for metric in metrics if metric.partition(".")[0] == named]
     if len(meant) != 1:
-        raise SelectionError(what=f"metric {named!r}", available=f"metrics are {', '.join(meant or metrics)}")
+        raise SelectionError(
+            what=f"metric {named!r}", available=f"metrics are {', '.join(meant or metrics)}"
+        )
     return meant[0]
 
 
@@ -86,6 +96,7 @@ def _parsed(text: str) -> tuple[str, float]:
         limit = math.nan
     if not metric or math.isnan(limit):
         raise SelectionError(
-            what=f"limit in {text!r}", available="write METRIC=VALUE with a number, such as gap_s.ks=0.1"
+            what=f"limit in {text!r}",
+            available="write METRIC=VALUE with a number, such as gap_s.ks=0.1",
         )
     return metric.strip(), limit

@@ -14,8 +14,8 @@ from trafficgen.units import FloatArray, IntArray, s_from_ns
 _SHORTEST_BIN_S = 0.1
 #: The longest bins fit this often into the shorter side.
 _FEWEST_BINS = 10
-#: Two days of the shortest bins and more: a clock that jumps by years must not fill the memory with empty bins, each of
-#: which is compared a dozen times.
+#: Two days of the shortest bins and more: a clock that jumps by years must not fill the memory with
+#: empty bins, each of which is compared a dozen times.
 MOST_BINS = 2_000_000
 #: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_975 = 1.96
@@ -25,7 +25,8 @@ _NORMAL_LARGEST_OF_20 = 3.02
 def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
     """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,).
 
-    A constant series depends on nothing and gives 0; one that is not longer than ``lags`` gives NaN.
+    A constant series depends on nothing and gives 0; one that is not longer than ``lags`` gives
+    NaN.
     """
     if rates.size <= lags:
         return np.full(lags, math.nan)
@@ -33,19 +34,29 @@ def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
 
 
 def autocorrelation_noise(n: int, m: int) -> float:
-    """Return about the largest difference at 20 lags that two series of independent rates exceed once in 20 times."""
+    """Return about the largest difference at 20 lags that two series of independent rates exceed
+    once in 20 times.
+    """
     return _NORMAL_LARGEST_OF_20 * math.sqrt(1 / n + 1 / m) if n and m else math.nan
 
 
 def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[float]:
-    """Return the bins of the variance-time comparison: 0.1 s times powers of 2 up to a tenth of the shorter side, s."""
+    """Return the bins of the variance-time comparison: 0.1 s times powers of 2 up to a tenth of the
+    shorter side, s.
+    """
     longest_s = min(reference_s, candidate_s) / _FEWEST_BINS
-    count = math.floor(math.log2(longest_s / _SHORTEST_BIN_S)) + 1 if longest_s >= _SHORTEST_BIN_S else 0
+    count = (
+        math.floor(math.log2(longest_s / _SHORTEST_BIN_S)) + 1
+        if longest_s >= _SHORTEST_BIN_S
+        else 0
+    )
     return [_SHORTEST_BIN_S * 2**k for k in range(count)]
 
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
-    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,); NaN where no bin is full."""
+    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,); NaN
+    where no bin is full.
+    """
     if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
         return np.full(len(bins_s), math.nan)
     rates_bps = [rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps for bin_s in bins_s]
@@ -69,7 +80,8 @@ def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:
 
 
 def variance_time_noise(*, reference_s: float, candidate_s: float) -> float:
-    """Return about the log-ratio that two series of independent rates exceed once in 20 times at the longest bins.
+    """Return about the log-ratio that two series of independent rates exceed once in 20 times at
+    the longest bins.
 
     The logarithm of a variance of k rates has the variance 2 / (k - 1).
     """

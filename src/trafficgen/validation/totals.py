@@ -1,4 +1,6 @@
-"""Totals of a comparison: how many packets, how many bytes, over how long; distributions alone do not tell."""
+"""Totals of a comparison: how many packets, how many bytes, over how long; distributions alone do
+not tell.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,16 @@ def totals_of(view: SessionView) -> Totals:
 
 
 def total_metrics(reference: Totals, candidate: Totals) -> dict[str, dict[str, float]]:
-    """Return |candidate - reference| / reference of packets, IP bytes and duration; NaN where the reference has 0."""
+    """Return |candidate - reference| / reference of packets, IP bytes and duration; NaN where the
+    reference has 0.
+    """
     one, other = asdict(reference), asdict(candidate)
     return {
-        metric: {"relative_difference": abs(other[name] - one[name]) / one[name] if one[name] else math.nan}
+        metric: {
+            "relative_difference": (
+                abs(other[name] - one[name]) / one[name] if one[name] else math.nan
+            )
+        }
         for metric, name in _COMPARED.items()
     }
 

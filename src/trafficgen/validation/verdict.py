@@ -1,7 +1,9 @@
-"""A comparison in words: what is like the reference, what no baseline does better, and what one does.
+"""A comparison in words: what is like the reference, what no baseline does better, and what one
+does.
 
-Nothing is weighed or scored. A metric is judged by three facts of the comparison: its distance, the distance that
-chance alone gives once in 20 times, and which baselines come closer by more than that.
+Nothing is weighed or scored. A metric is judged by three facts of the comparison: its distance, the
+distance that chance alone gives once in 20 times, and which baselines come closer by more than
+that.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _LABELS = {
     "phases": "start-up",
     "amounts": "amounts",
 }
-#: First part of a metric's flat name -> its group; what is not named here is an amount, such as packets or bytes.
+#: First part of a metric's flat name -> its group; what is not named here is an amount, such as
+#: packets or bytes.
 _GROUP_OF = {
     "packet_bytes": "sizes",
     "gap_s": "gaps",
@@ -83,7 +86,8 @@ class GroupVerdict:
     Attributes:
         group: Short name, such as ``sizes``.
         label: What is looked at, in words.
-        grade: That of all its metrics together: the worst of them, and ``PARTLY_BEATEN`` where only some are beaten.
+        grade: That of all its metrics together: the worst of them, and ``PARTLY_BEATEN`` where only
+            some are beaten.
         metrics: The verdict on each metric.
         sentence: The verdict in words, without the label.
     """
@@ -101,7 +105,8 @@ class Verdict:
 
     Attributes:
         groups: A verdict for each group of metrics, in the order of the comparison.
-        counts: Metrics by grade, largest first in the order of :class:`Grade`; grades that no metric has are left out.
+        counts: Metrics by grade, largest first in the order of :class:`Grade`; grades that no
+            metric has are left out.
     """
 
     groups: tuple[GroupVerdict, ...]
@@ -116,7 +121,10 @@ class Verdict:
 
     def lines(self) -> list[str]:
         """Return the verdict as lines of text: groups of one grade together, then the summary."""
-        sentences = [f"{_listed([group.label for group in found])}: {text}" for text, found in self._by_sentence()]
+        sentences = [
+            f"{_listed([group.label for group in found])}: {text}"
+            for text, found in self._by_sentence()
+        ]
         return [sentence[0].upper() + sentence[1:] + "." for sentence in sentences] + [self.summary]
 
     def _by_sentence(self) -> list[tuple[str, list[GroupVerdict]]]:
@@ -129,32 +137,48 @@ class Verdict:
 def verdict_of(comparison: Comparison) -> Verdict:
     """Return what a comparison says, in words; the same comparison gives the same words.
 
-    A metric is *within chance* where its distance is 0 or below that which chance alone gives once in 20 times; else it
-    is *closer than every baseline*, *as close as the closest* (one differs from it by no more than chance, none is
-    closer) or *farther than a baseline*. A baseline whose metric cannot be computed is not counted against it.
+    A metric is *within chance* where its distance is 0 or below that which chance alone gives once
+    in 20 times; else it is *closer than every baseline*, *as close as the closest* (one differs
+    from it by no more than chance, none is closer) or *farther than a baseline*. A baseline whose
+    metric cannot be computed is not counted against it.
     """
     flat, baselines = comparison.flat(), comparison.flat_baselines()
     metrics: dict[str, list[MetricVerdict]] = {}
     for name in flat:
         group = _GROUP_OF.get(name.split(".")[0], "amounts")
         metrics.setdefault(group, []).append(_judged(comparison, name, flat, baselines))
-    groups = tuple(_group_verdict(comparison, group, tuple(parts)) for group, parts in metrics.items())
+    groups = tuple(
+        _group_verdict(comparison, group, tuple(parts)) for group, parts in metrics.items()
+    )
     grades = [metric.grade for group in groups for metric in group.metrics]
     counts = {grade: grades.count(grade) for grade in Grade if grade in grades}
     return Verdict(groups=groups, counts=counts)
 
 
 def losses(comparison: Comparison) -> dict[str, list[str]]:
-    """Return by flat name of a metric the baselines that come closer than the candidate by more than chance."""
+    """Return by flat name of a metric the baselines that come closer than the candidate by more
+    than chance.
+    """
     baselines = comparison.flat_baselines()
-    return {name: _closer(comparison, name, value, baselines) for name, value in comparison.flat().items()}
+    return {
+        name: _closer(comparison, name, value, baselines)
+        for name, value in comparison.flat().items()
+    }
 
 
-def _closer(comparison: Comparison, name: str, value: float, baselines: Mapping[str, Mapping[str, float]]) -> list[str]:
-    if name not in comparison.wins:  # nothing to rank: not computed, or a total that baselines take from the reference
+def _closer(
+    comparison: Comparison, name: str, value: float, baselines: Mapping[str, Mapping[str, float]]
+) -> list[str]:
+    if (
+        name not in comparison.wins
+    ):  # nothing to rank: not computed, or a total that baselines take from the reference
         return []
     met = {*comparison.wins[name], *comparison.ties[name]}
-    return [key for key, other in baselines.items() if key not in met and other.get(name, math.nan) < value]
+    return [
+        key
+        for key, other in baselines.items()
+        if key not in met and other.get(name, math.nan) < value
+    ]
 
 
 def _judged(
@@ -179,7 +203,9 @@ def _judged(
 
 
 def _on_one_side(metrics: object, name: str) -> bool:
-    """Return whether one side has a value that the other lacks, where the metric is a pair of values."""
+    """Return whether one side has a value that the other lacks, where the metric is a pair of
+    values.
+    """
     for key in name.split("."):
         metrics = metrics[key] if isinstance(metrics, Mapping) and key in metrics else None
     pair = list(metrics.values()) if isinstance(metrics, Mapping) else metrics
@@ -188,7 +214,9 @@ def _on_one_side(metrics: object, name: str) -> bool:
     return len({math.isnan(side) for side in pair}) > 1
 
 
-def _group_verdict(comparison: Comparison, group: str, metrics: tuple[MetricVerdict, ...]) -> GroupVerdict:
+def _group_verdict(
+    comparison: Comparison, group: str, metrics: tuple[MetricVerdict, ...]
+) -> GroupVerdict:
     known = [metric for metric in metrics if metric.grade is not Grade.NOT_COMPUTED]
     grade = _worst({metric.grade for metric in known})
     sentence = _sentence(known) if known else _why_not_computed(comparison, group, metrics)
@@ -196,7 +224,9 @@ def _group_verdict(comparison: Comparison, group: str, metrics: tuple[MetricVerd
         missing = [metric.name for metric in metrics if metric.grade is Grade.NOT_COMPUTED]
         sentence += f"; {_listed(missing)} cannot be computed"
     if copies := _copies(group, known):
-        sentence += f" ({_baselines(copies)} {_verb('takes', 'take', copies)} them from the reference)"
+        sentence += (
+            f" ({_baselines(copies)} {_verb('takes', 'take', copies)} them from the reference)"
+        )
     return GroupVerdict(group, _LABELS[group], grade, metrics, sentence)
 
 
@@ -210,12 +240,17 @@ def _worst(grades: set[Grade]) -> Grade:
 
 
 def _sentence(metrics: Sequence[MetricVerdict]) -> str:
-    """Return the verdict on the known metrics of a group: what is wrong by name, then what holds of the others."""
+    """Return the verdict on the known metrics of a group: what is wrong by name, then what holds of
+    the others.
+    """
     parts = []
     beaten: dict[tuple[str, ...], list[str]] = {}
     for metric in _of(metrics, Grade.BEATEN):
         beaten.setdefault(metric.losses, []).append(metric.name)
-    parts += [f"farther than {_baselines(others)} in {_named(names, metrics)}" for others, names in beaten.items()]
+    parts += [
+        f"farther than {_baselines(others)} in {_named(names, metrics)}"
+        for others, names in beaten.items()
+    ]
     if unlike := _of(metrics, Grade.UNLIKE):
         parts.append(f"only one side has {_listed(metric.name for metric in unlike)}")
     if alone := _of(metrics, Grade.NOT_RANKED):
@@ -227,7 +262,9 @@ def _sentence(metrics: Sequence[MetricVerdict]) -> str:
 
 
 def _named(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:
-    """Return metrics in few words: what all distances of a thing share is said once, a whole group by its number."""
+    """Return metrics in few words: what all distances of a thing share is said once, a whole group
+    by its number.
+    """
     if len(names) == len(metrics) > 1:
         return "both metrics" if len(names) == 2 else f"all {len(names)} metrics"
     every: dict[str, list[str]] = {}
@@ -243,8 +280,14 @@ def _named(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:
 
 def _not_ranked_words(metrics: Sequence[MetricVerdict]) -> str:
     relative = [metric for metric in metrics if metric.name.endswith(_RELATIVE)]
-    parts = [f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off" for metric in relative]
-    others = [f"{metric.name} off by {metric.distance:.3g}" for metric in metrics if metric not in relative]
+    parts = [
+        f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off" for metric in relative
+    ]
+    others = [
+        f"{metric.name} off by {metric.distance:.3g}"
+        for metric in metrics
+        if metric not in relative
+    ]
     return _listed([*parts, *others]) + (", where no baseline has a value" if others else "")
 
 
@@ -265,12 +308,18 @@ def _why_not_computed(comparison: Comparison, group: str, metrics: Sequence[Metr
     if group == "bursts" and comparison.burst_threshold_s is None:
         return "the reference has none"
     names = [f"{metric.name}." for metric in metrics]
-    reasons = {why for key, why in comparison.absent.items() if any(name.startswith(f"{key}.") for name in names)}
+    reasons = {
+        why
+        for key, why in comparison.absent.items()
+        if any(name.startswith(f"{key}.") for name in names)
+    }
     return "; ".join(sorted(reasons)) or "too few packets to tell"
 
 
 def _copies(group: str, metrics: Sequence[MetricVerdict]) -> list[str]:
-    """Return the baselines that are met or closer because they resample just this from the reference."""
+    """Return the baselines that are met or closer because they resample just this from the
+    reference.
+    """
     samples = {name for name, its_group in _GROUP_OF.items() if its_group == group}
     rivals = _of(metrics, Grade.MET, Grade.BEATEN)
     named = {other for metric in rivals for other in (*metric.ties, *metric.losses)}
@@ -286,7 +335,8 @@ def _counted(grade: Grade, count: int) -> str:
         return f"{_verb('has', 'have', range(count))} a value on one side only"
     if grade is Grade.NOT_RANKED:
         return (
-            f"{_verb('differs', 'differ', range(count))} without a baseline to rank {_verb('it', 'them', range(count))}"
+            f"{_verb('differs', 'differ', range(count))} without a baseline to rank"
+            f" {_verb('it', 'them', range(count))}"
         )
     return f"{_verb('is', 'are', range(count))} {grade.value}"
 

@@ -1,7 +1,9 @@
-"""Blocks of sessions: each is made by itself, by any worker, and leaves files that are whole or are not there.
+"""Blocks of sessions: each is made by itself, by any worker, and leaves files that are whole or are
+not there.
 
-A block's number of packets is about the same whatever the number of workers, and the merged packets do not depend on
-where the sessions were cut, so that a run can go on with other workers than it began with.
+A block's number of packets is about the same whatever the number of workers, and the merged packets
+do not depend on where the sessions were cut, so that a run can go on with other workers than it
+began with.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from trafficgen.units import IntArray
 from trafficgen.workloads.parts import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
 
-#: Packets of a block: enough that starting one costs nothing, few enough that several fit in a worker's memory.
+#: Packets of a block: enough that starting one costs nothing, few enough that several fit in a
+#: worker's memory.
 BLOCK_PACKETS = 1 << 20
 #: Name of the file that says which run the blocks are made for.
 RUN = "run.json"
@@ -61,7 +64,9 @@ class Sessions(Protocol):
         ...
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
+        numbered from 0.
+        """
         ...
 
 
@@ -158,7 +163,11 @@ def flows_numbered(flows: pa.Table, first_flow: int) -> pa.Table:
 
 def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...]:
     """Return blocks of about ``packets`` packets; a session is never cut."""
-    mean = max(1.0, sessions.expected_packets(range(min(sessions.count, _SAMPLED))) / min(sessions.count, _SAMPLED))
+    mean = max(
+        1.0,
+        sessions.expected_packets(range(min(sessions.count, _SAMPLED)))
+        / min(sessions.count, _SAMPLED),
+    )
     size = max(1, min(_MOST_SESSIONS, int(packets / mean)))
     return tuple(
         Block(place, first, min(size, sessions.count - first))
@@ -191,8 +200,12 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
         last_ns=packets.column("time_ns")[-1].as_py() if packets.num_rows else 0,
         flows=len(rows),
         columns=tuple(packets.column_names),
-        packets_file_bytes=storage.write(_packets_file(block.name), lambda file: write_batches(packets, file)),
-        flows_file_bytes=storage.write(_flows_file(block.name), lambda file: write_batches(flows, file)),
+        packets_file_bytes=storage.write(
+            _packets_file(block.name), lambda file: write_batches(packets, file)
+        ),
+        flows_file_bytes=storage.write(
+            _flows_file(block.name), lambda file: write_batches(flows, file)
+        ),
     )
     _check_still_wanted(storage, run, block)
     said = json.dumps(asdict(made)).encode()
@@ -201,7 +214,9 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
 
 
 def _check_still_wanted(storage: Storage, run: str, block: Block) -> None:
-    """Refuse to finish a block when its run has ended meanwhile; where it was the last one, leave nothing behind."""
+    """Refuse to finish a block when its run has ended meanwhile; where it was the last one, leave
+    nothing behind.
+    """
     try:
         check_wanted(storage, run)
     except OutputFileError:
@@ -215,7 +230,8 @@ def check_wanted(storage: Storage, run: str) -> None:
     """Refuse to work for a run that is over, or in a place that is not the one that the run means.
 
     Raises:
-        OutputFileError: If another run has begun there, or nothing of any run is seen from this machine.
+        OutputFileError: If another run has begun there, or nothing of any run is seen from this
+            machine.
     """
     try:
         now = storage.read(RUN).decode()
@@ -250,7 +266,9 @@ def forget(made: MadeBlock, storage: Storage) -> None:
 
 def count_whole(storage: Storage) -> int:
     """Return how many blocks are whole in a place."""
-    return sum(name.startswith("block-") and name.endswith(".json") for name in storage.sizes_bytes())
+    return sum(
+        name.startswith("block-") and name.endswith(".json") for name in storage.sizes_bytes()
+    )
 
 
 def _said_whole(said: bytes, sizes_bytes: Mapping[str, int]) -> MadeBlock | None:

@@ -1,6 +1,7 @@
 """Workers on other machines: the blocks of a workload on a Dask distributed cluster.
 
-The scheduler of the cluster knows blocks by number only; packets go from a worker into the storage, never through it.
+The scheduler of the cluster knows blocks by number only; packets go from a worker into the storage,
+never through it.
 """
 
 from __future__ import annotations
@@ -53,10 +54,11 @@ class DaskCluster:
         """Yield blocks as they are finished.
 
         Raises:
-            GenerationError: If a session cannot be played, the scheduler or all workers are gone, or a block's workers
-                die again and again.
+            GenerationError: If a session cannot be played, the scheduler or all workers are gone,
+                or a block's workers die again and again.
             OutputFileError: If a block cannot be left in its place.
-            SettingError: If Dask is not installed, or a worker has other versions than this process.
+            SettingError: If Dask is not installed, or a worker has other versions than this
+                process.
         """
         if not blocks:
             return
@@ -66,21 +68,29 @@ class DaskCluster:
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
-        """Give a connection to the scheduler; what its library has to say about lost ones is said by us in one line."""
+        """Give a connection to the scheduler; what its library has to say about lost ones is said
+        by us in one line.
+        """
         try:
             import distributed  # noqa: PLC0415 - heavy, and for those who ask for it only
         except ImportError as error:
             raise SettingError(
-                f"--scheduler needs Dask ({error.name} is not installed): pip install 'trafficgen-streaming[cluster]'"
+                f"--scheduler needs Dask ({error.name} is not installed): pip install"
+                " 'trafficgen-streaming[cluster]'"
             ) from None
         with _silence():
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of versions: what matters to us is looked at by us
-                    client = distributed.Client(self.scheduler, timeout=self.connect_s, set_as_default=False)
+                    warnings.simplefilter(
+                        "ignore"
+                    )  # of versions: what matters to us is looked at by us
+                    client = distributed.Client(
+                        self.scheduler, timeout=self.connect_s, set_as_default=False
+                    )
             except (OSError, ValueError) as error:  # an unknown scheme is a ValueError
                 raise GenerationError(
-                    f"no scheduler answers at {self.scheduler}; start one with `dask scheduler`, and name its address"
+                    f"no scheduler answers at {self.scheduler}; start one with `dask scheduler`,"
+                    " and name its address"
                 ) from error
             try:
                 yield client
@@ -101,8 +111,13 @@ class DaskCluster:
             raise self.lost() from error
         ours = versions_here()
         for address, worker in sorted(found.items()):
-            theirs = {"Python": _minor(worker["packages"]["python"]), "machine": worker["host"]["machine"]}
-            theirs |= {name: str(worker["packages"].get(name)) for name in (DISTRIBUTION, *_PACKAGES)}
+            theirs = {
+                "Python": _minor(worker["packages"]["python"]),
+                "machine": worker["host"]["machine"],
+            }
+            theirs |= {
+                name: str(worker["packages"].get(name)) for name in (DISTRIBUTION, *_PACKAGES)
+            }
             refuse_difference(ours, theirs, address)
 
     def _made(self, client: Any, task: Task, blocks: Sequence[Block]) -> Iterator[MadeBlock]:
@@ -118,11 +133,17 @@ class DaskCluster:
                 block = waiting.pop()
                 key = f"trafficgen-{task.run}-{block.place}"
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of sessions that take some megabytes: a block takes far more
-                    given[client.submit(_make, packed, block, ours, key=key, priority=-block.place)] = block
+                    warnings.simplefilter(
+                        "ignore"
+                    )  # of sessions that take some megabytes: a block takes far more
+                    given[
+                        client.submit(_make, packed, block, ours, key=key, priority=-block.place)
+                    ] = block
             try:
                 with client.as_current():
-                    done = distributed.wait(list(given), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
+                    done = distributed.wait(
+                        list(given), timeout=_LOOK_S, return_when="FIRST_COMPLETED"
+                    ).done
             except TimeoutError:
                 continue
             except (distributed.CancelledError, OSError) as error:
@@ -139,21 +160,24 @@ class DaskCluster:
             raise
         except distributed.KilledWorker as error:
             raise GenerationError(
-                f"block {block.place}: every worker that made it has died, perhaps for want of memory; start workers"
-                f" with fewer threads or more memory: {_KEPT}"
+                f"block {block.place}: every worker that made it has died, perhaps for want of"
+                f" memory; start workers with fewer threads or more memory: {_KEPT}"
             ) from error
         except (distributed.CancelledError, OSError) as error:
             raise self.lost() from error
         except Exception as error:
             said = str(error).strip().splitlines()
             raise GenerationError(
-                f"block {block.place}: a worker failed ({said[0] if said else type(error).__name__}): {_KEPT}"
+                f"block {block.place}: a worker failed"
+                f" ({said[0] if said else type(error).__name__}): {_KEPT}"
             ) from error
         return made
 
     def lost(self) -> GenerationError:
         """Return what is said when the scheduler is gone."""
-        return GenerationError(f"the connection to the scheduler {self.scheduler} is lost; start it again: {_KEPT}")
+        return GenerationError(
+            f"the connection to the scheduler {self.scheduler} is lost; start it again: {_KEPT}"
+        )
 
 
 @dataclass
@@ -184,7 +208,9 @@ class _Look:
         if self.seen_threads:
             self.alive_s = now_s
         elif now_s - self.alive_s > self.cluster.patience_s:
-            raise GenerationError(f"{self.cluster.scheduler} has lost all its workers; start some: {_KEPT}")
+            raise GenerationError(
+                f"{self.cluster.scheduler} has lost all its workers; start some: {_KEPT}"
+            )
         return max(1, self.seen_threads)
 
 
@@ -208,8 +234,8 @@ def refuse_difference(ours: dict[str, str], theirs: dict[str, str], worker: str)
         if theirs[name] != version:
             has = "lacks" if theirs[name] == "None" else f"has {theirs[name]} as"
             raise SettingError(
-                f"the worker {worker} {has} {name}, this command has {version}: packets would differ; install the"
-                " same on all machines"
+                f"the worker {worker} {has} {name}, this command has {version}: packets would"
+                " differ; install the same on all machines"
             )
 
 
@@ -229,7 +255,9 @@ def _silence() -> Iterator[None]:
     talking = [
         logger
         for name, logger in logging.root.manager.loggerDict.items()
-        if name.partition(".")[0] == "distributed" and isinstance(logger, logging.Logger) and not logger.disabled
+        if name.partition(".")[0] == "distributed"
+        and isinstance(logger, logging.Logger)
+        and not logger.disabled
     ]
     for logger in talking:
         logger.disabled = True

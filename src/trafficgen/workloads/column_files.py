@@ -1,4 +1,6 @@
-"""Numbers that a workload file keeps in files beside it: one a line, or a column of a CSV or Parquet file."""
+"""Numbers that a workload file keeps in files beside it: one a line, or a column of a CSV or
+Parquet file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ MOST_NUMBERS = 100_000_000
 _REMEDY = "give a file with a number a line, or a CSV or Parquet file with a column of numbers"
 
 
-def read_numbers(path: Path, *, column: str | None, usual: tuple[str, ...], most: int = MOST_NUMBERS) -> FloatArray:
+def read_numbers(
+    path: Path, *, column: str | None, usual: tuple[str, ...], most: int = MOST_NUMBERS
+) -> FloatArray:
     """Return the numbers of a file, shape (n,), n >= 1.
 
     Args:
@@ -30,14 +34,20 @@ def read_numbers(path: Path, *, column: str | None, usual: tuple[str, ...], most
         most: Numbers that the file may have.
 
     Raises:
-        WorkloadFileError: If the file cannot be read, has no such column, no number, something else among them, or too
-            many.
+        WorkloadFileError: If the file cannot be read, has no such column, no number, something else
+            among them, or too many.
     """
     try:
         is_parquet = path.suffix.lower() == ".parquet"
-        values = _of_parquet(path, column, usual, most) if is_parquet else _of_text(path, column, usual, most)
+        values = (
+            _of_parquet(path, column, usual, most)
+            if is_parquet
+            else _of_text(path, column, usual, most)
+        )
     except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "not such a file"
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "not such a file"
+        )
         raise _refusal(path, f"cannot be read ({reason})") from error
     if not values.size:
         raise _refusal(path, "holds no number")
@@ -69,7 +79,11 @@ def _of_text(path: Path, column: str | None, usual: tuple[str, ...], most: int) 
         for line, row in _rows(file):
             if place is None:
                 header = [name.strip() for name in row]
-                place = _place(path, header, column, usual) if _is_header(row) or column is not None else 0
+                place = (
+                    _place(path, header, column, usual)
+                    if _is_header(row) or column is not None
+                    else 0
+                )
                 if _is_header(row):
                     continue
                 if len(row) > 1:
@@ -84,7 +98,9 @@ def _of_text(path: Path, column: str | None, usual: tuple[str, ...], most: int) 
 
 
 def _rows(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[tuple[int, list[str]]]:
-    """Yield the numbers and cells of the lines that hold something; what begins with # is a remark."""
+    """Yield the numbers and cells of the lines that hold something; what begins with # is a
+    remark.
+    """
     for line, row in enumerate(csv.reader(file), start=1):
         if row and any(cell.strip() for cell in row) and not row[0].lstrip().startswith("#"):
             yield line, row
@@ -109,7 +125,11 @@ def _place(path: Path, names: list[str], column: str | None, usual: tuple[str, .
         if name in names:
             return names.index(name)
     wanted = " or ".join(usual)
-    raise _refusal(path, f"has the columns {', '.join(names)}, and none of them is {wanted}", "name one with column")
+    raise _refusal(
+        path,
+        f"has the columns {', '.join(names)}, and none of them is {wanted}",
+        "name one with column",
+    )
 
 
 def _refusal(path: Path, problem: str, remedy: str = _REMEDY) -> WorkloadFileError:

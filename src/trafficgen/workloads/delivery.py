@@ -17,8 +17,10 @@ def check_deliverable(out: str | Path) -> None:
     """Refuse an output that could not be sent where it is to go, before any work is done for it.
 
     Raises:
-        OutputFileError: If its bucket is not there or cannot be reached, or an object that is kept is there.
-        SettingError: If its URL names no place that is known, or what is needed to reach it is not installed.
+        OutputFileError: If its bucket is not there or cannot be reached, or an object that is kept
+            is there.
+        SettingError: If its URL names no place that is known, or what is needed to reach it is not
+            installed.
     """
     if local_path(out) is None:
         check_reachable(str(out))
@@ -28,14 +30,16 @@ def check_deliverable(out: str | Path) -> None:
 
 @contextmanager
 def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
-    """Give the path to write an output to; what is to be elsewhere is sent there when the block ends well.
+    """Give the path to write an output to; what is to be elsewhere is sent there when the block
+    ends well.
 
-    Each object is there when all of it has come, so that none is ever half-written. Of several, the one that was asked
-    for comes last.
+    Each object is there when all of it has come, so that none is ever half-written. Of several, the
+    one that was asked for comes last.
 
     Args:
         out: Path or URL of the output.
-        scratch: Folder for an output that is to be elsewhere; None for one among the temporary files.
+        scratch: Folder for an output that is to be elsewhere; None for one among the temporary
+            files.
 
     Raises:
         OutputFileError: If it cannot be sent.
@@ -44,7 +48,10 @@ def delivered(out: str | Path, scratch: Path | None = None) -> Iterator[Path]:
     if path is not None:
         yield path
     elif scratch is None:
-        with tempfile.TemporaryDirectory(prefix="trafficgen-") as folder, delivered(out, Path(folder)) as part:
+        with (
+            tempfile.TemporaryDirectory(prefix="trafficgen-") as folder,
+            delivered(out, Path(folder)) as part,
+        ):
             yield part
     else:
         parent, _, name = str(out).rpartition("/")

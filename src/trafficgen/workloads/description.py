@@ -1,4 +1,6 @@
-"""The workload file: which models play how many sessions, when, what, how long, from which addresses."""
+"""The workload file: which models play how many sessions, when, what, how long, from which
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class PoissonPart(KindPart):
 
     first_key = "rate"
     rate: RateText | None = Field(
-        default=None, description="Sessions that start in a time; null: as many as `sessions` and `for` say."
+        default=None,
+        description="Sessions that start in a time; null: as many as `sessions` and `for` say.",
     )
 
 
@@ -48,28 +51,41 @@ class HourlyPart(KindPart):
 
     first_key = "hours"
     hours: tuple[str | float, ...] | str = Field(
-        description="24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from midnight on;"
-        " or a file beside this one with such numbers, one a line or in the column `share`."
+        description=(
+            "24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from"
+            " midnight on; or a file beside this one with such numbers, one a line or in the column"
+            " `share`."
+        )
     )
     rate: RateText | None = Field(
         default=None,
-        description="Mean over a day, where the hours are plain numbers; null: as many as `sessions` and `for` say.",
+        description=(
+            "Mean over a day, where the hours are plain numbers; null: as many as `sessions` and"
+            " `for` say."
+        ),
     )
-    begins: TimeText = Field(default="0h", description="Time of day at which the workload begins, such as 18h.")
+    begins: TimeText = Field(
+        default="0h", description="Time of day at which the workload begins, such as 18h."
+    )
 
     @model_validator(mode="after")
     def _a_day(self) -> Self:
         if isinstance(self.hours, str):
             return self
         if len(self.hours) != HOURS_PER_DAY:
-            raise ValueError(f"a day has {HOURS_PER_DAY} hours, and there are {len(self.hours)} values; give each one")
+            raise ValueError(
+                f"a day has {HOURS_PER_DAY} hours, and there are {len(self.hours)} values; give"
+                " each one"
+            )
         if self.are_rates:
             for value in self.hours:
                 rate_per_s(str(value))
             if self.rate is not None:
                 raise ValueError("the hours have rates already; leave rate out")
         elif any(quantity(str(value))[1] != "1" for value in self.hours):
-            raise ValueError("the hours are neither rates nor plain numbers; write for example 0.5/s")
+            raise ValueError(
+                "the hours are neither rates nor plain numbers; write for example 0.5/s"
+            )
         return self
 
     @property
@@ -82,7 +98,9 @@ class FlashPart(KindPart):
     """A flash crowd: a rate that surges once, rises in a straight line and decays exponentially."""
 
     first_key = "base"
-    base: RateText = Field(description="Sessions that start in a time before the surge and long after it.")
+    base: RateText = Field(
+        description="Sessions that start in a time before the surge and long after it."
+    )
     start: TimeText = Field(description="When the rate begins to rise.")
     rise: TimeText = Field(default="0s", description="From there to the peak; 0s is a jump.")
     peak: float = Field(ge=1, le=1e6, description="Rate at the peak / rate before.")
@@ -95,7 +113,10 @@ class FilePart(KindPart):
     first_key = "name"
     name: str = Field(
         min_length=1,
-        description="File beside this one: a time in s a line, or a CSV or Parquet file with a column of them.",
+        description=(
+            "File beside this one: a time in s a line, or a CSV or Parquet file with a column of"
+            " them."
+        ),
     )
     column: str | None = Field(
         default=None, description="Column of that file; null: the only one, `start_s` or `time_s`."
@@ -111,7 +132,9 @@ class ArrivalsPart(ChoicePart):
         default=None, max_length=0, description="All sessions start at once; the value is {}."
     )
     poisson: PoissonPart | None = Field(default=None, description="A Poisson process of one rate.")
-    hourly: HourlyPart | None = Field(default=None, description="A Poisson process with a rate for each hour.")
+    hourly: HourlyPart | None = Field(
+        default=None, description="A Poisson process with a rate for each hour."
+    )
     flash: FlashPart | None = Field(default=None, description="A Poisson process with a surge.")
     file: FilePart | None = Field(default=None, description="Starts from a file.")
 
@@ -120,9 +143,14 @@ class ZipfPart(KindPart):
     """Popularity that falls with a power of the rank."""
 
     first_key = "exponent"
-    exponent: float = Field(ge=0, le=10, description="A clip of rank r is asked for in proportion to r to minus this.")
+    exponent: float = Field(
+        ge=0, le=10, description="A clip of rank r is asked for in proportion to r to minus this."
+    )
     clips: int | None = Field(
-        default=None, ge=1, le=MOST_CLIPS, description="Number of clips, where `clips.count` does not say it."
+        default=None,
+        ge=1,
+        le=MOST_CLIPS,
+        description="Number of clips, where `clips.count` does not say it.",
     )
 
 
@@ -130,8 +158,12 @@ class CountedPart(KindPart):
     """Popularity as it was counted."""
 
     first_key = "file"
-    file: str = Field(description="File beside this one with a weight for each clip, most popular first.")
-    column: str | None = Field(default=None, description="Column of that file; null: the only one, or `weight`.")
+    file: str = Field(
+        description="File beside this one with a weight for each clip, most popular first."
+    )
+    column: str | None = Field(
+        default=None, description="Column of that file; null: the only one, or `weight`."
+    )
 
 
 class PopularityPart(ChoicePart):
@@ -146,27 +178,42 @@ class PopularityPart(ChoicePart):
 class ClipsPart(ModelPart):
     """Clips: what is drawn once and is the same in all sessions of a clip."""
 
-    popularity: PopularityPart | None = Field(default=None, description="How often each is asked for; null: all alike.")
+    popularity: PopularityPart | None = Field(
+        default=None, description="How often each is asked for; null: all alike."
+    )
     count: int | None = Field(
         default=None,
         ge=1,
         le=MOST_CLIPS,
-        description="Number of clips; null: as many as the popularity, the playlist of the model or `values` have.",
+        description=(
+            "Number of clips; null: as many as the popularity, the playlist of the model or"
+            " `values` have."
+        ),
     )
     length: LawOfLength | None = Field(
-        default=None, description="Law of a clip's length; null: that of the model, or what its population draws."
+        default=None,
+        description=(
+            "Law of a clip's length; null: that of the model, or what its population draws."
+        ),
     )
     rate: LawOfShare | None = Field(
-        default=None, description="Law of a clip's rate / the rate of the model; null: 1. For fitted models."
+        default=None,
+        description="Law of a clip's rate / the rate of the model; null: 1. For fitted models.",
     )
     option: str | None = Field(
-        default=None, description="Option of a published model that tells clips apart; null: `clip`, where it has one."
+        default=None,
+        description=(
+            "Option of a published model that tells clips apart; null: `clip`, where it has one."
+        ),
     )
     values: tuple[JsonValue, ...] | None = Field(
         default=None,
         min_length=1,
         max_length=100_000,
-        description="Values of that option, most popular first; null: the playlist of the model, shuffled by the seed.",
+        description=(
+            "Values of that option, most popular first; null: the playlist of the model, shuffled"
+            " by the seed."
+        ),
     )
 
 
@@ -176,9 +223,14 @@ class DeparturesPart(ModelPart):
     share: ShareText = Field(description="Share of the sessions that may end early.")
     watched: LawOfShare | None = Field(
         default=None,
-        description="Law of the share of the session after which they leave; null, and no `after` either: uniform.",
+        description=(
+            "Law of the share of the session after which they leave; null, and no `after` either:"
+            " uniform."
+        ),
     )
-    after: LawOfLength | None = Field(default=None, description="Law of the time after which they leave instead.")
+    after: LawOfLength | None = Field(
+        default=None, description="Law of the time after which they leave instead."
+    )
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
@@ -188,7 +240,9 @@ class DeparturesPart(ModelPart):
 
 
 def _apart(texts: tuple[str, ...]) -> tuple[str, ...]:
-    ranges = sorted((network(text) for text in texts), key=lambda one: (one.version, one.network_address))
+    ranges = sorted(
+        (network(text) for text in texts), key=lambda one: (one.version, one.network_address)
+    )
     for one, two in itertools.pairwise(ranges):
         if one.version == two.version and one.overlaps(two):
             raise ValueError(f"{one} and {two} overlap; leave one out")
@@ -206,45 +260,65 @@ NetworkTexts = Annotated[
 class GroupPart(ModelPart):
     """Sessions of one model."""
 
-    name: str | None = Field(default=None, min_length=1, max_length=200, description="Name; null: that of the model.")
+    name: str | None = Field(
+        default=None, min_length=1, max_length=200, description="Name; null: that of the model."
+    )
     model: str = Field(
         min_length=1,
-        description="Model file beside this one, or a catalogue entry with its options in brackets:"
-        " `realplayer8_tcp_chung2002(clip=12)`.",
+        description=(
+            "Model file beside this one, or a catalogue entry with its options in brackets:"
+            " `realplayer8_tcp_chung2002(clip=12)`."
+        ),
     )
     share: ShareText | None = Field(
         default=None,
-        description="Share of the sessions of the workload; null: what the others leave, or it has `arrivals` of its"
-        " own.",
+        description=(
+            "Share of the sessions of the workload; null: what the others leave, or it has"
+            " `arrivals` of its own."
+        ),
     )
     arrivals: ArrivalsPart | None = Field(
-        default=None, description="When its sessions start, apart from those of the workload; null: with them."
+        default=None,
+        description="When its sessions start, apart from those of the workload; null: with them.",
     )
     sessions: int | None = Field(
-        default=None, ge=1, le=MOST_SESSIONS, description="Number of its sessions where it has `arrivals` of its own."
+        default=None,
+        ge=1,
+        le=MOST_SESSIONS,
+        description="Number of its sessions where it has `arrivals` of its own.",
     )
-    clips: ClipsPart | None = Field(default=None, description="Its clips; null: those of the workload.")
+    clips: ClipsPart | None = Field(
+        default=None, description="Its clips; null: those of the workload."
+    )
     duration: LawOfLength | None = Field(
         default=None,
-        description="Law of a session's length, drawn for each; with a clip's `length` the shorter of both. Null: that"
-        " of the workload.",
+        description=(
+            "Law of a session's length, drawn for each; with a clip's `length` the shorter of both."
+            " Null: that of the workload."
+        ),
     )
     departures: DeparturesPart | None = Field(
         default=None, description="Viewers who leave early; null: those of the workload."
     )
     clients: NetworkTexts | None = Field(
-        default=None, description="Ranges of the clients' addresses; null: addresses reserved for documentation."
+        default=None,
+        description="Ranges of the clients' addresses; null: addresses reserved for documentation.",
     )
     servers: NetworkTexts | None = Field(
-        default=None, description="Ranges of the servers' addresses; null: addresses reserved for documentation."
+        default=None,
+        description="Ranges of the servers' addresses; null: addresses reserved for documentation.",
     )
 
     @model_validator(mode="after")
     def _own_arrivals(self) -> Self:
         if self.arrivals is not None and self.share is not None:
-            raise ValueError("it has arrivals of its own, and no share of those of the workload; leave one out")
+            raise ValueError(
+                "it has arrivals of its own, and no share of those of the workload; leave one out"
+            )
         if self.arrivals is None and self.sessions is not None:
-            raise ValueError("sessions without arrivals; say with share how many of the workload's it has")
+            raise ValueError(
+                "sessions without arrivals; say with share how many of the workload's it has"
+            )
         return self
 
 
@@ -254,32 +328,51 @@ class WorkloadDescription(ModelPart):
     model_config = ConfigDict(populate_by_name=True)
 
     schema_version: str = Field(
-        default=WORKLOAD_SCHEMA_VERSION, pattern=r"^1\.\d+$", description="Version of this schema: major.minor."
+        default=WORKLOAD_SCHEMA_VERSION,
+        pattern=r"^1\.\d+$",
+        description="Version of this schema: major.minor.",
     )
-    name: str = Field(default="workload", min_length=1, max_length=200, description="Name of the workload.")
+    name: str = Field(
+        default="workload", min_length=1, max_length=200, description="Name of the workload."
+    )
     description: str = Field(default="", description="One or two sentences for people.")
     sessions: int | None = Field(
         default=None,
         ge=1,
         le=MOST_SESSIONS,
-        description="Number of sessions; null: as many as start within `for`, or as the file of the arrivals lists.",
+        description=(
+            "Number of sessions; null: as many as start within `for`, or as the file of the"
+            " arrivals lists."
+        ),
     )
     window: TimeText | None = Field(
         default=None,
         alias="for",
-        description="Time in which sessions start; they play to their end. Null: until all have started. With"
-        " `sessions` too, exactly so many start in it.",
+        description=(
+            "Time in which sessions start; they play to their end. Null: until all have started."
+            " With `sessions` too, exactly so many start in it."
+        ),
     )
-    arrivals: ArrivalsPart | None = Field(default=None, description="When sessions start; null: all together.")
-    clips: ClipsPart | None = Field(default=None, description="Clips of groups that have none of their own.")
+    arrivals: ArrivalsPart | None = Field(
+        default=None, description="When sessions start; null: all together."
+    )
+    clips: ClipsPart | None = Field(
+        default=None, description="Clips of groups that have none of their own."
+    )
     duration: LawOfLength | None = Field(
-        default=None, description="Law of a session's length, for groups without one; null: that of their models."
+        default=None,
+        description=(
+            "Law of a session's length, for groups without one; null: that of their models."
+        ),
     )
     departures: DeparturesPart | None = Field(
-        default=None, description="Viewers who leave early, for groups without such; null: all stay."
+        default=None,
+        description="Viewers who leave early, for groups without such; null: all stay.",
     )
     groups: tuple[GroupPart, ...] = Field(
-        min_length=1, max_length=MOST_GROUPS, description="Which models play; their sessions are mixed."
+        min_length=1,
+        max_length=MOST_GROUPS,
+        description="Which models play; their sessions are mixed.",
     )
 
     @model_validator(mode="after")
@@ -288,17 +381,30 @@ class WorkloadDescription(ModelPart):
         given = [share(group.share) for group in sharing if group.share is not None]
         total = sum(given)
         if len(sharing) - len(given) > 1:
-            raise ValueError("groups: several have neither share nor arrivals; give all but one of them a share")
+            raise ValueError(
+                "groups: several have neither share nor arrivals; give all but one of them a share"
+            )
         if total > 1 + _SHARES_CLOSE:
             raise ValueError(f"groups: the shares add up to {total:g}, more than 1; correct them")
         if len(sharing) == len(given) and sharing and abs(total - 1) > _SHARES_CLOSE:
-            raise ValueError(f"groups: the shares add up to {total:g}, not 1; correct them, or leave one share out")
+            raise ValueError(
+                f"groups: the shares add up to {total:g}, not 1; correct them, or leave one"
+                " share out"
+            )
         return self
 
     def shares(self) -> tuple[float, ...]:
-        """Return the share of each group of the sessions of the workload; 0 where it has arrivals of its own."""
+        """Return the share of each group of the sessions of the workload; 0 where it has arrivals
+        of its own.
+        """
         given = sum(share(group.share) for group in self.groups if group.share is not None)
         return tuple(
-            0.0 if group.arrivals is not None else max(0.0, 1 - given) if group.share is None else share(group.share)
+            (
+                0.0
+                if group.arrivals is not None
+                else max(0.0, 1 - given)
+                if group.share is None
+                else share(group.share)
+            )
             for group in self.groups
         )

@@ -1,7 +1,8 @@
-"""What is drawn for the sessions of a workload: their group, clip, length, and when their viewers leave.
+"""What is drawn for the sessions of a workload: their group, clip, length, and when their viewers
+leave.
 
-Uniform draws come in chunks of sessions, each from a random stream of its own, so that a block of sessions needs only
-the chunks it lies in, and what a session draws depends on its number alone.
+Uniform draws come in chunks of sessions, each from a random stream of its own, so that a block of
+sessions needs only the chunks it lies in, and what a session draws depends on its number alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _LOWEST_RATE = 1e-3
 def uniform_draws(seed: int, purpose: str, first: int, count: int) -> FloatArray:
     """Return a draw in [0, 1) for each of ``count`` sessions from the session ``first`` on."""
     chunks = range(first // _CHUNK, (first + count - 1) // _CHUNK + 1)
-    drawn = [random_stream(seed, session=chunk, purpose=f"workload/{purpose}").random(_CHUNK) for chunk in chunks]
+    drawn = [
+        random_stream(seed, session=chunk, purpose=f"workload/{purpose}").random(_CHUNK)
+        for chunk in chunks
+    ]
     start = first - chunks.start * _CHUNK
     return np.concatenate(drawn)[start : start + count]
 
@@ -49,7 +53,8 @@ class GroupDraws:
 
         Args:
             sessions: Their numbers, shape (n,).
-            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``), each shape (n,).
+            uniforms: Draws in [0, 1) by purpose (``clip``, ``duration``, ``leaving``, ``left``),
+                each shape (n,).
         """
         clips, lengths_s = None, np.full(sessions.size, np.inf)
         rates = np.ones(sessions.size)
@@ -67,7 +72,9 @@ class GroupDraws:
                 rate_factor=float(rates[place]),
                 length_s=float(lengths_s[place]) if np.isfinite(lengths_s[place]) else None,
                 leaves_at=float(watched[place]) if watched is not None and leaves[place] else None,
-                leaves_after_s=float(after_s[place]) if after_s is not None and leaves[place] else None,
+                leaves_after_s=(
+                    float(after_s[place]) if after_s is not None and leaves[place] else None
+                ),
             )
             for place, session in enumerate(sessions)
         ]
@@ -84,19 +91,29 @@ class GroupDraws:
 
     @cached_property
     def variants(self) -> Variants | None:
-        """What tells the clips of a published model apart, most popular first; None where nothing does."""
+        """What tells the clips of a published model apart, most popular first; None where nothing
+        does.
+        """
         clips = self.group.clips
         if clips is None or clips.variants is None or not clips.is_shuffled:
             return None if clips is None else clips.variants
         assert isinstance(self.group.model, PublishedModel)
         purpose = f"workload/{self.group.model.name}/playlist"
-        order = random_stream(self.seed, session=0, purpose=purpose).permutation(len(clips.variants.values))
-        return Variants(clips.variants.option, tuple(clips.variants.values[place] for place in order.tolist()))
+        order = random_stream(self.seed, session=0, purpose=purpose).permutation(
+            len(clips.variants.values)
+        )
+        return Variants(
+            clips.variants.option, tuple(clips.variants.values[place] for place in order.tolist())
+        )
 
     @cached_property
     def _clip_lengths_s(self) -> FloatArray:
         clips = self._clips
-        return np.full(clips.popularity.weights.size, np.inf) if clips.length is None else self._of_clips("length")
+        return (
+            np.full(clips.popularity.weights.size, np.inf)
+            if clips.length is None
+            else self._of_clips("length")
+        )
 
     @cached_property
     def _clip_rates(self) -> FloatArray:
@@ -114,5 +131,7 @@ class GroupDraws:
         """Return a quantity of each clip, drawn once from its law."""
         law = self._clips.length if quantity == "length" else self._clips.rate
         assert law is not None
-        generator = random_stream(self.seed, session=0, purpose=f"workload/{self.group.name}/clip-{quantity}")
+        generator = random_stream(
+            self.seed, session=0, purpose=f"workload/{self.group.name}/clip-{quantity}"
+        )
         return law.ppf(generator.random(self._clips.popularity.weights.size))

@@ -1,4 +1,6 @@
-"""Workloads that are made in memory, block by block: no packet is written before all are there to be merged."""
+"""Workloads that are made in memory, block by block: no packet is written before all are there to
+be merged.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,12 @@ class HeldWorkload:
             done += piece.num_rows
             tell("putting packets in order", done, self.packets, unit="packets")
         packets = in_columns_order(pa.concat_tables(pieces, promote_options="default"))
-        return PacketTable(packets=packets.combine_chunks(), flows=self.flows, origin_ns=origin_ns, notes=self.notes)
+        return PacketTable(
+            packets=packets.combine_chunks(),
+            flows=self.flows,
+            origin_ns=origin_ns,
+            notes=self.notes,
+        )
 
 
 def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
@@ -81,7 +88,9 @@ def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
     blocks, first_flow, done = cut(sessions, packets=_BLOCK_PACKETS), 0, 0
     with ThreadPoolExecutor(workers) as pool:
         made = map if workers == 1 or len(blocks) == 1 else pool.map
-        for block, (packets, rows) in zip(blocks, made(partial(_made, sessions), blocks), strict=True):
+        for block, (packets, rows) in zip(
+            blocks, made(partial(_made, sessions), blocks), strict=True
+        ):
             if packets.num_rows:
                 parts.append(HeldPart(packets, first_flow))
             flows.append(flows_numbered(rows, first_flow))

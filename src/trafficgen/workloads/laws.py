@@ -51,17 +51,23 @@ class TablePart(KindPart):
     )
     file: str | None = Field(
         default=None,
-        description="File beside this one with a value a line, or a CSV or Parquet file with a column of them; times"
-        " in s.",
+        description=(
+            "File beside this one with a value a line, or a CSV or Parquet file with a column of"
+            " them; times in s."
+        ),
     )
-    column: str | None = Field(default=None, description="Column of that file; null: the only one, or `value`.")
+    column: str | None = Field(
+        default=None, description="Column of that file; null: the only one, or `value`."
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if (self.file is None) == (not self.values):
             raise ValueError("a table has either values or a file; give one of them")
         if self.weights and len(self.weights) != len(self.values):
-            raise ValueError(f"{len(self.values)} values have {len(self.weights)} weights; give each value one")
+            raise ValueError(
+                f"{len(self.values)} values have {len(self.weights)} weights; give each value one"
+            )
         if any(weight < 0 for weight in self.weights) or (self.weights and sum(self.weights) <= 0):
             raise ValueError("weights must not be negative, and one must be positive; correct them")
         return self
@@ -72,13 +78,19 @@ class LawPart(ChoicePart):
 
     kinds: ClassVar[tuple[str, ...]] = ("fixed", "exponential", "lognormal", "uniform", "table")
 
-    fixed: QuantityText | None = Field(default=None, description="One value for all; `180s` alone says the same.")
+    fixed: QuantityText | None = Field(
+        default=None, description="One value for all; `180s` alone says the same."
+    )
     exponential: ExponentialPart | None = Field(default=None, description="Exponential.")
     lognormal: LognormalPart | None = Field(default=None, description="Log-normal.")
     uniform: UniformPart | None = Field(default=None, description="Uniform.")
     table: TablePart | None = Field(default=None, description="From a table.")
-    least: QuantityText | None = Field(default=None, description="Draws below are drawn anew; null: no bound.")
-    most: QuantityText | None = Field(default=None, description="Draws above are drawn anew; null: no bound.")
+    least: QuantityText | None = Field(
+        default=None, description="Draws below are drawn anew; null: no bound."
+    )
+    most: QuantityText | None = Field(
+        default=None, description="Draws above are drawn anew; null: no bound."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -104,7 +116,10 @@ class LawPart(ChoicePart):
         """Unit of its values; None where only a file has them."""
         units = {quantity(text)[1] for text in self._texts()}
         if len(units) > 1:
-            raise ValueError("some of the values are times and some are plain numbers; give all of them units of time")
+            raise ValueError(
+                "some of the values are times and some are plain numbers; give all of them units of"
+                " time"
+            )
         return next(iter(units), None)
 
     def distribution(self, values: FloatArray | None = None) -> MixedLaw:
@@ -117,10 +132,14 @@ class LawPart(ChoicePart):
             ValueError: If the parameters are out of range.
         """
         if self.fixed is not None:
-            return MixedLaw(continuous=None, values=(quantity(self.fixed)[0],), probabilities=(1.0,))
+            return MixedLaw(
+                continuous=None, values=(quantity(self.fixed)[0],), probabilities=(1.0,)
+            )
         if self.table is not None:
             return self._tabled(self.table, values)
-        low, high = (None if text is None else quantity(text)[0] for text in (self.least, self.most))
+        low, high = (
+            None if text is None else quantity(text)[0] for text in (self.least, self.most)
+        )
         if low is not None and high is not None and low > high:
             raise ValueError(f"least {self.least} is above most {self.most}; exchange them")
         return MixedLaw(continuous=truncated(self._family(), minimum=low, maximum=high))
@@ -134,7 +153,9 @@ class LawPart(ChoicePart):
         assert self.uniform is not None
         low, high = quantity(self.uniform.low)[0], quantity(self.uniform.high)[0]
         if low >= high:
-            raise ValueError(f"low {self.uniform.low} is not below high {self.uniform.high}; correct them")
+            raise ValueError(
+                f"low {self.uniform.low} is not below high {self.uniform.high}; correct them"
+            )
         return Quantiles(probabilities=(0.0, 1.0), values=(low, high))
 
     def _tabled(self, table: TablePart, values: FloatArray | None) -> MixedLaw:
@@ -149,7 +170,9 @@ class LawPart(ChoicePart):
         distinct, place = np.unique(values[keep], return_inverse=True)
         counts = np.bincount(place, weights=weights[keep])
         return MixedLaw(
-            continuous=None, values=tuple(distinct.tolist()), probabilities=tuple((counts / counts.sum()).tolist())
+            continuous=None,
+            values=tuple(distinct.tolist()),
+            probabilities=tuple((counts / counts.sum()).tolist()),
         )
 
     def _texts(self) -> list[str]:

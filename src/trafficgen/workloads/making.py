@@ -1,4 +1,6 @@
-"""Making all blocks of a workload and handing them over merged, going on where an earlier run was interrupted."""
+"""Making all blocks of a workload and handing them over merged, going on where an earlier run was
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -114,12 +116,15 @@ class Workload:
             raise OutputFileError(
                 file=f"{self.storage.place}/{error}",
                 problem="is damaged: it is not what was written",
-                remedy="run the same command again, which makes this block again and keeps the others",
+                remedy=(
+                    "run the same command again, which makes this block again and keeps the others"
+                ),
             ) from error
 
 
 def work_folder(out: str | Path) -> Path:
-    """Return the folder in which what belongs to an output waits: beside it, or among temporary files.
+    """Return the folder in which what belongs to an output waits: beside it, or among temporary
+    files.
 
     Args:
         out: The output; a URL has its folder among this machine's temporary files.
@@ -148,12 +153,14 @@ def made_workload(
     scheduler: str | None = None,
     storage: str | None = None,
 ) -> Iterator[Workload]:
-    """Give a workload whose blocks are made; when the block of the caller ends well, what was kept for it is removed.
+    """Give a workload whose blocks are made; when the block of the caller ends well, what was kept
+    for it is removed.
 
-    What an earlier run of the same request has finished is taken over. After a failure it stays, so that the next run
-    can go on. In ``folder`` one run is at work at a time. In a place named by ``storage``, where no lock would outlive
-    a machine, the last run to begin is the one that counts: an earlier one of the same request ends with an error, and
-    nothing of what either has finished is lost.
+    What an earlier run of the same request has finished is taken over. After a failure it stays, so
+    that the next run can go on. In ``folder`` one run is at work at a time. In a place named by
+    ``storage``, where no lock would outlive a machine, the last run to begin is the one that
+    counts: an earlier one of the same request ends with an error, and nothing of what either has
+    finished is lost.
 
     Args:
         sessions: What plays the sessions.
@@ -164,13 +171,18 @@ def made_workload(
         storage: Where blocks wait, as a URL or path that all workers reach; None for ``folder``.
 
     Raises:
-        GenerationError: If a session cannot be played, workers end again and again, or the scheduler is gone.
+        GenerationError: If a session cannot be played, workers end again and again, or the
+            scheduler is gone.
         OutputFileError: If a place cannot be written, or another run is at work in it.
         SettingError: If the storage or the cluster is none that can be used.
     """
     blocks = tuple(blocks)
     name = _digest(blocks, sessions.request)
-    place = Folder(folder.absolute() / name) if storage is None else _inside(storage_at(storage), f"trafficgen-{name}")
+    place = (
+        Folder(folder.absolute() / name)
+        if storage is None
+        else _inside(storage_at(storage), f"trafficgen-{name}")
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _alone_in(folder), _removed_if_empty(folder, place):
@@ -178,17 +190,27 @@ def made_workload(
             run = _begun(place)
             made = {block.place: block for block in made_before(blocks, place)}
             rest = [block for block in blocks if block.place not in made]
-            for block in workers_of(min(workers, max(1, len(rest))), scheduler).made(Task(sessions, place, run), rest):
+            for block in workers_of(min(workers, max(1, len(rest))), scheduler).made(
+                Task(sessions, place, run), rest
+            ):
                 made[block.place] = block
                 tell("making", len(made), len(blocks), unit="blocks")
-            yield Workload(place, tuple(made[block.place] for block in blocks), sessions.notes, scratch)
-            with suppress(OutputFileError):  # the output is whole; what another run has taken over is its own
+            yield Workload(
+                place, tuple(made[block.place] for block in blocks), sessions.notes, scratch
+            )
+            with suppress(
+                OutputFileError
+            ):  # the output is whole; what another run has taken over is its own
                 check_wanted(place, run)
                 place.remove_all()
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise _kept(
-            str(folder), f"cannot be written ({error.strerror or error})", "make room", place, blocks
+            str(folder),
+            f"cannot be written ({error.strerror or error})",
+            "make room",
+            place,
+            blocks,
         ) from error
     except OutputFileError as error:
         raise _kept(error.file, error.problem, error.remedy, place, blocks) from error
@@ -196,29 +218,44 @@ def made_workload(
 
 @contextmanager
 def _removed_if_empty(folder: Path, place: Storage) -> Iterator[None]:
-    """Remove a folder of this machine when the block fails and nothing in it is finished that a next run could use."""
+    """Remove a folder of this machine when the block fails and nothing in it is finished that a
+    next run could use.
+    """
     try:
         yield
     except BaseException:
         with suppress(OSError, OutputFileError):
-            if isinstance(place, Folder) and place.path.is_relative_to(folder.absolute()) and not count_whole(place):
+            if (
+                isinstance(place, Folder)
+                and place.path.is_relative_to(folder.absolute())
+                and not count_whole(place)
+            ):
                 shutil.rmtree(folder)
         raise
 
 
-def _kept(file: str, problem: str, remedy: str, place: Storage, blocks: Sequence[Block]) -> OutputFileError:
+def _kept(
+    file: str, problem: str, remedy: str, place: Storage, blocks: Sequence[Block]
+) -> OutputFileError:
     """Return an error that says how much is done."""
     done = 0
     with suppress(OSError, OutputFileError):  # the place itself may be what is wrong
         done = count_whole(place)
     kept = f"{done} of {len(blocks)} blocks are done and kept, and the same command goes on"
-    return OutputFileError(file=file, problem=problem, remedy=f"{remedy}: {kept}" if done else remedy)
+    return OutputFileError(
+        file=file, problem=problem, remedy=f"{remedy}: {kept}" if done else remedy
+    )
 
 
 def _digest(blocks: Sequence[Block], request: dict[str, object]) -> str:
     """Return a name for what the blocks are: those of the same name are the same bytes."""
     text = json.dumps(
-        {"request": request, "blocks": [block.count for block in blocks], "versions": versions_here()}, sort_keys=True
+        {
+            "request": request,
+            "blocks": [block.count for block in blocks],
+            "versions": versions_here(),
+        },
+        sort_keys=True,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_DIGITS]
 
@@ -231,7 +268,9 @@ def _inside(storage: Storage, name: str) -> Storage:
 
 
 def _emptied(folder: Path, *, keep: str | None) -> Path:
-    """Remove what earlier runs have left in a folder, but for the blocks that are kept; return a folder for scratch."""
+    """Remove what earlier runs have left in a folder, but for the blocks that are kept; return a
+    folder for scratch.
+    """
     for other in folder.iterdir():
         if other.name not in {_LOCK, keep}:
             shutil.rmtree(other) if other.is_dir() else other.unlink()

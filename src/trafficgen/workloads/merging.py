@@ -1,8 +1,8 @@
 """Many parts as one stream in order of time, in bounded memory: a k-way merge by windows of time.
 
-Each open part holds a few rows in memory. All rows before the earliest of the times up to which every open part is
-known can go out; they are sorted together, which for runs that are sorted already costs little more than a merge, and
-all of it happens in vectorised code.
+Each open part holds a few rows in memory. All rows before the earliest of the times up to which
+every open part is known can go out; they are sorted together, which for runs that are sorted
+already costs little more than a merge, and all of it happens in vectorised code.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from trafficgen.tables.buffers import rows_taken
 from trafficgen.workloads.parts import BATCH_ROWS, Part, StoredPart, batch_bytes
 from trafficgen.workloads.storage import Folder
 
-#: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the disk.
+#: Fewest parts that are merged at once, whatever the memory: fewer would make many passes over the
+#: disk.
 _FEWEST_OPEN = 8
 #: Files that a process may have open by default are 1024 on most systems.
 _MOST_OPEN = 500
-#: An open part holds two batches at most; the window that is sorted takes them over twice, before and after.
+#: An open part holds two batches at most; the window that is sorted takes them over twice, before
+#: and after.
 _COPIES = 6
 
 
@@ -36,8 +38,8 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
 
     Args:
         parts: Parts, each in that order; a flow's packets are in one of them.
-        memory_bytes: Memory that the merge may take. Where it is too little for all parts at once, groups of them are
-            merged into larger parts first.
+        memory_bytes: Memory that the merge may take. Where it is too little for all parts at once,
+            groups of them are merged into larger parts first.
         folder: Folder of this merge alone, for such parts.
 
     Raises:
@@ -48,7 +50,11 @@ def merge_parts(parts: Sequence[Part], *, memory_bytes: int, folder: Path) -> It
     passes = 0
     while len(parts) > most_open:
         parts = [
-            group[0] if len(group) == 1 else _merged_part(group, f"merged-{passes}-{place}.arrow", folder)
+            (
+                group[0]
+                if len(group) == 1
+                else _merged_part(group, f"merged-{passes}-{place}.arrow", folder)
+            )
             for place, group in enumerate(_groups(parts, most_open))
         ]
         passes += 1
@@ -70,7 +76,9 @@ def _groups(parts: Sequence[Part], most_open: int) -> Iterator[Sequence[Part]]:
 
 
 def _merged_part(parts: Sequence[Part], name: str, folder: Path) -> Part:
-    """Return one part with the packets of several; numbers of flows in it are those of the workload."""
+    """Return one part with the packets of several; numbers of flows in it are those of the
+    workload.
+    """
     rows, size_bytes, first_ns = 0, 0, min(part.first_ns for part in parts)
     writer: pa.ipc.RecordBatchFileWriter | None = None
     with pa.OSFile(os.fsencode(folder / name), "wb") as file:
@@ -100,7 +108,8 @@ class _Cursor:
     def refill(self) -> None:
         """Have a batch of rows in memory at least, as long as there are any.
 
-        Were only the part refilled that holds the window up, the next window would be a few rows wide.
+        Were only the part refilled that holds the window up, the next window would be a few rows
+        wide.
         """
         while not self.whole and sum(batch.num_rows for batch in self.held) < BATCH_ROWS:
             self.load()
@@ -115,7 +124,9 @@ class _Cursor:
 
     @property
     def known_until_ns(self) -> float:
-        """Time up to which all its packets are in memory, those at that very time left out; infinite at its end."""
+        """Time up to which all its packets are in memory, those at that very time left out;
+        infinite at its end.
+        """
         if self.whole:
             return math.inf
         return float(self.held[-1].column("time_ns")[-1].as_py()) if self.held else -math.inf
@@ -133,7 +144,8 @@ class _Cursor:
 
 
 def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
-    """Yield the packets of parts in order, opening each part when its time has come, however many then are open.
+    """Yield the packets of parts in order, opening each part when its time has come, however many
+    then are open.
 
     Raises:
         DamagedPartError: If a file is not what was written.
@@ -156,7 +168,9 @@ def merge_at_once(parts: Sequence[Part]) -> Iterator[pa.Table]:
 
 
 def _sorted(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
+    table = pa.concat_tables(
+        [pa.Table.from_batches([batch]) for batch in batches], promote_options="default"
+    )
     order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
     return table if order is None else rows_taken(table, order)
 

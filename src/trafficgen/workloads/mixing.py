@@ -1,4 +1,6 @@
-"""The sessions of a workload: of one or several models, fitted and published, numbered in order of their starts."""
+"""The sessions of a workload: of one or several models, fitted and published, numbered in order of
+their starts.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from trafficgen.workloads.drawing import GroupDraws, uniform_draws
 from trafficgen.workloads.planned import PlannedGroup, PlannedWorkload
 from trafficgen.workloads.played_entry import PlayedEntry
 
-#: Flows that a session of a published model has at most when its addresses come again; most have five.
+#: Flows that a session of a published model has at most when its addresses come again; most have
+#: five.
 _FLOWS_OF_ENTRY = 32
 _SHORTEST_ENTRY_S = 1e-3
 #: Sessions that say how long sessions are on average: so many runs of so many.
@@ -56,7 +59,8 @@ class MixedSessions:
         seed: Seed, >= 0.
 
     Raises:
-        GenerationError: If no session starts, or ranges of addresses are too small or overlap in part.
+        GenerationError: If no session starts, or ranges of addresses are too small or overlap in
+            part.
         ValueError: If the seed is negative.
     """
 
@@ -89,12 +93,19 @@ class MixedSessions:
             {"name": group.name, "model": group.model.name, "sessions": sessions}
             for group, sessions in zip(self.workload.groups, counts, strict=True)
         ]
-        return {"workload": self.workload.name, "seed": self.seed, "sessions": self.count, "groups": groups}
+        return {
+            "workload": self.workload.name,
+            "seed": self.seed,
+            "sessions": self.count,
+            "groups": groups,
+        }
 
     @property
     def request(self) -> dict[str, object]:
         """All that their packets depend on, JSON-compatible."""
-        durations = hashlib.sha256(repr([group.duration for group in self.workload.groups]).encode())
+        durations = hashlib.sha256(
+            repr([group.duration for group in self.workload.groups]).encode()
+        )
         return {
             "workload": self.workload.description.model_dump(mode="json"),
             "digests": list(self.workload.digests),
@@ -108,23 +119,34 @@ class MixedSessions:
         """Refuse what cannot be before anything is played.
 
         Raises:
-            GenerationError: If no session starts, a session would be too short, or ranges of addresses are too small or
-                overlap in part.
+            GenerationError: If no session starts, a session would be too short, or ranges of
+                addresses are too small or overlap in part.
         """
         _ = self._order, self._players
 
     def expected_packets(self, sessions: range) -> float:
-        """Return about how many packets some of the sessions have, from a thousand of them where they are more."""
+        """Return about how many packets some of the sessions have, from a thousand of them where
+        they are more.
+        """
         if len(sessions) > _SAMPLED_RUNS * _SAMPLED_EACH:
-            firsts = np.linspace(sessions.start, sessions.stop - _SAMPLED_EACH, _SAMPLED_RUNS).astype(int).tolist()
-            sampled = sum(self.expected_packets(range(first, first + _SAMPLED_EACH)) for first in firsts)
+            firsts = (
+                np.linspace(sessions.start, sessions.stop - _SAMPLED_EACH, _SAMPLED_RUNS)
+                .astype(int)
+                .tolist()
+            )
+            sampled = sum(
+                self.expected_packets(range(first, first + _SAMPLED_EACH)) for first in firsts
+            )
             return sampled * len(sessions) / (_SAMPLED_RUNS * _SAMPLED_EACH)
         return sum(
-            player.played.expected_packets(viewing) for player, viewing in self._viewings(sessions.start, len(sessions))
+            player.played.expected_packets(viewing)
+            for player, viewing in self._viewings(sessions.start, len(sessions))
         )
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
+        numbered from 0.
+        """
         columns: list[PlacedColumns] = []
         tables: list[pa.Table] = []
         flows: list[FlowRow] = []
@@ -140,12 +162,16 @@ class MixedSessions:
             packets, rows = player.played.session(
                 viewing, start_ns=start_ns, first_flow=first_flow, addresses=player.addresses
             )
-            tables.append(packets.drop_columns(["arrival_ns"]) if self._hides_arrivals(packets) else packets)
+            tables.append(
+                packets.drop_columns(["arrival_ns"]) if self._hides_arrivals(packets) else packets
+            )
             flows += rows
         return [*tables_of(columns), *tables], flows
 
     def _hides_arrivals(self, packets: pa.Table) -> bool:
-        """Whether arrivals go: beside sessions that play open loop, a packet without one would pass for lost."""
+        """Whether arrivals go: beside sessions that play open loop, a packet without one would pass
+        for lost.
+        """
         return self._has_fitted and "arrival_ns" in packets.column_names
 
     @cached_property
@@ -159,21 +185,32 @@ class MixedSessions:
         starts_ns = np.concatenate([starts for starts, _ in processes])
         groups = np.concatenate([groups for _, groups in processes])
         if starts_ns.size > MOST_SESSIONS:
-            raise GenerationError(f"{starts_ns.size:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer")
+            raise GenerationError(
+                f"{starts_ns.size:,} sessions are more than {MOST_SESSIONS:,}; ask for fewer"
+            )
         if len(processes) > 1:
             order = np.argsort(starts_ns, kind="stable")
             return starts_ns[order], groups[order]
         return starts_ns, groups
 
     def _processes(self) -> Iterator[tuple[IntArray, npt.NDArray[np.uint16]]]:
-        """Yield starts and groups of the sessions that share arrivals, then of each group that has its own."""
+        """Yield starts and groups of the sessions that share arrivals, then of each group that has
+        its own.
+        """
         workload = self.workload
         shares = np.cumsum([group.share for group in workload.groups])
         if any(group.arrivals is None for group in workload.groups):
             starts_ns = arrival_times_ns(
-                workload.arrivals, seed=self.seed, sessions=workload.sessions, window_s=workload.window_s
+                workload.arrivals,
+                seed=self.seed,
+                sessions=workload.sessions,
+                window_s=workload.window_s,
             )
-            draws = uniform_draws(self.seed, "group", 0, starts_ns.size) if len(workload.groups) > 1 else None
+            draws = (
+                uniform_draws(self.seed, "group", 0, starts_ns.size)
+                if len(workload.groups) > 1
+                else None
+            )
             yield starts_ns, _chosen(shares, draws, starts_ns.size)
         for place, group in enumerate(workload.groups):
             if group.arrivals is not None:
@@ -191,12 +228,16 @@ class MixedSessions:
         sessions = np.arange(first, first + count)
         groups = self._order[1][first : first + count]
         purposes = ("clip", "duration", "leaving", "left")
-        uniforms = {purpose: uniform_draws(self.seed, purpose, first, count) for purpose in purposes}
+        uniforms = {
+            purpose: uniform_draws(self.seed, purpose, first, count) for purpose in purposes
+        }
         found: dict[int, tuple[_Player, Viewing]] = {}
         for group in np.unique(groups).tolist():
             own = groups == group
             player = self._players[group]
-            viewings = player.draws.viewings(sessions[own], {name: draws[own] for name, draws in uniforms.items()})
+            viewings = player.draws.viewings(
+                sessions[own], {name: draws[own] for name, draws in uniforms.items()}
+            )
             found |= {viewing.session: (player, viewing) for viewing in viewings}
         for session in sessions.tolist():
             yield found[session]
@@ -204,7 +245,10 @@ class MixedSessions:
     @cached_property
     def _players(self) -> tuple[_Player, ...]:
         plans = self._address_plans()
-        return tuple(self._player(group, plan) for group, plan in zip(self.workload.groups, plans, strict=True))
+        return tuple(
+            self._player(group, plan)
+            for group, plan in zip(self.workload.groups, plans, strict=True)
+        )
 
     def _player(self, group: PlannedGroup, addresses: AddressPlan | None) -> _Player:
         if isinstance(group.model, Model):
@@ -213,21 +257,37 @@ class MixedSessions:
             if group.duration is not None and group.duration.support[1] < shortest_s:
                 longest_s = group.duration.support[1]
                 raise GenerationError(
-                    f"group {group.name!r}: a session of {longest_s:g} s would end before its first media packet;"
-                    " ask for a longer duration"
+                    f"group {group.name!r}: a session of {longest_s:g} s would end before its first"
+                    " media packet; ask for a longer duration"
                 )
-            return _Player(GroupDraws(group, seed=self.seed, shortest_s=shortest_s), played, addresses)
+            return _Player(
+                GroupDraws(group, seed=self.seed, shortest_s=shortest_s), played, addresses
+            )
         draws = GroupDraws(group, seed=self.seed, shortest_s=_SHORTEST_ENTRY_S)
-        return _Player(draws, PlayedEntry(group.model, seed=self.seed, variants=draws.variants), addresses)
+        return _Player(
+            draws, PlayedEntry(group.model, seed=self.seed, variants=draws.variants), addresses
+        )
 
     def _address_plans(self) -> tuple[AddressPlan | None, ...]:
-        """Return a plan for each group; a single fitted model without ranges keeps the addresses it always had."""
+        """Return a plan for each group; a single fitted model without ranges keeps the addresses it
+        always had.
+        """
         groups = self.workload.groups
-        if len(groups) == 1 and not groups[0].clients and not groups[0].servers and self._has_fitted:
+        if (
+            len(groups) == 1
+            and not groups[0].clients
+            and not groups[0].servers
+            and self._has_fitted
+        ):
             return (None,)
         flows_each = max(map(_flows_of, groups))
         plans = tuple(
-            AddressPlan(clients=group.clients, servers=group.servers, flows_each=flows_each, sessions=self.count)
+            AddressPlan(
+                clients=group.clients,
+                servers=group.servers,
+                flows_each=flows_each,
+                sessions=self.count,
+            )
             for group in groups
         )
         for group, plan in zip(groups, plans, strict=True):
@@ -236,8 +296,9 @@ class MixedSessions:
         for (one, plan), (two, other) in itertools.combinations(zip(groups, plans, strict=True), 2):
             if plan.overlaps(other):
                 raise GenerationError(
-                    f"groups {one.name!r} and {two.name!r}: their clients and servers overlap in part, so that two"
-                    " sessions could have the same addresses and ports; make the ranges equal or keep them apart"
+                    f"groups {one.name!r} and {two.name!r}: their clients and servers overlap in"
+                    " part, so that two sessions could have the same addresses and ports; make the"
+                    " ranges equal or keep them apart"
                 )
         return plans
 
@@ -248,11 +309,15 @@ def _chosen(
     """Return the group of each session that shares the workload's arrivals."""
     if draws is None:
         return np.zeros(count, dtype=np.uint16)
-    return np.minimum(np.searchsorted(shares / shares[-1], draws, side="right"), shares.size - 1).astype(np.uint16)
+    return np.minimum(
+        np.searchsorted(shares / shares[-1], draws, side="right"), shares.size - 1
+    ).astype(np.uint16)
 
 
 def _flows_of(group: PlannedGroup) -> int:
     if not isinstance(group.model, Model):
         return _FLOWS_OF_ENTRY
     prototypes = () if group.model.population is None else group.model.population.prototypes
-    return max(len(group.model.streams), *(len(prototype.streams or ()) for prototype in prototypes), 1)
+    return max(
+        len(group.model.streams), *(len(prototype.streams or ()) for prototype in prototypes), 1
+    )

@@ -1,6 +1,7 @@
 """Parts of a workload: packets of some sessions in order of time, as an Arrow file or in memory.
 
-Arrow's own format is written and read at the speed of the disk; parts are read once, in small batches, and thrown away.
+Arrow's own format is written and read at the speed of the disk; parts are read once, in small
+batches, and thrown away.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import pyarrow as pa
 
 from trafficgen.workloads.storage import Storage, no_room
 
-#: Rows of a batch: small enough that hundreds of parts can be open at once, large enough that a batch costs little.
+#: Rows of a batch: small enough that hundreds of parts can be open at once, large enough that a
+#: batch costs little.
 BATCH_ROWS = 1 << 14
 
 
 class DamagedPartError(Exception):
-    """A file that is not what was written: something else than this program has changed it, or the disk is failing."""
+    """A file that is not what was written: something else than this program has changed it, or the
+    disk is failing.
+    """
 
 
 class Part(Protocol):

@@ -1,4 +1,6 @@
-"""A workload ready to be drawn: its models are loaded, its laws are something to draw from, its files are read."""
+"""A workload ready to be drawn: its models are loaded, its laws are something to draw from, its
+files are read.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class PlannedDepartures:
 
     Attributes:
         share: Share of the sessions that may end early.
-        watched: Law of the share of the session after which they leave; None where ``after`` says it.
+        watched: Law of the share of the session after which they leave; None where ``after`` says
+            it.
         after: Law of the time after which they leave, s; None where ``watched`` says it.
     """
 
@@ -117,7 +120,11 @@ class PlannedWorkload:
         sessions = "as many as start" if self.sessions is None else number(self.sessions)
         window = None if self.window_s is None else number(self.window_s)
         rows = [
-            (group.name, group.model.name, "its own arrivals" if group.arrivals else f"{group.share:.1%}")
+            (
+                group.name,
+                group.model.name,
+                "its own arrivals" if group.arrivals else f"{group.share:.1%}",
+            )
             for group in self.groups
         ]
         return html.view(

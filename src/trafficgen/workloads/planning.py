@@ -1,4 +1,6 @@
-"""From a description to a workload that can be drawn: models are loaded, files read, and what does not fit is told."""
+"""From a description to a workload that can be drawn: models are loaded, files read, and what does
+not fit is told.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,19 @@ from trafficgen.workloads.description import (
     WorkloadDescription,
 )
 from trafficgen.workloads.laws import MOST_VALUES, LawPart
-from trafficgen.workloads.planned import PlannedClips, PlannedDepartures, PlannedGroup, PlannedWorkload
+from trafficgen.workloads.planned import (
+    PlannedClips,
+    PlannedDepartures,
+    PlannedGroup,
+    PlannedWorkload,
+)
 from trafficgen.workloads.played_entry import Variants
 from trafficgen.workloads.values import network, quantity, rate_per_s, share, time_s
 
 _MODEL_FORM = re.compile(r"(?P<name>[^(]*)(?:\((?P<options>.*)\))?", re.DOTALL)
 _CLIP_OPTION, _PLAYLIST = "clip", "playlist"
-#: Rates that stand for "as many as the number of sessions and the time say": only their proportions count.
+#: Rates that stand for "as many as the number of sessions and the time say": only their proportions
+#: count.
 _ANY_RATE = ConstantIntensity(1.0)
 
 Playable = Model | PublishedModel
@@ -54,7 +62,11 @@ T = TypeVar("T")
 
 
 def planned(
-    description: WorkloadDescription, *, file: str, folder: Path, models: Mapping[str, Playable] | None = None
+    description: WorkloadDescription,
+    *,
+    file: str,
+    folder: Path,
+    models: Mapping[str, Playable] | None = None,
 ) -> PlannedWorkload:
     """Return a workload that can be drawn.
 
@@ -84,14 +96,18 @@ class _Planning:
 
     def workload(self) -> PlannedWorkload:
         described = self.description
-        if described.sessions is not None and all(group.arrivals is not None for group in described.groups):
+        if described.sessions is not None and all(
+            group.arrivals is not None for group in described.groups
+        ):
             raise self._refusal("sessions", "all groups have arrivals of their own", "leave it out")
         names = self._names()
         return PlannedWorkload(
             description=described,
             groups=tuple(
                 self._group(place, name, its_share)
-                for place, (name, its_share) in enumerate(zip(names, described.shares(), strict=True))
+                for place, (name, its_share) in enumerate(
+                    zip(names, described.shares(), strict=True)
+                )
             ),
             arrivals=self._arrivals(described.arrivals, "arrivals"),
             sessions=described.sessions,
@@ -100,7 +116,9 @@ class _Planning:
         )
 
     def _names(self) -> list[str]:
-        """Return a name for each group; those that are named by their model are numbered where it comes again."""
+        """Return a name for each group; those that are named by their model are numbered where it
+        comes again.
+        """
         given = [group.name for group in self.description.groups if group.name is not None]
         twice = [name for name, count in Counter(given).items() if count > 1]
         if twice:
@@ -119,7 +137,11 @@ class _Planning:
         group, described, at = self.description.groups[place], self.description, f"groups.{place}"
         model, options = self._model(group, at)
         clips = group.clips
-        if clips is None and described.clips is not None and (described.clips.option or _CLIP_OPTION) not in options:
+        if (
+            clips is None
+            and described.clips is not None
+            and (described.clips.option or _CLIP_OPTION) not in options
+        ):
             clips = described.clips
         duration = group.duration or described.duration
         departures = group.departures or described.departures
@@ -127,11 +149,15 @@ class _Planning:
             name=name,
             model=model,
             share=its_share,
-            arrivals=None if group.arrivals is None else self._arrivals(group.arrivals, f"{at}.arrivals"),
+            arrivals=(
+                None if group.arrivals is None else self._arrivals(group.arrivals, f"{at}.arrivals")
+            ),
             sessions=group.sessions,
             clips=None if clips is None else self._clips(clips, model, options, f"{at}.clips"),
             duration=None if duration is None else self._law(duration, f"{at}.duration"),
-            departures=None if departures is None else self._departures(departures, f"{at}.departures"),
+            departures=(
+                None if departures is None else self._departures(departures, f"{at}.departures")
+            ),
             clients=_ranges(group.clients),
             servers=_ranges(group.servers),
         )
@@ -144,7 +170,9 @@ class _Planning:
         if group.model in self.models:
             found, model = None, self.models[group.model]
         elif found is None or not found["name"].strip():
-            raise self._refusal(f"{at}.model", f"{group.model!r} names no model", "write NAME or NAME(option=value)")
+            raise self._refusal(
+                f"{at}.model", f"{group.model!r} names no model", "write NAME or NAME(option=value)"
+            )
         else:
             name = found["name"].strip()
             is_name = name in entry_names() or ("/" not in name and "." not in name)
@@ -154,9 +182,15 @@ class _Planning:
             try:
                 options = options_from_text(found["options"], place=f"{self.file}: {at}.model")
             except SimulationError as error:
-                raise self._refusal(f"{at}.model", str(error).partition(": ")[2], "write option=value") from error
+                raise self._refusal(
+                    f"{at}.model", str(error).partition(": ")[2], "write option=value"
+                ) from error
         if options and isinstance(model, Model):
-            raise self._refusal(f"{at}.model", f"{model.name} is a fitted model, which has no options", "set nothing")
+            raise self._refusal(
+                f"{at}.model",
+                f"{model.name} is a fitted model, which has no options",
+                "set nothing",
+            )
         if isinstance(model, PublishedModel):
             try:
                 model = with_settings(model, options)
@@ -170,7 +204,11 @@ class _Planning:
             return TogetherArrivals()
         if part.poisson is not None:
             rate = part.poisson.rate
-            known = None if rate is None else self._made(at, lambda: ConstantIntensity(rate_per_s(rate)))
+            known = (
+                None
+                if rate is None
+                else self._made(at, lambda: ConstantIntensity(rate_per_s(rate)))
+            )
             return PoissonArrivals(known or _ANY_RATE, is_known=known is not None)
         if part.hourly is not None:
             return self._hourly(part.hourly, f"{at}.hourly")
@@ -199,7 +237,11 @@ class _Planning:
         if isinstance(part.hours, str):
             weights = self._numbers(part.hours, None, ("share", "rate"), most=HOURS_PER_DAY)
             if weights.size != HOURS_PER_DAY:
-                raise self._refusal(at, f"{part.hours} has {weights.size} values", f"give {HOURS_PER_DAY}, one an hour")
+                raise self._refusal(
+                    at,
+                    f"{part.hours} has {weights.size} values",
+                    f"give {HOURS_PER_DAY}, one an hour",
+                )
         else:
             weights = np.array([quantity(str(value))[0] for value in part.hours])
         if weights.sum() <= 0:
@@ -209,31 +251,51 @@ class _Planning:
         return PoissonArrivals(self._intensity(rates, part, at), is_known=part.rate is not None)
 
     def _intensity(self, rates: FloatArray, part: HourlyPart, at: str) -> HourlyIntensity:
-        return self._made(at, lambda: HourlyIntensity(tuple(rates.tolist()), begins_s=time_s(part.begins)))
+        return self._made(
+            at, lambda: HourlyIntensity(tuple(rates.tolist()), begins_s=time_s(part.begins))
+        )
 
-    def _clips(self, part: ClipsPart, model: Playable, options: Mapping[str, str], at: str) -> PlannedClips:
+    def _clips(
+        self, part: ClipsPart, model: Playable, options: Mapping[str, str], at: str
+    ) -> PlannedClips:
         popularity, count = self._count(part, at)
         variants, is_shuffled = None, False
         if isinstance(model, PublishedModel):
             variants, is_shuffled = self._variants(part, model, options, at)
             if part.rate is not None:
-                raise self._refusal(f"{at}.rate", f"{model.name} is a published model", "vary one of its options")
+                raise self._refusal(
+                    f"{at}.rate", f"{model.name} is a published model", "vary one of its options"
+                )
             if variants is None and part.length is None:
                 problem = f"{model.name} has no option {_CLIP_OPTION!r}"
-                raise self._refusal(at, problem, "name with option and values what tells clips apart, or give length")
+                raise self._refusal(
+                    at,
+                    problem,
+                    "name with option and values what tells clips apart, or give length",
+                )
         elif part.option is not None or part.values is not None:
             raise self._refusal(
-                at, f"{model.name} is a fitted model, which has no options", "leave option and values out"
+                at,
+                f"{model.name} is a fitted model, which has no options",
+                "leave option and values out",
             )
         elif model.population is None and part.length is None and part.rate is None:
             raise self._refusal(
-                at, f"{model.name} has no population, and its clips would all be the same", "give length or rate"
+                at,
+                f"{model.name} has no population, and its clips would all be the same",
+                "give length or rate",
             )
         if variants is not None:
             count = self._fitting_count(count, len(variants.values), at)
-            variants = Variants(variants.option, variants.values if is_shuffled else variants.values[:count])
+            variants = Variants(
+                variants.option, variants.values if is_shuffled else variants.values[:count]
+            )
         if count is None:
-            raise self._refusal(at, "how many clips there are is not said", "give count, or write zipf:0.8,clips=100")
+            raise self._refusal(
+                at,
+                "how many clips there are is not said",
+                "give count, or write zipf:0.8,clips=100",
+            )
         return PlannedClips(
             popularity=popularity or self._zipf(part, count, at),
             length=None if part.length is None else self._law(part.length, f"{at}.length"),
@@ -243,19 +305,27 @@ class _Planning:
         )
 
     def _count(self, part: ClipsPart, at: str) -> tuple[Popularity | None, int | None]:
-        """Return the popularity where a file has it, and the number of clips as far as it is said."""
+        """Return the popularity where a file has it, and the number of clips as far as it is
+        said.
+        """
         counts = [] if part.count is None else [part.count]
         popularity = None
         counted = None if part.popularity is None else part.popularity.counted
         zipf = None if part.popularity is None else part.popularity.zipf
         if counted is not None:
             weights = self._numbers(counted.file, counted.column, ("weight",), most=MOST_CLIPS)
-            popularity = self._made(f"{at}.popularity", lambda: ListedPopularity(tuple(weights.tolist())))
+            popularity = self._made(
+                f"{at}.popularity", lambda: ListedPopularity(tuple(weights.tolist()))
+            )
             counts.append(weights.size)
         elif zipf is not None and zipf.clips is not None:
             counts.append(zipf.clips)
         if len(set(counts)) > 1:
-            raise self._refusal(at, f"there are {counts[0]} clips by one key and {counts[1]} by another", "correct one")
+            raise self._refusal(
+                at,
+                f"there are {counts[0]} clips by one key and {counts[1]} by another",
+                "correct one",
+            )
         return popularity, next(iter(counts), None)
 
     def _zipf(self, part: ClipsPart, count: int, at: str) -> Popularity:
@@ -265,20 +335,28 @@ class _Planning:
 
     def _fitting_count(self, wanted: int | None, available: int, at: str) -> int:
         if wanted is not None and wanted > available:
-            raise self._refusal(at, f"{wanted} clips are wanted and there are {available}", "ask for fewer")
+            raise self._refusal(
+                at, f"{wanted} clips are wanted and there are {available}", "ask for fewer"
+            )
         return available if wanted is None else wanted
 
     def _variants(
         self, part: ClipsPart, model: PublishedModel, options: Mapping[str, str], at: str
     ) -> tuple[Variants | None, bool]:
-        """Return what tells the clips of a published model apart, and whether their order is to be drawn."""
+        """Return what tells the clips of a published model apart, and whether their order is to be
+        drawn.
+        """
         option = part.option or (_CLIP_OPTION if _CLIP_OPTION in model.options else None)
         if option is None and part.values is None:
             return None, False
         if option is None:
-            raise self._refusal(at, "values without an option", "say with option what they are values of")
+            raise self._refusal(
+                at, "values without an option", "say with option what they are values of"
+            )
         if option in options:
-            raise self._refusal(at, f"{option} is set in the brackets of the model too", "leave one of both out")
+            raise self._refusal(
+                at, f"{option} is set in the brackets of the model too", "leave one of both out"
+            )
         if part.values is not None:
             for value in part.values:
                 try:
@@ -288,10 +366,16 @@ class _Planning:
             return Variants(option, part.values), False
         if option not in model.options:
             known = ", ".join(model.options) or "none"
-            raise self._refusal(f"{at}.option", f"{model.name} has no option {option!r}", f"its options are {known}")
+            raise self._refusal(
+                f"{at}.option", f"{model.name} has no option {option!r}", f"its options are {known}"
+            )
         values = model.options[option].choices or _playlist(model)
         if not values or (option != _CLIP_OPTION and not model.options[option].choices):
-            raise self._refusal(at, f"{model.name} does not list what {option} may be", "list the values with values")
+            raise self._refusal(
+                at,
+                f"{model.name} does not list what {option} may be",
+                "list the values with values",
+            )
         return Variants(option, tuple(values)), True
 
     def _departures(self, part: DeparturesPart, at: str) -> PlannedDepartures:
@@ -301,7 +385,9 @@ class _Planning:
             watched = LawPart.model_validate({"uniform": {"low": "0", "high": "1"}})
         law = None if watched is None else self._law(watched, f"{at}.watched")
         if law is not None and law.support[1] > 1:
-            raise self._refusal(f"{at}.watched", "more than the whole session is watched", "keep it at most 1")
+            raise self._refusal(
+                f"{at}.watched", "more than the whole session is watched", "keep it at most 1"
+            )
         return PlannedDepartures(share=share(part.share), watched=law, after=after)
 
     def _law(self, part: LawPart, at: str) -> MixedLaw:
@@ -316,10 +402,15 @@ class _Planning:
         for version in _ip_versions(group.model):
             for key, given in (("clients", group.clients), ("servers", group.servers)):
                 if given and version not in given:
-                    problem = f"{group.model.name} plays over IPv{version}, and no range of that version is given"
+                    problem = (
+                        f"{group.model.name} plays over IPv{version}, and no range of that version"
+                        " is given"
+                    )
                     raise self._refusal(f"{at}.{key}", problem, "add one")
 
-    def _numbers(self, name: str, column: str | None, usual: tuple[str, ...], **most: int) -> FloatArray:
+    def _numbers(
+        self, name: str, column: str | None, usual: tuple[str, ...], **most: int
+    ) -> FloatArray:
         numbers = read_numbers(self.folder / name, column=column, usual=usual, **most)
         self.digests.append(f"sha256:{hashlib.sha256(numbers.tobytes()).hexdigest()}")
         return numbers
@@ -329,14 +420,18 @@ class _Planning:
             return make()
         except ValueError as error:
             problem, _, remedy = str(error).rpartition("; ")
-            raise self._refusal(at, problem or str(error), remedy if problem else "correct it") from error
+            raise self._refusal(
+                at, problem or str(error), remedy if problem else "correct it"
+            ) from error
 
     def _refusal(self, at: str, problem: str, remedy: str) -> WorkloadFileError:
         return WorkloadFileError(file=self.file, problem=f"{at}: {problem}", remedy=remedy)
 
 
 def _usual_name(model: str) -> str:
-    """Return the name of a group that has none: that of its model, without folder, ending and options."""
+    """Return the name of a group that has none: that of its model, without folder, ending and
+    options.
+    """
     return Path(model.partition("(")[0].strip()).stem or model
 
 
@@ -350,7 +445,10 @@ def _playlist(model: PublishedModel) -> tuple[JsonValue, ...]:
 def _ranges(texts: tuple[str, ...] | None) -> dict[int, AddressRange]:
     networks = [network(text) for text in texts or ()]
     versions = sorted({one.version for one in networks})
-    return {version: AddressRange(tuple(one for one in networks if one.version == version)) for version in versions}
+    return {
+        version: AddressRange(tuple(one for one in networks if one.version == version))
+        for version in versions
+    }
 
 
 def _ip_versions(model: Playable) -> list[int]:
@@ -358,5 +456,9 @@ def _ip_versions(model: Playable) -> list[int]:
         return [4]
     streams = list(model.streams)
     if model.population is not None:
-        streams += [stream for prototype in model.population.prototypes for stream in prototype.streams or ()]
+        streams += [
+            stream
+            for prototype in model.population.prototypes
+            for stream in prototype.streams or ()
+        ]
     return sorted({stream.transport.ip_version for stream in streams})

@@ -1,4 +1,6 @@
-"""A published model that plays sessions: each is one simulation, alone on a path that limits nothing."""
+"""A published model that plays sessions: each is one simulation, alone on a path that limits
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from trafficgen.generation.session import FlowRow
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.simulation import UNLIMITED_PATH, Participant, Source, packet_table, published_source, run_path
+from trafficgen.simulation import (
+    UNLIMITED_PATH,
+    Participant,
+    Source,
+    packet_table,
+    published_source,
+    run_path,
+)
 from trafficgen.simulation.run import LARGEST_SEED
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair
@@ -44,7 +53,9 @@ class Variants:
 class PlayedEntry:
     """Plays sessions of one published model, options set."""
 
-    def __init__(self, model: PublishedModel, *, seed: int, variants: Variants | None = None) -> None:
+    def __init__(
+        self, model: PublishedModel, *, seed: int, variants: Variants | None = None
+    ) -> None:
         self.model, self.seed, self.variants = model, seed, variants
         self._source = lru_cache(_KEPT)(self._made)
         self._pilot = lru_cache(_PILOTS)(self._played)
@@ -56,7 +67,12 @@ class PlayedEntry:
         return packets * min(1.0, viewing.end_s(stays_s) / whole_s)
 
     def session(
-        self, viewing: Viewing, *, start_ns: int, first_flow: int, addresses: AddressPlan | None = None
+        self,
+        viewing: Viewing,
+        *,
+        start_ns: int,
+        first_flow: int,
+        addresses: AddressPlan | None = None,
     ) -> tuple[pa.Table, list[FlowRow]]:
         """Return packets and flow rows of a session.
 
@@ -64,7 +80,8 @@ class PlayedEntry:
             viewing: What it plays.
             start_ns: Its start, ns from the table's origin.
             first_flow: Number of its first flow.
-            addresses: Where its addresses come from; None: those that are reserved for documentation.
+            addresses: Where its addresses come from; None: those that are reserved for
+                documentation.
 
         Raises:
             SimulationError: If it cannot be simulated.
@@ -74,9 +91,13 @@ class PlayedEntry:
             whole_s = _length_s(self._run(viewing, stop_s=stop_s))
             stop_s = viewing.end_s(whole_s)
         elif viewing.leaves_after_s is not None:
-            stop_s = viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
+            stop_s = (
+                viewing.leaves_after_s if stop_s is None else min(stop_s, viewing.leaves_after_s)
+            )
         table = self._run(viewing, stop_s=stop_s)
-        return _shifted(table.packets, start_ns, first_flow), _rows(table, viewing, start_ns, first_flow, addresses)
+        return _shifted(table.packets, start_ns, first_flow), _rows(
+            table, viewing, start_ns, first_flow, addresses
+        )
 
     def _run(self, viewing: Viewing, *, stop_s: float | None) -> PacketTable:
         generator = random_stream(self.seed, session=viewing.session, purpose="simulation")
@@ -92,7 +113,9 @@ class PlayedEntry:
         return published_source(self.model, settings)
 
     def _played(self, clip: int) -> tuple[int, float]:
-        table = self._run(Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None)
+        table = self._run(
+            Viewing(session=clip, clip=None if self.variants is None else clip), stop_s=None
+        )
         return len(table), max(_SHORTEST_S, _length_s(table))
 
 
@@ -106,12 +129,20 @@ def _shifted(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
     for name, shift in shifts.items():
         place = packets.schema.get_field_index(name)
         field = packets.schema.field(place)
-        packets = packets.set_column(place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type)))
-    return packets.select([name for name in packets.column_names if packets.column(name).null_count < len(packets)])
+        packets = packets.set_column(
+            place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type))
+        )
+    return packets.select(
+        [name for name in packets.column_names if packets.column(name).null_count < len(packets)]
+    )
 
 
 def _rows(
-    table: PacketTable, viewing: Viewing, start_ns: int, first_flow: int, addresses: AddressPlan | None
+    table: PacketTable,
+    viewing: Viewing,
+    start_ns: int,
+    first_flow: int,
+    addresses: AddressPlan | None,
 ) -> list[FlowRow]:
     ports: list[int] = table.flows.column("client_port").to_pylist()
     if addresses is None:

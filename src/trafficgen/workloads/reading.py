@@ -30,10 +30,14 @@ def read_description(path: Path) -> WorkloadDescription:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         remedy = "give a workload file, such as examples/workloads/evening.yaml"
-        raise WorkloadFileError(file=file, problem=f"cannot be read ({reason})", remedy=remedy) from error
+        raise WorkloadFileError(
+            file=file, problem=f"cannot be read ({reason})", remedy=remedy
+        ) from error
     if len(beginning) > LARGEST_WORKLOAD_BYTES:
         problem = f"is larger than {LARGEST_WORKLOAD_BYTES:,} bytes"
-        raise WorkloadFileError(file=file, problem=problem, remedy="keep long lists in files beside it")
+        raise WorkloadFileError(
+            file=file, problem=problem, remedy="keep long lists in files beside it"
+        )
     try:
         content = read_yaml(text)
     except YamlTextError as error:
@@ -50,9 +54,17 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
     if not isinstance(content, dict):
         raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
     version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)
-    if isinstance(version, str) and re.fullmatch(r"\d{1,4}\.\d{1,4}", version) and version != WORKLOAD_SCHEMA_VERSION:
-        problem = f"it has schema version {version}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION}"
-        raise WorkloadFileError(file=file, problem=problem, remedy="use the trafficgen it was written for")
+    if (
+        isinstance(version, str)
+        and re.fullmatch(r"\d{1,4}\.\d{1,4}", version)
+        and version != WORKLOAD_SCHEMA_VERSION
+    ):
+        problem = (
+            f"it has schema version {version}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION}"
+        )
+        raise WorkloadFileError(
+            file=file, problem=problem, remedy="use the trafficgen it was written for"
+        )
     try:
         return WorkloadDescription.model_validate(content)
     except ValidationError as error:
@@ -69,12 +81,18 @@ def _first_problem(error: ValidationError) -> tuple[str, str]:
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     if first["type"] == "extra_forbidden":
         keys = ", ".join(_keys_at(place[:-1]))
-        return f"{'.'.join(place)}: there is no such key{more}", f"keys there are {keys}" if keys else _REMEDY
+        return (
+            f"{'.'.join(place)}: there is no such key{more}",
+            f"keys there are {keys}" if keys else _REMEDY,
+        )
     if first["type"] == "missing":
         return f"{'.'.join(place)}: it is missing{more}", _REMEDY
     message = first["msg"].removeprefix("Value error, ")
     problem, _, remedy = message.rpartition("; ")
-    return f"{'.'.join(place) or 'the file as a whole'}: {problem or message}{more}", remedy if problem else _REMEDY
+    return (
+        f"{'.'.join(place) or 'the file as a whole'}: {problem or message}{more}",
+        remedy if problem else _REMEDY,
+    )
 
 
 def _keys_at(place: list[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""The receivers' view of sessions: packets at their arrival, lost ones left out, session by session."""
+"""The receivers' view of sessions: packets at their arrival, lost ones left out, session by
+session.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from trafficgen.workloads.blocks import Sessions
 
 @dataclass(frozen=True)
 class ReceivedSessions:
-    """Sessions as their receivers see them; those that play open loop, where arrivals are not known, as they are.
+    """Sessions as their receivers see them; those that play open loop, where arrivals are not
+    known, as they are.
 
     Attributes:
         sessions: The sessions, as the senders see them.
@@ -49,7 +52,9 @@ class ReceivedSessions:
         return self.sessions.expected_packets(sessions)
 
     def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows numbered from 0."""
+        """Return packets and flow rows of ``count`` sessions from the session ``first`` on, flows
+        numbered from 0.
+        """
         tables, rows = self.sessions.block(first, count)
         flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
         seen = seen_by(PacketTable(packets=superposed(tables), flows=flows), "receiver")

@@ -1,4 +1,6 @@
-"""One of several kinds, written short: ``poisson:0.5/s``, or ``lognormal:20min,sigma=0.6`` with more keys."""
+"""One of several kinds, written short: ``poisson:0.5/s``, or ``lognormal:20min,sigma=0.6`` with
+more keys.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class ChoicePart(ModelPart):
             return value
         kind, _, rest = value.partition(":")
         if kind.strip() not in cls.kinds:
-            raise ValueError(f"{value!r} is none of {', '.join(cls.kinds)}; write for example {cls._example()}")
+            raise ValueError(
+                f"{value!r} is none of {', '.join(cls.kinds)}; write for example {cls._example()}"
+            )
         return {kind.strip(): rest.strip() or {}}
 
     @model_validator(mode="after")
@@ -56,7 +60,8 @@ class ChoicePart(ModelPart):
 
 
 def _keys_of(text: str, *, first_key: str) -> dict[str, str]:
-    """Return keys and values of a list such as ``0.8,clips=100``, whose first item may be the value of the first key.
+    """Return keys and values of a list such as ``0.8,clips=100``, whose first item may be the value
+    of the first key.
 
     Raises:
         ValueError: If an item is no ``key=value``, or a key comes twice.

@@ -1,6 +1,7 @@
 """Where the blocks of a workload wait for the merge: a folder, or a bucket that all machines reach.
 
-Files in it are whole or not there: a folder gets them by a rename, a bucket shows an object once all of it has come.
+Files in it are whole or not there: a folder gets them by a rename, a bucket shows an object once
+all of it has come.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import pyarrow as pa
 
 from trafficgen.errors import OutputFileError, SettingError
 
-#: Object stores, and what their libraries are called; each shows an object only when all of it has come.
+#: Object stores, and what their libraries are called; each shows an object only when all of it has
+#: come.
 _OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs"}
 _EXTRA = "pip install 'trafficgen-streaming[cluster]'"
 
@@ -35,7 +37,9 @@ class Storage(Protocol):
         ...
 
     def begin(self) -> None:
-        """Make the place where there is none yet, and remove what killed writers have left half-written there."""
+        """Make the place where there is none yet, and remove what killed writers have left
+        half-written there.
+        """
         ...
 
     def write(self, name: str, fill: Callable[[pa.NativeFile], None]) -> int:
@@ -68,7 +72,8 @@ class Storage(Protocol):
 
     @contextmanager
     def fetched(self, name: str, scratch: Path) -> Iterator[Path]:
-        """Give the path of a file on this machine, which may be a copy in ``scratch`` that is removed afterwards.
+        """Give the path of a file on this machine, which may be a copy in ``scratch`` that is
+        removed afterwards.
 
         Raises:
             FileNotFoundError: If it is not there.
@@ -81,8 +86,8 @@ class Folder:
     """Files in a folder of a disk.
 
     Attributes:
-        path: The folder, absolute, since workers may stand elsewhere. Only the run that it belongs to makes it: who
-            works on for one that is over must not bring it back.
+        path: The folder, absolute, since workers may stand elsewhere. Only the run that it belongs
+            to makes it: who works on for one that is over must not bring it back.
     """
 
     path: Path
@@ -93,7 +98,9 @@ class Folder:
         return str(self.path)
 
     def begin(self) -> None:
-        """Make the folder where there is none yet, and remove what killed writers have left half-written there."""
+        """Make the folder where there is none yet, and remove what killed writers have left
+        half-written there.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         for part in self.path.glob(".*.part"):
             part.unlink(missing_ok=True)
@@ -119,7 +126,9 @@ class Folder:
 
     def read_all(self, names: Iterable[str]) -> dict[str, bytes]:
         """Return what is in several files; those that are not there are left out."""
-        return {name: (self.path / name).read_bytes() for name in names if (self.path / name).exists()}
+        return {
+            name: (self.path / name).read_bytes() for name in names if (self.path / name).exists()
+        }
 
     def sizes_bytes(self) -> dict[str, int]:
         """Return names and lengths of all files; empty where there is no such folder."""
@@ -185,7 +194,9 @@ class Bucket:
             return bytes(self._files.cat_file(self._path(name)))
 
     def read_all(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Return what is in several files, fetched side by side; those that are not there are left out."""
+        """Return what is in several files, fetched side by side; those that are not there are left
+        out.
+        """
         wanted = {self._files._strip_protocol(self._path(name)): name for name in names}
         with _told(self.url):
             found = self._files.cat(list(wanted), on_error="omit") if wanted else {}
@@ -231,7 +242,8 @@ def storage_at(url: str) -> Storage:
     """Return the place that a URL names.
 
     Args:
-        url: ``file:///folder``, ``s3://bucket/folder``, ``gs://bucket/folder``, or the path of a folder.
+        url: ``file:///folder``, ``s3://bucket/folder``, ``gs://bucket/folder``, or the path of a
+            folder.
 
     Raises:
         SettingError: If it names none, or what is needed to reach it is not installed.
@@ -280,7 +292,8 @@ def holds_object(url: str) -> bool:
 
 
 def upload(path: Path, url: str) -> None:
-    """Send a file; the object is there when all of it has come, and what was there before stays until then.
+    """Send a file; the object is there when all of it has come, and what was there before stays
+    until then.
 
     Raises:
         OutputFileError: If it cannot be sent.
@@ -297,7 +310,9 @@ def no_room(error: BaseException) -> bool:
 def _file_path(url: str) -> Path:
     parts = urlsplit(url)
     if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
-        raise SettingError(f"{url}: a file has no machine in its URL; write file:///folder, with three strokes")
+        raise SettingError(
+            f"{url}: a file has no machine in its URL; write file:///folder, with three strokes"
+        )
     return Path(unquote(parts.path))
 
 
@@ -308,7 +323,9 @@ def _file_system(url: str) -> Any:
         known = ", ".join(f"{scheme}://" for scheme in ("file", *_OBJECT_STORES))
         raise SettingError(f"{url}: not a place that is known; use {known} or a folder")
     if not parts.netloc:
-        raise SettingError(f"{url}: lacks the name of a bucket; write {parts.scheme}://BUCKET/FOLDER")
+        raise SettingError(
+            f"{url}: lacks the name of a bucket; write {parts.scheme}://BUCKET/FOLDER"
+        )
     try:
         import fsspec  # noqa: PLC0415 - heavy, and for those who ask for it only
 
@@ -317,13 +334,15 @@ def _file_system(url: str) -> Any:
             return fsspec.filesystem(parts.scheme, use_listings_cache=False)
     except ImportError as error:
         raise SettingError(
-            f"{url}: {_OBJECT_STORES[parts.scheme]} is not installed ({error.name or error}); {_EXTRA}"
+            f"{url}: {_OBJECT_STORES[parts.scheme]} is not installed ({error.name or error});"
+            f" {_EXTRA}"
         ) from None
 
 
 @contextmanager
 def _told(place: str, *, missing: bool = False) -> Iterator[None]:
-    """Turn what a store's library raises into one line. With ``missing``, let a file that is not there be known.
+    """Turn what a store's library raises into one line. With ``missing``, let a file that is not
+    there be known.
 
     The libraries have exceptions of their own for each reason, some of which are no ``OSError``.
     """

@@ -50,7 +50,8 @@ def share(text: str) -> float:
 
 
 def quantity(text: str) -> tuple[float, Unit]:
-    """Return a number and its unit: seconds where the text is a time, ``1`` where it is a plain number or percentage.
+    """Return a number and its unit: seconds where the text is a time, ``1`` where it is a plain
+    number or percentage.
 
     Raises:
         ValueError: If it is neither, or negative.
@@ -71,7 +72,9 @@ def network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        raise ValueError(f"{text!r} is no range of addresses ({error}); write for example 10.1.0.0/16") from error
+        raise ValueError(
+            f"{text!r} is no range of addresses ({error}); write for example 10.1.0.0/16"
+        ) from error
 
 
 def _positive(value: float | None, text: str, remedy: str) -> float:

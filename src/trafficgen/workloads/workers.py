@@ -1,4 +1,5 @@
-"""Who makes the blocks of a workload: this process, processes of this machine, or machines of a cluster.
+"""Who makes the blocks of a workload: this process, processes of this machine, or machines of a
+cluster.
 
 All are given the same blocks and leave the same files; what comes back of a block is a few numbers.
 """
@@ -103,15 +104,22 @@ class ProcessPool:
                 deaths.update(block.place for block in given.values())
                 if max(deaths.values(), default=MOST_DEATHS) >= MOST_DEATHS:
                     raise GenerationError(
-                        f"workers have ended {MOST_DEATHS} times, perhaps for want of memory: run the same command"
-                        " again, with fewer --workers; blocks that are done are kept"
+                        f"workers have ended {MOST_DEATHS} times, perhaps for want of memory: run"
+                        " the same command again, with fewer --workers; blocks that are done are"
+                        " kept"
                     ) from None
                 waiting += sorted(given.values(), key=lambda block: -block.place)
 
     def _pooled(
-        self, pool: ProcessPoolExecutor, packed: bytes, waiting: list[Block], given: dict[Future[MadeBlock], Block]
+        self,
+        pool: ProcessPoolExecutor,
+        packed: bytes,
+        waiting: list[Block],
+        given: dict[Future[MadeBlock], Block],
     ) -> Iterator[MadeBlock]:
-        """Yield finished blocks; take from the end of ``waiting``, and keep what is not finished in ``given``."""
+        """Yield finished blocks; take from the end of ``waiting``, and keep what is not finished in
+        ``given``.
+        """
         while waiting or given:
             while waiting and len(given) < AHEAD * self.workers:
                 with interrupts_held_back():

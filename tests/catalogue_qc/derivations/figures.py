@@ -1,8 +1,9 @@
-"""What the derivations share: a range that a paper allows, and the arithmetic of rates, buffers and resends.
+"""What the derivations share: a range that a paper allows, and the arithmetic of rates, buffers and
+resends.
 
-The four modules beside this one derive, from the papers and their list of findings alone, the numbers that a model of
-each source must have. They were written before anyone who wrote them had seen a catalogue entry, so that a slip in an
-entry is not repeated here.
+The four modules beside this one derive, from the papers and their list of findings alone, the
+numbers that a model of each source must have. They were written before anyone who wrote them had
+seen a catalogue entry, so that a slip in an entry is not repeated here.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def wire_kbps(payload_bytes: float, header_bytes: int, *, interval_ms: float) ->
 
 
 def sendings_per_packet(loss: float, sendings: int) -> float:
-    """Return the mean number of sendings of a packet that is sent at most so often until it arrives.
+    """Return the mean number of sendings of a packet that is sent at most so often until it
+    arrives.
 
     Sending k happens when the k - 1 before it were lost: 1 + p + ... + p^(n-1), losses independent.
     """
@@ -63,10 +65,11 @@ def sendings_per_packet(loss: float, sendings: int) -> float:
 
 
 def loss_when_link_is_full(media_kbps: float, share_kbps: float, *, sendings: int) -> float:
-    """Return the loss at which a stream of so many sendings a packet just fills its share of a link.
+    """Return the loss at which a stream of so many sendings a packet just fills its share of a
+    link.
 
-    What arrives is 1 - p^n of the media (a packet is sent until it arrives, at most n times); it cannot exceed the
-    share.
+    What arrives is 1 - p^n of the media (a packet is sent until it arrives, at most n times); it
+    cannot exceed the share.
     """
     delivered = share_kbps / media_kbps
     if not 0 < delivered < 1:

@@ -43,7 +43,9 @@ def video_kbps(level_kbps: int) -> int:
 
 
 def multiple_bitrate_kbps(*, video_of: int, highest: int) -> int:
-    """Return the rate of a level with the highest level's audio (NIC-M3): 300 + 128 = 428, 500 + 128 = 628 kbps."""
+    """Return the rate of a level with the highest level's audio (NIC-M3): 300 + 128 = 428, 500 +
+    128 = 628 kbps.
+    """
     return video_kbps(video_of) + AUDIO_KBPS[highest]
 
 
@@ -68,10 +70,12 @@ def pair_gap_ms(capacity_kbps: float) -> float:
 
 
 def usable_share_of_estimate() -> Range:
-    """Return the factor f in "the largest level with rate <= f x estimate" that gives every choice of NIC-M2.
+    """Return the factor f in "the largest level with rate <= f x estimate" that gives every choice
+    of NIC-M2.
 
-    548 is taken at 725 (f >= 548/725 = 0.756; with the audio of 1128 it is 628: 0.866), 148 at 250 (0.592), 1128 at
-    1500, where nothing was thinned (0.752); 764 is not taken at 725 (f < 1.054) nor 282 at 250 (f < 1.128).
+    548 is taken at 725 (f >= 548/725 = 0.756; with the audio of 1128 it is 628: 0.866), 148 at 250
+    (0.592), 1128 at 1500, where nothing was thinned (0.752); 764 is not taken at 725 (f < 1.054)
+    nor 282 at 250 (f < 1.128).
     """
     taken = (548 / 725, 148 / 250, 1128 / 1500)
     refused = (764 / 725, 282 / 250)
@@ -91,12 +95,16 @@ def queue_packet_bytes() -> float:
 
 
 def burst_bytes(*, rate_kbps: float, idle_s: float, burst_s: float) -> float:
-    """Return a burst's size: the offered rate over one period, idle time plus the burst's own length."""
+    """Return a burst's size: the offered rate over one period, idle time plus the burst's own
+    length.
+    """
     return rate_kbps * 1000 / 8 * (idle_s + burst_s)
 
 
 def burst_ratio(*, multiple: float, burst_s: float = 0.05) -> float:
-    """Return burst bytes of the 548 clip (at its rate, 475 ms) over the 340 clip's (at a multiple, 300 ms)."""
+    """Return burst bytes of the 548 clip (at its rate, 475 ms) over the 340 clip's (at a multiple,
+    300 ms).
+    """
     return burst_bytes(rate_kbps=548, idle_s=0.475, burst_s=burst_s) / burst_bytes(
         rate_kbps=340 * multiple, idle_s=0.300, burst_s=burst_s
     )
@@ -105,9 +113,10 @@ def burst_ratio(*, multiple: float, burst_s: float = 0.05) -> float:
 def multiple_of_340() -> Range:
     """Return by how much the 340 clip is sent faster while buffering.
 
-    2 to 4 by NIC-B2. Bursts of 548 must be somewhat larger, 1.05 to 1.6 times (NIC-I2): 548 x (475 + d) / (340 m x
-    (300 + d)) with bursts of d = 0 to 100 ms gives (2.55 to 2.32) / m, so m <= 2.43 at d = 0. Together 2.0 to 2.43:
-    680 to 830 kbps offered, of which 480 to 620 arrive through 725 kbps beside TCP.
+    2 to 4 by NIC-B2. Bursts of 548 must be somewhat larger, 1.05 to 1.6 times (NIC-I2): 548 x (475
+    + d) / (340 m x (300 + d)) with bursts of d = 0 to 100 ms gives (2.55 to 2.32) / m, so m <= 2.43
+    at d = 0. Together 2.0 to 2.43: 680 to 830 kbps offered, of which 480 to 620 arrive through 725
+    kbps beside TCP.
     """
     largest = max(burst_ratio(multiple=1, burst_s=d) for d in (0.0, 0.1)) / 1.05
     smallest = min(burst_ratio(multiple=1, burst_s=d) for d in (0.0, 0.1)) / 1.6
@@ -135,10 +144,11 @@ def largest_gap_in_burst_ms() -> float:
 def media_when_full_s() -> Range:
     """Return the media in the player when its buffer is reported full, nothing played before.
 
-    The 340 clip receives 480 to 620 kbps for 8 to 12 s (NIC-B1): 480 x 8 / 340 = 11.3 to 620 x 12 / 340 = 21.9 s; the
-    nominal 550 x 10 / 340 = 16.2. The 548 clip buffers at its own rate, hence for that same time less losses, 16.2 s;
-    the ratio of the two lengths, 1.6, is the ratio 548/340, which is what "about linear with the encoded rate"
-    (NIC-B4) asks for. The clip lasts 60 s, and the post-buffering period is the rest.
+    The 340 clip receives 480 to 620 kbps for 8 to 12 s (NIC-B1): 480 x 8 / 340 = 11.3 to 620 x 12 /
+    340 = 21.9 s; the nominal 550 x 10 / 340 = 16.2. The 548 clip buffers at its own rate, hence for
+    that same time less losses, 16.2 s; the ratio of the two lengths, 1.6, is the ratio 548/340,
+    which is what "about linear with the encoded rate" (NIC-B4) asks for. The clip lasts 60 s, and
+    the post-buffering period is the rest.
     """
     return Range(480 * 8 / 340, 620 * 12 / 340)
 
@@ -149,14 +159,17 @@ def buffering_s(*, media_s: float, multiple: float, delivered: float = 1.0) -> f
 
 
 def sendings_for_548_on_250() -> tuple[int, int]:
-    """Return how many sendings of a packet (the first and the resends) NIC-P2 allows at least and in the middle.
+    """Return how many sendings of a packet (the first and the resends) NIC-P2 allows at least and
+    in the middle.
 
-    The media gets at most 250 of 548 kbps, so 1 - p^n = 0.456: p = 0.544, 0.738, 0.816, 0.859 for n = 1..4. Loss
-    above 72% (accepted) needs n >= 2, "over 80%" n >= 3; offered / encoded is 1, 1.74, 2.48, 3.24, above 1.5 from n =
-    2.
+    The media gets at most 250 of 548 kbps, so 1 - p^n = 0.456: p = 0.544, 0.738, 0.816, 0.859 for n
+    = 1..4. Loss above 72% (accepted) needs n >= 2, "over 80%" n >= 3; offered / encoded is 1, 1.74,
+    2.48, 3.24, above 1.5 from n = 2.
     """
     losses = {n: loss_when_link_is_full(548, 250, sendings=n) for n in range(1, 7)}
-    accepted = min(n for n, loss in losses.items() if loss > 0.72 and sendings_per_packet(loss, n) > 1.5)
+    accepted = min(
+        n for n, loss in losses.items() if loss > 0.72 and sendings_per_packet(loss, n) > 1.5
+    )
     printed = min(n for n, loss in losses.items() if loss > 0.80)
     return accepted, printed
 
@@ -164,20 +177,24 @@ def sendings_for_548_on_250() -> tuple[int, int]:
 def sendings_for_1128_on_725() -> tuple[int, int]:
     """Return the same for NIC-P3's peak: 725/1128 = 0.643, p = 0.357, 0.598, 0.709, 0.773, 0.814.
 
-    As a mean over time more than 72% needs 4 sendings and over 80% needs 5. Its peak in a short interval can lie
-    higher than the mean, so that these are not lower limits of a parameter; they say that one resend is too few.
+    As a mean over time more than 72% needs 4 sendings and over 80% needs 5. Its peak in a short
+    interval can lie higher than the mean, so that these are not lower limits of a parameter; they
+    say that one resend is too few.
     """
     losses = {n: loss_when_link_is_full(1128, 725, sendings=n) for n in range(1, 8)}
-    return min(n for n, p in losses.items() if p > 0.72), min(n for n, p in losses.items() if p > 0.80)
+    return min(n for n, p in losses.items() if p > 0.72), min(
+        n for n, p in losses.items() if p > 0.80
+    )
 
 
 def largest_mean_sendings_for_1128_on_250() -> float:
     """Return how often a packet may be sent on average when buffering 1128 on 250 kbps.
 
-    NIC-B3 has the largest mean loss in buffering at almost 80%, 65 to 85%: with delivered 250/1128 = 0.222, 0.222 = 1
-    - p^n and p <= 0.85 leave n = ln(0.778)/ln(0.85) <= 1.55. The same packet count as in NIC-P2 (n >= 2) would give
-    88%: resends must be limited by something besides a count (a rate of requests, a deadline), or the encoded rate is
-    not kept up while buffering.
+    NIC-B3 has the largest mean loss in buffering at almost 80%, 65 to 85%: with delivered 250/1128
+    = 0.222, 0.222 = 1
+    - p^n and p <= 0.85 leave n = ln(0.778)/ln(0.85) <= 1.55. The same packet count as in NIC-P2 (n
+    >= 2) would give 88%: resends must be limited by something besides a count (a rate of requests,
+    a deadline), or the encoded rate is not kept up while buffering.
     """
     return log(1 - 250 / 1128) / log(0.85)
 
@@ -202,8 +219,8 @@ THINNED_AFTER_S = Range(35, 45)
 def verdict_window_end_s() -> float:
     """Return by when the loss that decides on thinning has been seen: 15 s into the stream.
 
-    Loss that starts 15 s in changes nothing, and loss that stops 15 s in changes nothing either (NIC-L3): only what
-    came before 15 s counts.
+    Loss that starts 15 s in changes nothing, and loss that stops 15 s in changes nothing either
+    (NIC-L3): only what came before 15 s counts.
     """
     return 15.0
 
@@ -211,20 +228,26 @@ def verdict_window_end_s() -> float:
 def verdict_loss_threshold() -> Range:
     """Return the share of packets lost in the window above which the response comes.
 
-    Induced loss between 3% and 5% starts it, accepted 2% to 5% (NIC-L1). Loss of the stream's own making adds to the
-    induced loss: the 548 clip beside TCP at 725 kbps sees some and is not thinned (NIC-P3), 340's peak of 40% passes
-    without a response (NIC-B3, NIC-P3), so a threshold on the loss of first sendings lies above 2% and is at most the
-    5% plus what the queue takes in the window, which we bound by half of the largest peak: 20 points.
+    Induced loss between 3% and 5% starts it, accepted 2% to 5% (NIC-L1). Loss of the stream's own
+    making adds to the
+    induced loss: the 548 clip beside TCP at 725 kbps sees some and is not thinned (NIC-P3), 340's
+    peak of 40% passes without a response (NIC-B3, NIC-P3), so a threshold on the loss of first
+    sendings lies above 2% and is at most the 5% plus what the queue takes in the window, which we
+    bound by half of the largest peak: 20 points.
     """
     return Range(0.02, 0.25)
 
 
 def thinned_kbps() -> Range:
-    """Return what is left of 548 when thinned: its 48 kbps of audio, about 50 with headers (NIC-P2: 40..60)."""
+    """Return what is left of 548 when thinned: its 48 kbps of audio, about 50 with headers (NIC-P2:
+    40..60).
+    """
     return around(50, share=0.20)
 
 
-def audio_on_the_wire_kbps(*, audio_kbps: float, payload_bytes: float, header_bytes: int = 40) -> float:
+def audio_on_the_wire_kbps(
+    *, audio_kbps: float, payload_bytes: float, header_bytes: int = 40
+) -> float:
     """Return audio with IP, UDP and RTP headers (20 + 8 + 12)."""
     return audio_kbps * (1 + header_bytes / payload_bytes)
 
@@ -241,9 +264,10 @@ def share_of_capacity_that_accelerates() -> Range:
 
 
 def least_loss_of_340_buffering(*, offered_kbps: float) -> float:
-    """Return the least mean loss while 340 buffers at 725 kbps: at most 620 kbps arrive (NIC-B1) of what is offered.
+    """Return the least mean loss while 340 buffers at 725 kbps: at most 620 kbps arrive (NIC-B1) of
+    what is offered.
 
-    `multiple_of_340` reads "2 to 4 times" as the offered load, which counts resends; the rate of first sendings may
-    be lower by the resends of this loss.
+    `multiple_of_340` reads "2 to 4 times" as the offered load, which counts resends; the rate of
+    first sendings may be lower by the resends of this loss.
     """
     return 1 - 620 / offered_kbps

@@ -1,4 +1,6 @@
-"""Fitted models in closed loop: a calm path gets their open loop, on others they answer as calibration found."""
+"""Fitted models in closed loop: a calm path gets their open loop, on others they answer as
+calibration found.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,26 @@ LOSSY = "delay=10ms,loss=10%"
 
 
 def _law(unit: str, family: str, *, integer: bool = False, **params: float) -> Law:
-    extra: dict[str, Any] = {"atoms": [{"value": params.pop("only"), "p": 1.0}]} if "only" in params else {}
-    fields = {"unit": unit, "family": family, "params": params, "integer": integer, "observations": 1, **extra}
+    extra: dict[str, Any] = (
+        {"atoms": [{"value": params.pop("only"), "p": 1.0}]} if "only" in params else {}
+    )
+    fields = {
+        "unit": unit,
+        "family": family,
+        "params": params,
+        "integer": integer,
+        "observations": 1,
+        **extra,
+    }
     return Law.model_validate(fields)
 
 
-def _model(protocol: str = "udp", *, response: CongestionResponse | None = None, duration_s: float = 40.0) -> Model:
-    """Return about 0.5 Mbit/s of frames of five packets, 25 a second on average, over RTP or TCP."""
+def _model(
+    protocol: str = "udp", *, response: CongestionResponse | None = None, duration_s: float = 40.0
+) -> Model:
+    """Return about 0.5 Mbit/s of frames of five packets, 25 a second on average, over RTP or
+    TCP.
+    """
     process = BurstProcess(
         threshold_s=0.01,
         spacing_s=_law("s", "gamma", a=50.0, loc=0.0, scale=0.04 / 50),
@@ -58,13 +73,16 @@ def _model(protocol: str = "udp", *, response: CongestionResponse | None = None,
         header_bytes=28 if udp else 52,
         rtp=RtpFormat(payload_type=96, clock_hz=90_000, frame_per_burst=True) if udp else None,
     )
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
     return Model(
         name="by_hand",
         provenance=PublishedProvenance(citations=(source,)),
         startup=Startup(silence_s=Estimate(value=0.5, method="by hand")),
         playout=Playout(
-            duration_s=Estimate(value=duration_s, method="by hand"), rate_bps=Estimate(value=5e5, method="by hand")
+            duration_s=Estimate(value=duration_s, method="by hand"),
+            rate_bps=Estimate(value=5e5, method="by hand"),
         ),
         streams=(Stream(name="video", media="video", transport=transport, phases=(phase,)),),
         response=response,
@@ -74,9 +92,16 @@ def _model(protocol: str = "udp", *, response: CongestionResponse | None = None,
 def _response(kind: str, *, at_loss: float = 0.4) -> CongestionResponse:
     points = tuple(
         ResponsePoint(
-            state=state, low=low, high=high, relative_rate=Estimate(value=rate, method="by hand"), intervals=9
+            state=state,
+            low=low,
+            high=high,
+            relative_rate=Estimate(value=rate, method="by hand"),
+            intervals=9,
         )
-        for state, low, high, rate in (("no loss", 0.0, 1e-9, 1.0), ("loss from 0.01 to 1", 0.01, 1.0, at_loss))
+        for state, low, high, rate in (
+            ("no loss", 0.0, 1e-9, 1.0),
+            ("loss from 0.01 to 1", 0.01, 1.0, at_loss),
+        )
     )
     fields = {"kind": kind, "evidence": ("by hand",), "interval_s": 1.0, "curve": points}
     return CongestionResponse.model_validate(fields)
@@ -90,13 +115,22 @@ def test_over_a_calm_path_udp_sends_its_open_loop_packet_for_packet() -> None:
     model = _model(response=_response("rate_following"))
     opened = _media(trafficgen.generate(model, seed=3, sessions=2))
     closed = _media(trafficgen.generate(model, seed=3, sessions=2, path=CALM))
-    for column in ("time_ns", "ip_bytes", "payload_bytes", "rtp_sequence", "rtp_timestamp", "rtp_marker"):
+    for column in (
+        "time_ns",
+        "ip_bytes",
+        "payload_bytes",
+        "rtp_sequence",
+        "rtp_timestamp",
+        "rtp_marker",
+    ):
         np.testing.assert_array_equal(closed.values(column), opened.values(column))
     delay_ns = closed.values("arrival_ns").astype(np.int64) - closed.time_ns
     assert set(delay_ns.tolist()) == {10_000_000}
 
 
-def test_over_a_calm_path_tcp_sends_its_open_loop_but_for_its_acknowledgements(tmp_path: Path) -> None:
+def test_over_a_calm_path_tcp_sends_its_open_loop_but_for_its_acknowledgements(
+    tmp_path: Path,
+) -> None:
     model = _model("tcp", duration_s=20.0)
     files = tmp_path / "open.parquet", tmp_path / "closed.parquet"
     opened = trafficgen.generate(model, files[0], seed=3)
@@ -112,7 +146,9 @@ def test_a_slow_path_shapes_tcp_but_loses_none_of_its_bytes() -> None:
     result = trafficgen.simulate(model, path="rate=300kbps,delay=5ms,queue=20p", seed=1)
     wanted = int(_media(trafficgen.generate(model, seed=1)).payload_bytes.sum())
     sent = np.asarray(result.run.columns["payload_bytes"])
-    fresh = ~np.asarray(result.run.columns["retransmission"]) & np.asarray(result.run.columns["to_client"])
+    fresh = ~np.asarray(result.run.columns["retransmission"]) & np.asarray(
+        result.run.columns["to_client"]
+    )
     assert sent[fresh].sum() == wanted
     assert result.end_s > 1.5 * 10
     # From the first arrival to the last there is one packet fewer than arrives.
@@ -124,7 +160,8 @@ def test_a_source_that_answers_sends_less_where_packets_are_lost(kind: str) -> N
     model = _model(response=_response(kind))
     calm, lossy = (trafficgen.simulate(model, path=path, seed=2) for path in (CALM, LOSSY))
     ratio = lossy.flows[0].measure.offered_kbps / calm.flows[0].measure.offered_kbps
-    # The answer begins after the first reports: two of forty seconds are at the full rate, and one is in between.
+    # The answer begins after the first reports: two of forty seconds are at the full rate, and one
+    # is in between.
     assert ratio == pytest.approx(0.4 + 0.6 * 2 / 40, abs=0.03)
     assert calm.run.agents[0]["frames_dropped_at_sender"] == 0
 

@@ -17,7 +17,9 @@ from trafficgen.flows import turned_round
 from trafficgen.models import FittedProvenance, dump_model
 from trafficgen.models.sampling import Sampling
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+EXAMPLE = (
+    Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+)
 #: Below this a fit is not worth while: 20,000 packets are always taken.
 TINY = 1
 
@@ -28,7 +30,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::trafficgen.CaptureWarning")
 def long_capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some 50,000 packets of one session, most of them in the playout."""
     file = tmp_path_factory.mktemp("long") / "long.pcap"
-    trafficgen.generate(trafficgen.fit(EXAMPLE).model, file, duration_s=400, seed=1, snaplen_bytes=80)
+    trafficgen.generate(
+        trafficgen.fit(EXAMPLE).model, file, duration_s=400, seed=1, snaplen_bytes=80
+    )
     return file
 
 
@@ -49,7 +53,9 @@ def sampling_of(fitted: trafficgen.Fit) -> Sampling:
     return provenance.sampling
 
 
-def test_a_fit_with_enough_memory_says_nothing_of_samples(long_capture: Path, whole: trafficgen.Fit) -> None:
+def test_a_fit_with_enough_memory_says_nothing_of_samples(
+    long_capture: Path, whole: trafficgen.Fit
+) -> None:
     unlimited = trafficgen.fit(long_capture, memory_bytes=None)
     assert json.dumps(unlimited.to_json()) == json.dumps(whole.to_json())
     assert dump_model(unlimited.model) == dump_model(whole.model)
@@ -71,7 +77,9 @@ def test_what_is_counted_of_the_whole_session_is_that_of_the_whole_fit(
     assert sampled.rate.size_bytes.sum() == whole.rate.size_bytes.sum()
 
 
-def test_a_sampled_fit_is_within_its_stated_error(whole: trafficgen.Fit, sampled: trafficgen.Fit) -> None:
+def test_a_sampled_fit_is_within_its_stated_error(
+    whole: trafficgen.Fit, sampled: trafficgen.Fit
+) -> None:
     sampling = sampling_of(sampled)
     assert 10_000 < sampling.packets_used < 20_000 < sampling.packets_present
     session = whole.calibration.session
@@ -98,7 +106,9 @@ def session_sizes(fitted: trafficgen.Fit) -> np.ndarray[tuple[int], np.dtype[np.
     return view.media_ip_bytes
 
 
-def test_the_model_of_a_sample_is_saved_loaded_and_played(sampled: trafficgen.Fit, tmp_path: Path) -> None:
+def test_the_model_of_a_sample_is_saved_loaded_and_played(
+    sampled: trafficgen.Fit, tmp_path: Path
+) -> None:
     file = tmp_path / "model.json"
     trafficgen.save_model(sampled.model, file)
     assert trafficgen.load_model(file) == sampled.model
@@ -111,7 +121,9 @@ def test_the_same_seed_gives_the_same_model(long_capture: Path, sampled: traffic
     assert dump_model(again.model) == dump_model(sampled.model)
 
 
-def test_a_packet_table_is_sampled_as_its_capture(long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path) -> None:
+def test_a_packet_table_is_sampled_as_its_capture(
+    long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path
+) -> None:
     table = tmp_path / "long.parquet"
     trafficgen.convert(long_capture, table)
     found = trafficgen.fit(table, memory_bytes=TINY)
@@ -119,7 +131,9 @@ def test_a_packet_table_is_sampled_as_its_capture(long_capture: Path, sampled: t
     assert found.model.streams == sampled.model.streams
 
 
-def test_an_upload_is_sampled_too(long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path) -> None:
+def test_an_upload_is_sampled_too(
+    long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path
+) -> None:
     turned = tmp_path / "turned.parquet"
     table = trafficgen.read_packets(long_capture)
     write_parquet(turned_round(table), turned)
@@ -130,16 +144,22 @@ def test_an_upload_is_sampled_too(long_capture: Path, sampled: trafficgen.Fit, t
 
 def test_parts_of_a_session_are_not_matched_with_a_second_capture(long_capture: Path) -> None:
     with pytest.raises(
-        trafficgen.CalibrationError, match="cannot be matched with a second capture; give more --memory"
+        trafficgen.CalibrationError,
+        match="cannot be matched with a second capture; give more --memory",
     ):
         trafficgen.fit(long_capture, receiver=long_capture, memory_bytes=TINY)
 
 
 def test_compare_and_export_say_what_they_need(long_capture: Path, tmp_path: Path) -> None:
-    with pytest.raises(trafficgen.CaptureError, match=r"packets need some .* of memory, .* is allowed; give --memory"):
+    with pytest.raises(
+        trafficgen.CaptureError,
+        match=r"packets need some .* of memory, .* is allowed; give --memory",
+    ):
         trafficgen.compare(long_capture, long_capture, memory_bytes=TINY)
     with pytest.raises(trafficgen.CaptureError, match=r"more than .* packets need some"):
-        trafficgen.export(str(long_capture), to="mgen", directory=tmp_path / "mgen", memory_bytes=TINY)
+        trafficgen.export(
+            str(long_capture), to="mgen", directory=tmp_path / "mgen", memory_bytes=TINY
+        )
     assert not (tmp_path / "mgen").exists()
     table = tmp_path / "long.parquet"
     trafficgen.convert(long_capture, table)
@@ -157,13 +177,17 @@ def test_what_goes_from_file_to_file_is_the_same_as_through_memory(
     assert outs[0].read_bytes() == outs[1].read_bytes()
     assert len(through.table) == past.packets
     assert len(past.table) == 0
-    one, other = (json.dumps(done.to_json()).replace("through.", "past.") for done in (through, past))
+    one, other = (
+        json.dumps(done.to_json()).replace("through.", "past.") for done in (through, past)
+    )
     assert one == other
 
 
 def test_sessions_are_drawn_until_the_next_does_not_fit(tmp_path: Path) -> None:
     file = tmp_path / "many.pcap"
-    trafficgen.generate("cbr", file, sessions=40, duration_s=30, settings={"rate_kbps": 800}, snaplen_bytes=80)
+    trafficgen.generate(
+        "cbr", file, sessions=40, duration_s=30, settings={"rate_kbps": 800}, snaplen_bytes=80
+    )
     flows = trafficgen.inspect(file).flows
     sessions = flows.column("session").to_pylist()
     budget = Budget(TINY, FIT_PACKET_BYTES)
@@ -179,7 +203,9 @@ def test_sessions_are_drawn_until_the_next_does_not_fit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_memory_of_a_fit_stays_within_what_is_allowed_however_long_the_session(tmp_path: Path) -> None:
+def test_memory_of_a_fit_stays_within_what_is_allowed_however_long_the_session(
+    tmp_path: Path,
+) -> None:
     model = trafficgen.fit(EXAMPLE).model
     peaks = []
     for duration_s in (9_000, 27_000):
@@ -196,7 +222,8 @@ def _peak_bytes(file: Path, memory_bytes: int) -> int:
     work = (
         "import sys, pathlib, trafficgen\n"
         "trafficgen.fit(sys.argv[1], memory_bytes=int(sys.argv[2]))\n"
-        "status = dict(line.split(':', 1) for line in pathlib.Path('/proc/self/status').read_text().splitlines())\n"
+        "status = dict(line.split(':', 1) for line in"
+        " pathlib.Path('/proc/self/status').read_text().splitlines())\n"
         "print(status['VmHWM'].split()[0])"
     )
     command = [sys.executable, "-c", work, str(file), str(memory_bytes)]

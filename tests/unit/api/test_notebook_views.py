@@ -15,7 +15,8 @@ import trafficgen
 from trafficgen.flows import inspect_table
 from trafficgen.models import Estimate
 
-#: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing from right to left.
+#: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing
+#: from right to left.
 HOSTILE = "<img src=x onerror=alert(1)> $x$ \"'& \x1b[31m\u202e"
 #: Handles, not results: a page that is served, and how far work is.
 WITHOUT_VIEW = {"LocalPage", "Step"}
@@ -55,15 +56,21 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "Migration": trafficgen.models_migrate(old, folder / "new.json"),
         "Model": fitted.model,
         "PacketTable": table,
-        "Path": trafficgen.Path.from_settings({"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}),
+        "Path": trafficgen.Path.from_settings(
+            {"links": [{"name": HOSTILE, "rate": "1Mbps"}, {"delay": "10ms"}]}
+        ),
         "PlannedWorkload": trafficgen.load_workload(workload),
         "PopulationFit": trafficgen.fit_population([*captures, HOSTILE], workers=1),
         "ProjectionReport": trafficgen.export(table, to="mgen", directory=folder / "for-mgen"),
         "PublishedModel": trafficgen.load_model("chunked"),
         "Reproduction": reproduction,
         "SameSourceFit": trafficgen.fit_same_source(captures),
-        "SimulationResult": trafficgen.simulate("cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20),
-        "WrittenWorkload": trafficgen.generate_workload(fitted.model, folder / f"workload {HOSTILE}.parquet"),
+        "SimulationResult": trafficgen.simulate(
+            "cbr", path="rate=400kbps,delay=40ms", compete="tcp@2s", duration_s=20
+        ),
+        "WrittenWorkload": trafficgen.generate_workload(
+            fitted.model, folder / f"workload {HOSTILE}.parquet"
+        ),
     }
 
 
@@ -77,22 +84,41 @@ def test_object_says_on_one_line_what_it_holds(name: str, objects: dict[str, Any
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_view_of_an_object_is_small_and_lets_nothing_through(name: str, objects: dict[str, Any]) -> None:
+def test_view_of_an_object_is_small_and_lets_nothing_through(
+    name: str, objects: dict[str, Any]
+) -> None:
     view = objects[name]._repr_html_()
     assert len(view.encode()) < LARGEST_VIEW_BYTES
     root = ElementTree.fromstring(view)
     shown = {element.tag for element in root.iter()}
-    assert shown <= {"div", "strong", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "svg", "title"} | {
-        "path",
-        "text",
-    }
-    assert not any(key in element.attrib for element in root.iter() for key in ("href", "src", "id", "onerror"))
+    assert shown <= {
+        "div",
+        "strong",
+        "p",
+        "ul",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "svg",
+        "title",
+    } | {"path", "text"}
+    assert not any(
+        key in element.attrib for element in root.iter() for key in ("href", "src", "id", "onerror")
+    )
     assert "mathjax_ignore" in root.attrib["class"]
     assert root.findtext("strong")
 
 
-@pytest.mark.parametrize("name", ["Comparison", "Conversion", "Fit", "Model", "PacketTable", "SimulationResult"])
-def test_view_of_what_has_a_course_in_time_draws_it_with_units(name: str, objects: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "name", ["Comparison", "Conversion", "Fit", "Model", "PacketTable", "SimulationResult"]
+)
+def test_view_of_what_has_a_course_in_time_draws_it_with_units(
+    name: str, objects: dict[str, Any]
+) -> None:
     (svg,) = ElementTree.fromstring(objects[name]._repr_html_()).iter("svg")
     title = svg.findtext("title")
     assert title is not None
@@ -101,7 +127,8 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(name: str, object
 
 
 @pytest.mark.parametrize(
-    "name", ["Conversion", "Fit", "Inspection", "Model", "PlannedWorkload", "PopulationFit", "Comparison"]
+    "name",
+    ["Conversion", "Fit", "Inspection", "Model", "PlannedWorkload", "PopulationFit", "Comparison"],
 )
 def test_hostile_names_are_shown_and_not_obeyed(name: str, objects: dict[str, Any]) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt; $x$" in objects[name]._repr_html_()
@@ -116,7 +143,10 @@ def test_view_of_a_million_packets_and_flows_is_small() -> None:
     count = 1_000_000
     flows = [{"flow": number, "server": f"<b>{number}</b>"} for number in range(2_000)]
     table = build_table(
-        np.linspace(0, 600, count), flow=np.arange(count) % 2_000, to_client=np.arange(count) % 3 > 0, flows=flows
+        np.linspace(0, 600, count),
+        flow=np.arange(count) % 2_000,
+        to_client=np.arange(count) % 3 > 0,
+        flows=flows,
     )
     view = table._repr_html_()
     assert len(view) < LARGEST_VIEW_BYTES
@@ -144,7 +174,10 @@ def test_schema_of_the_model_file_has_no_python_in_it() -> None:
 
 
 def test_estimate_shows_value_and_interval() -> None:
-    assert repr(Estimate(value=12345.6, low=1.0, high=20000.0, method="")) == "<Estimate 12,346, 95% [1, 20,000]>"
+    assert (
+        repr(Estimate(value=12345.6, low=1.0, high=20000.0, method=""))
+        == "<Estimate 12,346, 95% [1, 20,000]>"
+    )
     assert repr(Estimate(value=0.5, method="")) == "<Estimate 0.5>"
 
 

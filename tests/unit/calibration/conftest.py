@@ -16,7 +16,9 @@ from trafficgen.units import FloatArray, IntArray, bytes_from_bps, ns_array_from
 #: A ladder of four levels that is climbed rung by rung, mostly.
 KBPS = (80.0, 150.0, 260.0, 450.0)
 MEAN_DWELL_S = (12.0, 18.0, 25.0, 40.0)
-TRANSITION = np.array([[0, 0.8, 0.15, 0.05], [0.4, 0, 0.5, 0.1], [0.1, 0.4, 0, 0.5], [0.05, 0.25, 0.7, 0]])
+TRANSITION = np.array(
+    [[0, 0.8, 0.15, 0.05], [0.4, 0, 0.5, 0.1], [0.1, 0.4, 0, 0.5], [0.05, 0.25, 0.7, 0]]
+)
 
 Gaps = Callable[[np.random.Generator, float, int], FloatArray]
 Dwell = Callable[[np.random.Generator, float], float]
@@ -72,7 +74,9 @@ def switching() -> SwitchingMaker:
             now_s += length_s
             level = int(rng.choice(len(kbps), p=transition[level]))
         time_ns = np.unique(ns_array_from_s(np.round(np.concatenate(times), 6)))
-        return Switching(time_ns, np.full(time_ns.size, packet_bytes), np.array(levels), np.array(dwells))
+        return Switching(
+            time_ns, np.full(time_ns.size, packet_bytes), np.array(levels), np.array(dwells)
+        )
 
     return make
 
@@ -82,7 +86,9 @@ MmppMaker = Callable[..., IntArray]
 
 @pytest.fixture(scope="session")
 def mmpp_times() -> MmppMaker:
-    """Return a function that draws packet times of a two-state Markov-modulated Poisson process, ns."""
+    """Return a function that draws packet times of a two-state Markov-modulated Poisson process,
+    ns.
+    """
 
     def make(
         seed: int,
@@ -96,7 +102,9 @@ def mmpp_times() -> MmppMaker:
         now_s, state, total, times = 0.0, 0, 0, []
         while total < packets:
             length_s = dwell(rng, sojourns_s[state])
-            times.append(now_s + np.sort(rng.random(rng.poisson(rates[state] * length_s))) * length_s)
+            times.append(
+                now_s + np.sort(rng.random(rng.poisson(rates[state] * length_s))) * length_s
+            )
             now_s, state, total = now_s + length_s, 1 - state, total + times[-1].size
         return ns_array_from_s(np.round(np.concatenate(times)[:packets], 6))
 
@@ -121,7 +129,9 @@ class Path:
     cross_from_s: float = 10.0
     cross_until_s: float = 20.0
 
-    def cross(self, time_s: FloatArray, ip_bytes: IntArray, *, seed: int) -> tuple[FloatArray, FloatArray]:
+    def cross(
+        self, time_s: FloatArray, ip_bytes: IntArray, *, seed: int
+    ) -> tuple[FloatArray, FloatArray]:
         """Return arrival times, NaN where dropped, and queueing of packets in order of time."""
         generator = np.random.default_rng(seed)
         count = int(self.cross_bps * (self.cross_until_s - self.cross_from_s) / 8 / 1500)
@@ -151,7 +161,9 @@ class Pair:
 
 
 def _source(duration_s: float, *, seed: int) -> dict[str, Any]:
-    """Return columns of video (a frame each 40 ms, every third of 5 packets) and audio (a packet each 1024 samples)."""
+    """Return columns of video (a frame each 40 ms, every third of 5 packets) and audio (a packet
+    each 1024 samples).
+    """
     generator = np.random.default_rng(seed)
     frames = int(duration_s * 25)
     count = np.where(np.arange(frames) % 3 == 0, 5, 2)
@@ -183,7 +195,9 @@ def _source(duration_s: float, *, seed: int) -> dict[str, Any]:
 def congested_pair(make_table: Callable[..., PacketTable]) -> Callable[..., Pair]:
     """Return a function that sends RTP video and audio over a path and gives both captures."""
 
-    def build(*, duration_s: float = 40.0, offset_s: float = 0.0, skew: float = 0.0, **path_options: float) -> Pair:
+    def build(
+        *, duration_s: float = 40.0, offset_s: float = 0.0, skew: float = 0.0, **path_options: float
+    ) -> Pair:
         path = Path(**{"cross_bps": 0.8e6, **path_options})  # type: ignore[arg-type]
         sent = _source(duration_s, seed=1)
         time_s = sent.pop("time_s") + 0.5
@@ -194,7 +208,9 @@ def congested_pair(make_table: Callable[..., PacketTable]) -> Callable[..., Pair
         came = ~np.isnan(arrival_s)
         seen_s = (arrival_s * (1 + skew))[came]
         order = np.argsort(seen_s, kind="stable")
-        receiver = make_table(seen_s[order], flows=RTP, **{name: values[came][order] for name, values in sent.items()})
+        receiver = make_table(
+            seen_s[order], flows=RTP, **{name: values[came][order] for name, values in sent.items()}
+        )
         receiver = replace(_with_payload_counts(receiver), origin_ns=round(offset_s * 1e9))
         return Pair(sender, receiver, ~came, queueing_s)
 
@@ -203,6 +219,10 @@ def congested_pair(make_table: Callable[..., PacketTable]) -> Callable[..., Pair
 
 def _with_payload_counts(table: PacketTable) -> PacketTable:
     """Return a table whose flow table counts the payload to the client, as a reader's does."""
-    total = np.bincount(table.flow, weights=table.payload_bytes, minlength=table.flows.num_rows).astype(np.uint64)
+    total = np.bincount(
+        table.flow, weights=table.payload_bytes, minlength=table.flows.num_rows
+    ).astype(np.uint64)
     place = table.flows.schema.get_field_index("payload_bytes_to_client")
-    return replace(table, flows=table.flows.set_column(place, table.flows.schema.field(place), pa.array(total)))
+    return replace(
+        table, flows=table.flows.set_column(place, table.flows.schema.field(place), pa.array(total))
+    )

@@ -1,4 +1,6 @@
-"""The law of a quantity across sessions says how many sessions it rests on, and is no surer than they make it."""
+"""The law of a quantity across sessions says how many sessions it rests on, and is no surer than
+they make it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,14 @@ from trafficgen.calibration.across_sessions import Observed, law_across_sessions
 from trafficgen.models import PopulationLaw
 
 
-def law_of(values: list[float], *, error: float = 0.0, sessions: int | None = None) -> PopulationLaw:
+def law_of(
+    values: list[float], *, error: float = 0.0, sessions: int | None = None
+) -> PopulationLaw:
     observed = [Observed(value, error) for value in values]
     generator = np.random.default_rng(0)
-    return law_across_sessions(observed, unit="s", sessions=sessions or len(values), generator=generator)
+    return law_across_sessions(
+        observed, unit="s", sessions=sessions or len(values), generator=generator
+    )
 
 
 def test_one_session_is_one_value_without_an_interval() -> None:

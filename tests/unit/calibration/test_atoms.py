@@ -8,7 +8,8 @@ from trafficgen.calibration.atoms import split_atoms
 
 
 def test_atom_between_clock_ticks_keeps_its_value() -> None:
-    # Pieces of an offload packet are 9.92 us apart, which a clock of 1 us ticks would show as 10 us.
+    # Pieces of an offload packet are 9.92 us apart, which a clock of 1 us ticks would show as 10
+    # us.
     others = np.random.default_rng(1).uniform(20e-6, 2e-3, 500)
     found = split_atoms(np.concatenate((np.full(500, 9.92e-6), others)), tick=1e-6)
     assert found.values.tolist() == [9.92e-6]

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from trafficgen.calibration.block_bootstrap import long_run_variance, mean_with_interval, variance_inflation
+from trafficgen.calibration.block_bootstrap import (
+    long_run_variance,
+    mean_with_interval,
+    variance_inflation,
+)
 from trafficgen.units import FloatArray
 
 PHI = 0.6
 
 
 def autoregression(seed: int, n: int) -> FloatArray:
-    """Return a series whose long-run variance is 1 / (1 - phi)**2, and its variance 1 / (1 - phi**2)."""
+    """Return a series whose long-run variance is 1 / (1 - phi)**2, and its variance 1 / (1 -
+    phi**2).
+    """
     noise = np.random.default_rng(seed).normal(size=n + 100)
     return np.asarray(signal.lfilter([1.0], [1.0, -PHI], noise)[100:])
 
@@ -21,7 +27,8 @@ def autoregression(seed: int, n: int) -> FloatArray:
 def test_inflation_of_an_autoregression_is_that_of_theory() -> None:
     series = np.stack([autoregression(seed, 20_000) for seed in range(5)], axis=1)
     expected = (1 + PHI) / (1 - PHI)
-    # Blocks cut off a little dependence: below by up to a tenth; noise sqrt(4 length / (3 n)) of some 6% a series.
+    # Blocks cut off a little dependence: below by up to a tenth; noise sqrt(4 length / (3 n)) of
+    # some 6% a series.
     assert variance_inflation(series).mean() == pytest.approx(expected, rel=0.15)
 
 
@@ -49,8 +56,8 @@ def test_interval_of_the_mean_of_dependent_values_covers() -> None:
         assert found.low is not None
         assert found.high is not None
         covered += found.low <= 0 <= found.high
-    # 95% of 300: standard error 1.3 points, three of them, and two points that short blocks are known to lose;
-    # the interval for independent values would cover 67%.
+    # 95% of 300: standard error 1.3 points, three of them, and two points that short blocks are
+    # known to lose; the interval for independent values would cover 67%.
     assert 0.89 <= covered / 300 <= 0.99
 
 

@@ -35,12 +35,16 @@ KEYS = {
 
 
 def fitted(table: PacketTable, **options: Any) -> Calibration:
-    return calibrate(choose_session(table), files=["folder/a.pcap"], digests=["sha256:0"], **options)
+    return calibrate(
+        choose_session(table), files=["folder/a.pcap"], digests=["sha256:0"], **options
+    )
 
 
 def renewal_table(make_table: TableMaker, n: int = 10_000) -> PacketTable:
     rng = np.random.default_rng(1)
-    sizes = np.where(rng.random(n) < 0.35, 1500, np.clip(np.rint(rng.lognormal(np.log(400), 0.3, n)), 60, 1499))
+    sizes = np.where(
+        rng.random(n) < 0.35, 1500, np.clip(np.rint(rng.lognormal(np.log(400), 0.3, n)), 60, 1499)
+    )
     return make_table(np.cumsum(rng.gamma(2.0, 0.002, n)), ip_bytes=sizes.astype(int))
 
 
@@ -61,7 +65,8 @@ def test_renewal_stream_gives_back_its_laws(make_table: TableMaker) -> None:
     assert isinstance(process, RenewalProcess)
     assert process.gap_s.family == "gamma"
     n = 10_000
-    # standard errors of the gamma law's shape 2: 2 * sqrt(2 / n) / sqrt(2 * trigamma(2) * 2 / 2 - 1) is about 0.027
+    # standard errors of the gamma law's shape 2: 2 * sqrt(2 / n) / sqrt(2 * trigamma(2) * 2 / 2 -
+    # 1) is about 0.027
     assert process.gap_s.params["a"] == pytest.approx(2.0, abs=3 * 0.027)
     assert process.gap_s.params["a"] * process.gap_s.params["scale"] == pytest.approx(
         0.004, abs=3 * 0.0028 / np.sqrt(n)
@@ -69,7 +74,9 @@ def test_renewal_stream_gives_back_its_laws(make_table: TableMaker) -> None:
     (atom,) = process.packet_bytes.atoms
     assert atom.value == 1500
     assert atom.p == pytest.approx(0.35, abs=3 * np.sqrt(0.35 * 0.65 / n))
-    assert process.packet_bytes.params["s"] == pytest.approx(0.3, abs=3 * 0.3 / np.sqrt(2 * 0.65 * n))
+    assert process.packet_bytes.params["s"] == pytest.approx(
+        0.3, abs=3 * 0.3 / np.sqrt(2 * 0.65 * n)
+    )
     assert result.summary()["dependence"]["model"] == "renewal"  # type: ignore[index]
     assert result.summary()["bursts"] is None
     assert result.warnings == []
@@ -96,9 +103,25 @@ def test_summary_has_the_published_keys_and_is_plain_json(make_table: TableMaker
     summary: Any = fitted(burst_table(make_table)).summary()
     assert set(summary) >= KEYS
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    assert set(summary["phases"]) >= {"silence_s", "buffering", "playout", "buffering_ratio", "stalls", "end"}
-    assert {"family", "params", "atoms", "low", "high", "ks", "p_value", "alternatives"} <= set(summary["gap_s"])
-    assert set(summary["dependence"]) == {"hurst", "hurst_low", "hurst_high", "gap_acf", "model", "long_range"}
+    assert set(summary["phases"]) >= {
+        "silence_s",
+        "buffering",
+        "playout",
+        "buffering_ratio",
+        "stalls",
+        "end",
+    }
+    assert {"family", "params", "atoms", "low", "high", "ks", "p_value", "alternatives"} <= set(
+        summary["gap_s"]
+    )
+    assert set(summary["dependence"]) == {
+        "hurst",
+        "hurst_low",
+        "hurst_high",
+        "gap_acf",
+        "model",
+        "long_range",
+    }
     assert set(summary["measures"]) >= {
         "buffering_data_rate_kbps",
         "steady_playout_rate_kbps",
@@ -108,7 +131,9 @@ def test_summary_has_the_published_keys_and_is_plain_json(make_table: TableMaker
     assert summary["levels"] is None
 
 
-def test_model_is_valid_named_after_its_file_and_the_same_for_the_same_seed(make_table: TableMaker) -> None:
+def test_model_is_valid_named_after_its_file_and_the_same_for_the_same_seed(
+    make_table: TableMaker,
+) -> None:
     table = renewal_table(make_table, 2000)
     first, second = fitted(table, seed=5), fitted(table, seed=5)
     assert Model.model_validate_json(dump_model(first.model)) == first.model == second.model
@@ -171,14 +196,18 @@ def test_too_little_media_is_refused(make_table: TableMaker, time_s: list[float]
         "bulk/mlab_ndt7_ipv4.pcap.gz",
     ],
 )
-def test_real_captures_give_valid_models_and_plain_summaries(shared_capture: CaptureFinder, name: str) -> None:
+def test_real_captures_give_valid_models_and_plain_summaries(
+    shared_capture: CaptureFinder, name: str
+) -> None:
     result = fitted(read_capture([shared_capture(name)]).table)
     json.dumps(result.summary(), allow_nan=False)
     assert Model.model_validate_json(dump_model(result.model)) == result.model
     assert len(dump_model(result.model)) < 64_000
 
 
-def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(shared_capture: CaptureFinder) -> None:
+def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(
+    shared_capture: CaptureFinder,
+) -> None:
     table = read_capture([shared_capture("conferencing/sipp_rtp_g711a.pcap")]).table
     summary: Any = fitted(table).summary()
     assert summary["packet_bytes"]["atoms"] == [{"value": 200.0, "p": 1.0}]
@@ -187,14 +216,22 @@ def test_a_voice_call_of_constant_rate_is_one_atom_and_one_phase(shared_capture:
     # 200 bytes each 20 ms
     assert summary["phases"]["playout"]["rate_kbps"] == pytest.approx(80, rel=0.001)
     assert summary["measures"]["ratio"] == pytest.approx(1, abs=0.01)
-    assert {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}.items() <= summary["loss"].items()
+    assert {"rate": 0.0, "mean_burst_packets": None, "source": "rtp"}.items() <= summary[
+        "loss"
+    ].items()
 
 
 @pytest.mark.parametrize(
     ("name", "end_s"),
     [
-        ("streaming/requet_C_baseline_May14_exp_330.pcap", (11.7, 14.3)),  # people see a start-up burst of about 13 s
-        ("lab/http_throttled-dst.pcap", (1.6, 3.5)),  # 500 kB at the line's 2.5 Mbit/s, then the server paces itself
+        (
+            "streaming/requet_C_baseline_May14_exp_330.pcap",
+            (11.7, 14.3),
+        ),  # people see a start-up burst of about 13 s
+        (
+            "lab/http_throttled-dst.pcap",
+            (1.6, 3.5),
+        ),  # 500 kB at the line's 2.5 Mbit/s, then the server paces itself
     ],
 )
 def test_start_up_bursts_of_real_players_are_buffering(
@@ -210,7 +247,9 @@ def test_a_steady_stream_over_rtsp_has_no_buffering(shared_capture: CaptureFinde
     assert fitted(table).session.phases.buffering_end_s is None
 
 
-def test_levels_are_in_the_summary_and_played_by_the_model(make_table: TableMaker, switching: SwitchingMaker) -> None:
+def test_levels_are_in_the_summary_and_played_by_the_model(
+    make_table: TableMaker, switching: SwitchingMaker
+) -> None:
     source = switching(8, switches=25)
     result = fitted(make_table(source.time_ns / 1e9, ip_bytes=1000))
     summary: Any = result.summary()
@@ -225,9 +264,13 @@ def test_levels_are_in_the_summary_and_played_by_the_model(make_table: TableMake
     assert Model.model_validate_json(dump_model(result.model)) == result.model
 
 
-def test_states_of_an_mmpp_are_in_the_summary(make_table: TableMaker, mmpp_times: MmppMaker) -> None:
+def test_states_of_an_mmpp_are_in_the_summary(
+    make_table: TableMaker, mmpp_times: MmppMaker
+) -> None:
     time_ns = mmpp_times(2, rates=(200.0, 20.0), sojourns_s=(0.5, 0.5), packets=10_000)
     summary: Any = fitted(make_table(time_ns / 1e9, ip_bytes=1000)).summary()
     assert summary["dependence"]["model"] == "mmpp"
-    assert [rate["value"] for rate in summary["dependence"]["mmpp"]["rates_per_s"]] == pytest.approx([200, 20], rel=0.1)
+    assert [
+        rate["value"] for rate in summary["dependence"]["mmpp"]["rates_per_s"]
+    ] == pytest.approx([200, 20], rel=0.1)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary

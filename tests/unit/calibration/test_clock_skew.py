@@ -13,7 +13,9 @@ def test_the_line_is_the_solution_of_the_linear_programme(n: int) -> None:
     x = np.sort(generator.uniform(0, 60, n))
     y = 0.3 + 4e-5 * x + generator.exponential(0.01, n)
     # Moon, Skelly, Towsley: the least sum of distances y - a - b x, none of them below 0
-    solved = linprog([-n, -x.sum()], A_ub=np.column_stack((np.ones(n), x)), b_ub=y, bounds=[(None, None)] * 2).x
+    solved = linprog(
+        [-n, -x.sum()], A_ub=np.column_stack((np.ones(n), x)), b_ub=y, bounds=[(None, None)] * 2
+    ).x
     assert lower_line(x, y) == pytest.approx(solved, abs=1e-7)
 
 

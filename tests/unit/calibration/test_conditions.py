@@ -18,7 +18,14 @@ TCP = [{"flow": 0, "protocol": "tcp"}]
 
 def handshake(make_table: TableMaker, times_s: list[float], flags: list[int]) -> PacketTable:
     to_client = np.array([flag == SYN_ACK for flag in flags])
-    return make_table(times_s, ip_bytes=40, header_bytes=40, to_client=to_client, tcp_flags=np.array(flags), flows=TCP)
+    return make_table(
+        times_s,
+        ip_bytes=40,
+        header_bytes=40,
+        to_client=to_client,
+        tcp_flags=np.array(flags),
+        flows=TCP,
+    )
 
 
 def test_round_trip_is_syn_to_first_ack_wherever_it_was_captured(make_table: TableMaker) -> None:
@@ -29,14 +36,19 @@ def test_round_trip_is_syn_to_first_ack_wherever_it_was_captured(make_table: Tab
 
 
 def test_repeated_syn_and_missing_handshake_give_no_round_trip(make_table: TableMaker) -> None:
-    assert handshake_rtt_s(handshake(make_table, [0.0, 1.0, 1.08, 1.081], [SYN, SYN, SYN_ACK, ACK])) is None
+    assert (
+        handshake_rtt_s(handshake(make_table, [0.0, 1.0, 1.08, 1.081], [SYN, SYN, SYN_ACK, ACK]))
+        is None
+    )
     assert handshake_rtt_s(handshake(make_table, [0.0, 0.1], [ACK, ACK])) is None
     assert handshake_rtt_s(make_table([0.0, 1.0])) is None
 
 
 def test_tcp_loss_is_the_share_of_packets_that_repeat_data(make_table: TableMaker) -> None:
     sequence = np.array([4_294_967_000, 4_294_968_000, 1704, 4_294_968_000, 1704, 2704]) % (1 << 32)
-    table = make_table(np.arange(6), ip_bytes=1040, header_bytes=40, tcp_sequence=sequence, flows=TCP)
+    table = make_table(
+        np.arange(6), ip_bytes=1040, header_bytes=40, tcp_sequence=sequence, flows=TCP
+    )
     loss = find_loss(choose_session(table))
     assert loss is not None
     assert (loss.source, loss.rate, loss.mean_burst_packets) == ("tcp", 2 / 6, 2.0)

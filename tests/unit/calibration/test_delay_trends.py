@@ -15,14 +15,23 @@ def test_both_tests_are_what_the_definition_gives_by_hand() -> None:
     assert found.pct.tolist() == [[1 / 3]]
     assert found.pdt.tolist() == [[5 / 7]]
     # a step within epsilon counts as none: +2, 0, +4
-    assert delay_trends(delays, groups=4, epsilon_s=1.0, scales_packets=(8,)).pct.tolist() == [[2 / 3]]
+    assert delay_trends(delays, groups=4, epsilon_s=1.0, scales_packets=(8,)).pct.tolist() == [
+        [2 / 3]
+    ]
 
 
 @pytest.mark.parametrize(
     ("pct", "pdt", "said"),
     [
         *[(0.6, 0.3, 1.0), (0.3, 0.6, 1.0), (-0.6, -0.3, -1.0), (-0.3, -0.6, -1.0)],
-        *[(0.2, -0.2, 0.0), (0.6, 0.2, NAN), (0.4, 0.4, NAN), (0.6, -0.6, NAN), (0.25, 0.0, NAN), (0.5, 0.25, NAN)],
+        *[
+            (0.2, -0.2, 0.0),
+            (0.6, 0.2, NAN),
+            (0.4, 0.4, NAN),
+            (0.6, -0.6, NAN),
+            (0.25, 0.0, NAN),
+            (0.5, 0.25, NAN),
+        ],
     ],
 )
 def test_thresholds_part_the_classes(pct: float, pdt: float, said: float) -> None:
@@ -32,11 +41,23 @@ def test_thresholds_part_the_classes(pct: float, pdt: float, said: float) -> Non
 @pytest.mark.parametrize(
     ("scales", "leaning", "together"),
     [
-        *[((1, 0, NAN), 1, 1), ((1, -1, 0), 1, 0.5), ((1, -1, 0), -1, -0.5), ((-1, NAN, NAN), 1, -1)],
-        *[((0, 0, NAN), 1, 0), ((0, NAN, NAN), -1, -0.5), ((0, NAN, NAN), 1, 0.5), ((NAN, NAN, NAN), 0, 0.5)],
+        *[
+            ((1, 0, NAN), 1, 1),
+            ((1, -1, 0), 1, 0.5),
+            ((1, -1, 0), -1, -0.5),
+            ((-1, NAN, NAN), 1, -1),
+        ],
+        *[
+            ((0, 0, NAN), 1, 0),
+            ((0, NAN, NAN), -1, -0.5),
+            ((0, NAN, NAN), 1, 0.5),
+            ((NAN, NAN, NAN), 0, 0.5),
+        ],
     ],
 )
-def test_scales_are_combined_as_the_paper_says(scales: tuple[float, ...], leaning: float, together: float) -> None:
+def test_scales_are_combined_as_the_paper_says(
+    scales: tuple[float, ...], leaning: float, together: float
+) -> None:
     said = np.array(scales)[:, np.newaxis]
     assert combine_scales(said, leaning=np.array([float(leaning)])).tolist() == [together]
 

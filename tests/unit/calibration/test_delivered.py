@@ -1,4 +1,6 @@
-"""Offered and achieved rate and loss by phase: by hand, of two captures, of numbers alone, of a simulation."""
+"""Offered and achieved rate and loss by phase: by hand, of two captures, of numbers alone, of a
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,16 @@ TIME_S = np.concatenate((np.arange(100) / 10, 10 + np.arange(51) / 5))
 PHASES = Phases(0.0, 10.0, None, None, 20.0, 80.0, 40.0)
 
 
-def delivered(view: SessionView, phases: Phases = PHASES) -> tuple[SessionDelivery | None, dict[str, str]]:
+def delivered(
+    view: SessionView, phases: Phases = PHASES
+) -> tuple[SessionDelivery | None, dict[str, str]]:
     pairing = pair_arrivals(view)
     return session_delivery(
-        view, phases, pairing=pairing, records=path_records(view, pairing), loss=find_loss(view, pairing=pairing)
+        view,
+        phases,
+        pairing=pairing,
+        records=path_records(view, pairing),
+        loss=find_loss(view, pairing=pairing),
     )
 
 
@@ -36,23 +44,31 @@ def test_arrival_times_tell_rates_and_loss_by_phase(make_table: TableMaker) -> N
     lost = np.zeros(TIME_S.size, dtype=np.bool_)
     lost[10:30] = True  # 20 of the 100 packets of the buffering
     lost[-11:-1] = True  # 10 of the 51 after it
-    arrival_ns = [None if gone else round(1e9 * at) + 500_000_000 for at, gone in zip(TIME_S, lost, strict=True)]
+    arrival_ns = [
+        None if gone else round(1e9 * at) + 500_000_000
+        for at, gone in zip(TIME_S, lost, strict=True)
+    ]
     view = choose_session(make_table(TIME_S, arrival_ns=arrival_ns))
     found, absent = delivered(view)
     assert found is not None
     assert found.buffering is not None
     assert (found.source, absent) == ("arrival times", {})
-    # what was sent in the last half second of the buffering comes after it: 5 packets of 80 that came
+    # what was sent in the last half second of the buffering comes after it: 5 packets of 80 that
+    # came
     assert (found.buffering.offered_kbps, found.buffering.loss) == pytest.approx((80, 0.2))
     assert found.buffering.achieved_kbps == pytest.approx(75 * 1000 * 8 / 1000 / 10)
     assert (found.playout.offered_kbps, found.playout.loss) == pytest.approx((51 * 8 / 10, 10 / 51))
     # from 10.0 s to the last arrival at 20.5 s: the 41 of the playout and the 5 that were late
     assert found.playout.achieved_kbps == pytest.approx(46 * 8 / 10.5)
-    assert (found.session.offered_kbps, found.session.loss) == pytest.approx((151 * 8 / 20, 30 / 151))
+    assert (found.session.offered_kbps, found.session.loss) == pytest.approx(
+        (151 * 8 / 20, 30 / 151)
+    )
     assert found.session.achieved_kbps == pytest.approx(121 * 8 / 20)
 
 
-def test_two_captures_tell_what_one_with_arrival_times_does(congested_pair: Callable[..., Any]) -> None:
+def test_two_captures_tell_what_one_with_arrival_times_does(
+    congested_pair: Callable[..., Any],
+) -> None:
     pair = congested_pair(offset_s=3600.0)
     view = choose_session(pair.sender)
     pairing = pair_sessions(view, pair.receiver)
@@ -70,7 +86,9 @@ def test_two_captures_tell_what_one_with_arrival_times_does(congested_pair: Call
     assert of_pair.session.achieved_kbps < of_pair.session.offered_kbps
 
 
-def test_numbers_of_one_capture_tell_the_loss_and_not_what_was_offered(make_table: TableMaker) -> None:
+def test_numbers_of_one_capture_tell_the_loss_and_not_what_was_offered(
+    make_table: TableMaker,
+) -> None:
     sequence = np.arange(TIME_S.size)
     kept = np.ones(TIME_S.size, dtype=np.bool_)
     kept[[20, 21, 50, 51, 52]] = False  # 5 of 100, all in the buffering
@@ -98,8 +116,13 @@ def test_packets_that_carry_no_numbers_tell_nothing(make_table: TableMaker) -> N
     assert "sequence numbers" in absent["delivery"]
 
 
-def test_scale_changes_are_those_of_the_packets_else_those_of_the_rate(make_table: TableMaker) -> None:
-    assert count_scale_changes(choose_session(make_table(TIME_S)), levels=None, played=None).source == "rate"
+def test_scale_changes_are_those_of_the_packets_else_those_of_the_rate(
+    make_table: TableMaker,
+) -> None:
+    assert (
+        count_scale_changes(choose_session(make_table(TIME_S)), levels=None, played=None).source
+        == "rate"
+    )
     level = np.repeat([2, 0, 1], [50, 60, 41])
     resent = np.zeros(level.size, dtype=np.bool_)
     level[55], resent[55] = 2, True  # of the level that was left
@@ -125,8 +148,12 @@ def test_simulate_and_the_fit_of_its_packets_say_the_same(closed_loop: Any) -> N
     for name, mine in (("buffering", found.buffering), ("playout", found.playout)):
         theirs = session[name]
         assert mine is not None
-        assert (mine.offered_kbps, mine.loss) == pytest.approx((theirs["offered_kbps"], theirs["loss"]), rel=1e-6)
+        assert (mine.offered_kbps, mine.loss) == pytest.approx(
+            (theirs["offered_kbps"], theirs["loss"]), rel=1e-6
+        )
         assert mine.achieved_kbps == pytest.approx(theirs["rate_kbps"], rel=1e-6)
     media = told["flows"][0]
-    assert (found.session.offered_kbps, found.session.loss) == pytest.approx((media["offered_kbps"], media["loss"]))
+    assert (found.session.offered_kbps, found.session.loss) == pytest.approx(
+        (media["offered_kbps"], media["loss"])
+    )
     assert found.session.achieved_kbps == pytest.approx(media["mean_kbps"])

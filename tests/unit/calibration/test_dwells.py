@@ -14,13 +14,17 @@ def test_censored_fit_agrees_with_scipy(family: DwellFamily) -> None:
     found = fit_dwell_family(family, dwells)
     assert found is not None
     law = getattr(stats, family)
-    shape, _, scale = law.fit(stats.CensoredData(uncensored=whole_s, right=np.array([30.0])), floc=0)
+    shape, _, scale = law.fit(
+        stats.CensoredData(uncensored=whole_s, right=np.array([30.0])), floc=0
+    )
     assert next(iter(found.params.values())) == pytest.approx(shape, rel=1e-3)
     assert found.params["scale"] == pytest.approx(scale, rel=1e-3)
 
 
 def test_exponential_mean_is_the_time_over_the_exits() -> None:
-    found = fit_dwell_family("expon", Dwells(whole_s=np.array([2.0, 4.0]), unfinished_s=np.array([6.0])))
+    found = fit_dwell_family(
+        "expon", Dwells(whole_s=np.array([2.0, 4.0]), unfinished_s=np.array([6.0]))
+    )
     assert found is not None
     assert found.params["scale"] == 6.0
 
@@ -33,7 +37,9 @@ def test_exponential_mean_is_the_time_over_the_exits() -> None:
         ("weibull_min", stats.weibull_min(4, scale=15)),
     ],
 )
-def test_law_of_many_dwells_is_the_one_that_made_them(family: str, law: stats.rv_continuous) -> None:
+def test_law_of_many_dwells_is_the_one_that_made_them(
+    family: str, law: stats.rv_continuous
+) -> None:
     whole_s = np.asarray(law.rvs(400, random_state=np.random.default_rng(3)), dtype=np.float64)
     found = dwell_law(Dwells(whole_s=whole_s, unfinished_s=np.zeros(0)))
     assert found is not None

@@ -11,7 +11,10 @@ from trafficgen.units import FloatArray
 def law_of(sample: FloatArray) -> Quantiles:
     points = quantile_points(np.sort(sample))
     assert len(points) <= 64
-    return Quantiles(probabilities=tuple(point.p for point in points), values=tuple(point.value for point in points))
+    return Quantiles(
+        probabilities=tuple(point.p for point in points),
+        values=tuple(point.value for point in points),
+    )
 
 
 @pytest.mark.parametrize("size", [2, 50, 100_000])
@@ -22,7 +25,9 @@ def test_mean_and_distribution_of_a_heavy_tailed_mixture_are_kept(size: int) -> 
     assert law.mean == pytest.approx(sample.mean(), rel=0.02 + 1 / sample.size)
     middle = np.quantile(sample, np.linspace(0.01, 0.99, 99))
     # A small sample has a point for every other value: two steps of 1 / n.
-    np.testing.assert_allclose(law.cdf(middle), np.linspace(0.01, 0.99, 99), atol=0.01 + 2 / sample.size)
+    np.testing.assert_allclose(
+        law.cdf(middle), np.linspace(0.01, 0.99, 99), atol=0.01 + 2 / sample.size
+    )
 
 
 def test_smallest_and_largest_value_are_kept() -> None:
@@ -37,6 +42,7 @@ def test_few_values_far_apart_stay_where_they_are() -> None:
     sample = np.sort(np.concatenate(([0.2, 0.9, 1.4], regular, [3.1, 4.4])))
     law = law_of(sample)
     steps = (np.arange(sample.size) + 0.5) / sample.size
-    # A point at the middle of every other step: the law is nowhere further from the sample than three steps.
+    # A point at the middle of every other step: the law is nowhere further from the sample than
+    # three steps.
     np.testing.assert_allclose(law.cdf(sample), steps, atol=3 / sample.size)
     assert law.mean == pytest.approx(sample.mean(), rel=0.05)

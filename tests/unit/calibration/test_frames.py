@@ -25,7 +25,9 @@ def packets_of(
 ) -> PhasePackets:
     """Frames cut into full packets and a rest, packets one gap apart."""
     time_s, sizes, stamps = [], [], []
-    for start_s, size, stamp in zip(sent_s.tolist(), frame_bytes.tolist(), timestamp.tolist(), strict=True):
+    for start_s, size, stamp in zip(
+        sent_s.tolist(), frame_bytes.tolist(), timestamp.tolist(), strict=True
+    ):
         number, left = 0, size
         while left > 0:
             time_s.append(start_s + number * gap_s)
@@ -55,7 +57,11 @@ def test_the_frame_rate_comes_from_the_timestamps_whatever_the_send_times() -> N
     rng = np.random.default_rng(1)
     instants = np.arange(500) * 0.04
     process = fitted(
-        packets_of(instants + rng.uniform(0, 0.005, 500), rng.integers(900, 5000, 500), np.arange(500) * 3600)
+        packets_of(
+            instants + rng.uniform(0, 0.005, 500),
+            rng.integers(900, 5000, 500),
+            np.arange(500) * 3600,
+        )
     )
     assert abs(process.frame_rate_hz.value - 25) < 1e-9
     assert process.clock_ratio.low is not None
@@ -89,7 +95,10 @@ def test_lost_or_skipped_frames_are_longer_steps_of_the_clock() -> None:
 def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_fixed_gap() -> None:
     rng = np.random.default_rng(3)
     sizes = rng.integers(1500, 14_000, 300)
-    assert fitted(packets_of(np.arange(300) * 0.04, sizes, np.arange(300) * 3600)).gap_scale == "packet"
+    assert (
+        fitted(packets_of(np.arange(300) * 0.04, sizes, np.arange(300) * 3600)).gap_scale
+        == "packet"
+    )
     paced = packets_of(np.arange(300) * 0.04, sizes, np.arange(300) * 3600)
     frame = (paced.rtp_timestamp if paced.rtp_timestamp is not None else paced.time_ns) // 3600
     counts = np.bincount(frame)
@@ -111,7 +120,9 @@ def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_f
 
 def test_without_timestamps_or_with_few_frames_there_is_no_frame_clock() -> None:
     packets = packets_of(np.arange(100) * 0.04, np.full(100, 1000), np.arange(100) * 3600)
-    bare = PhasePackets(time_ns=packets.time_ns, ip_bytes=packets.ip_bytes, span_ns=packets.span_ns, tick_s=1e-6)
+    bare = PhasePackets(
+        time_ns=packets.time_ns, ip_bytes=packets.ip_bytes, span_ns=packets.span_ns, tick_s=1e-6
+    )
     assert propose_frames(bare, LawFitter(generator_of, 1e-6)) is None
     few = packets_of(np.arange(10) * 0.04, np.full(10, 1000), np.arange(10) * 3600)
     assert propose_frames(few, LawFitter(generator_of, 1e-6)) is None
@@ -119,10 +130,15 @@ def test_without_timestamps_or_with_few_frames_there_is_no_frame_clock() -> None
 
 def test_what_is_played_has_the_bytes_of_what_was_fitted() -> None:
     rng = np.random.default_rng(5)
-    sizes = np.where(np.arange(1000) % 50 == 0, 20_000, rng.lognormal(7.8, 0.4, 1000)).astype(np.int64)
+    sizes = np.where(np.arange(1000) % 50 == 0, 20_000, rng.lognormal(7.8, 0.4, 1000)).astype(
+        np.int64
+    )
     packets = packets_of(np.arange(1000) * 0.04, sizes, np.arange(1000) * 3600)
-    played = playable(fitted(packets)).play(start_s=0.0, end_s=40.0, first_at_start=True, generator_of=generator_of)
-    # sizes are spread over their law: what is left is the law's own error of the mean, 3% at most in a fit
+    played = playable(fitted(packets)).play(
+        start_s=0.0, end_s=40.0, first_at_start=True, generator_of=generator_of
+    )
+    # sizes are spread over their law: what is left is the law's own error of the mean, 3% at most
+    # in a fit
     assert abs(float(played.ip_bytes.sum()) / float(sizes.sum()) - 1) < 0.03
     assert played.burst_starts is not None
     assert abs(played.burst_starts.size - 1000) <= 1

@@ -6,7 +6,9 @@ from trafficgen.calibration.group_of_pictures import find_group
 from trafficgen.units import FloatArray
 
 
-def encoder(frames: int, group: int, *, key: float, spread: float, seed: int, key_spread: float = 0.1) -> FloatArray:
+def encoder(
+    frames: int, group: int, *, key: float, spread: float, seed: int, key_spread: float = 0.1
+) -> FloatArray:
     rng = np.random.default_rng(seed)
     sizes = 2000 * rng.lognormal(0, spread, frames)
     keys = np.arange(0, frames, group)
@@ -47,8 +49,12 @@ def test_sizes_without_key_frames_have_no_groups() -> None:
 def test_predicted_frames_between_bidirectional_ones_are_told_by_their_period() -> None:
     rng = np.random.default_rng(4)
     place = np.arange(900) % 30
-    sizes = np.where(place == 0, 20_000, np.where(place % 3 == 1, 5000, 1500)) * rng.lognormal(0, 0.2, 900)
+    sizes = np.where(place == 0, 20_000, np.where(place % 3 == 1, 5000, 1500)) * rng.lognormal(
+        0, 0.2, 900
+    )
     found = find_group(sizes)
     assert found is not None
     assert (found.group.reference_period, found.group.reference_position) == (3, 1)
-    np.testing.assert_array_equal(np.flatnonzero(found.types == 1), np.flatnonzero((place % 3 == 1) & (place > 0)))
+    np.testing.assert_array_equal(
+        np.flatnonzero(found.types == 1), np.flatnonzero((place % 3 == 1) & (place > 0))
+    )

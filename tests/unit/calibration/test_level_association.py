@@ -21,7 +21,9 @@ TIME_S = np.arange(12_000) * 0.05
 def levels() -> Levels:
     edge_s = np.append(np.arange(0.0, 600.0, 10.0), 600.0)
     level = np.arange(60) % 2 == 0
-    return Levels(np.array([1e4, 2e4]), ns_array_from_s(edge_s), level.astype(np.int64), evidence_bic=50.0)
+    return Levels(
+        np.array([1e4, 2e4]), ns_array_from_s(edge_s), level.astype(np.int64), evidence_bic=50.0
+    )
 
 
 def sequence(lost_before: Callable[[float], bool]) -> list[int]:
@@ -49,6 +51,11 @@ def test_loss_before_each_step_down_goes_with_it(make_table: TableMaker) -> None
 
 def test_few_switches_and_missing_numbers_give_a_reason(make_table: TableMaker) -> None:
     view = choose_session(make_table(TIME_S))
-    few = Levels(np.array([1.0, 2.0]), ns_array_from_s(np.array([0.0, 300, 600])), np.array([0, 1]), evidence_bic=50.0)
+    few = Levels(
+        np.array([1.0, 2.0]),
+        ns_array_from_s(np.array([0.0, 300, 600])),
+        np.array([0, 1]),
+        evidence_bic=50.0,
+    )
     assert associate(view, few) == "1 switches, 10 are needed"
     assert associate(view, levels()) == "neither RTP nor TCP sequence numbers in the media flows"

@@ -25,7 +25,9 @@ def levels_of(path: list[int], dwell_s: list[float]) -> Levels:
     return Levels(rates, edge_ns, np.array(path), evidence_bic=100.0)
 
 
-def test_four_levels_are_found_with_their_rates_switches_and_dwells(switching: SwitchingMaker) -> None:
+def test_four_levels_are_found_with_their_rates_switches_and_dwells(
+    switching: SwitchingMaker,
+) -> None:
     source = switching(1)
     levels = find_levels(source.time_ns, source.ip_bytes, tick_s=TICK_S)
     assert levels is not None
@@ -37,7 +39,8 @@ def test_four_levels_are_found_with_their_rates_switches_and_dwells(switching: S
 
 
 def test_levels_are_found_in_packets_at_random(switching: SwitchingMaker) -> None:
-    # At the lowest level there are 10 packets a second: a dwell of two seconds can't be told from chance.
+    # At the lowest level there are 10 packets a second: a dwell of two seconds can't be told from
+    # chance.
     source = switching(3, gaps=exponential)
     levels = find_levels(source.time_ns, source.ip_bytes, tick_s=TICK_S)
     assert levels is not None
@@ -48,11 +51,15 @@ def test_levels_are_found_in_packets_at_random(switching: SwitchingMaker) -> Non
 
 def test_three_levels_of_a_short_session_are_found(switching: SwitchingMaker) -> None:
     chain = np.array([[0, 1.0, 0], [0.5, 0, 0.5], [0, 1.0, 0]])
-    source = switching(2, switches=6, kbps=(100.0, 200.0, 400.0), mean_dwell_s=(10.0, 12.0, 15.0), transition=chain)
+    source = switching(
+        2, switches=6, kbps=(100.0, 200.0, 400.0), mean_dwell_s=(10.0, 12.0, 15.0), transition=chain
+    )
     levels = find_levels(source.time_ns, source.ip_bytes, tick_s=TICK_S)
     assert levels is not None
     assert levels.switches == 6
-    np.testing.assert_allclose(levels.kbps, np.array([100.0, 200.0, 400.0])[np.unique(source.level)], rtol=0.02)
+    np.testing.assert_allclose(
+        levels.kbps, np.array([100.0, 200.0, 400.0])[np.unique(source.level)], rtol=0.02
+    )
 
 
 def test_bursts_do_not_hide_levels(switching: SwitchingMaker) -> None:
@@ -140,7 +147,8 @@ def test_mean_of_few_dwells_is_the_time_over_the_exits_with_the_exact_interval()
     found = mean_dwell(Dwells(whole_s=np.array([4.0, 6.0]), unfinished_s=np.array([5.0])))
     assert found.mean_s == pytest.approx(7.5)
     assert found.interval is not None
-    # 2 * 15 over the 97.5% and 2.5% points of chi-squared with 4 degrees of freedom (tables: 11.143 and 0.4844).
+    # 2 * 15 over the 97.5% and 2.5% points of chi-squared with 4 degrees of freedom (tables: 11.143
+    # and 0.4844).
     assert found.interval.low == pytest.approx(30 / 11.143, rel=1e-3)
     assert found.interval.high == pytest.approx(30 / 0.4844, rel=1e-3)
 

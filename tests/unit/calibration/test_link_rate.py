@@ -27,7 +27,10 @@ def test_a_source_that_paces_itself_is_not_taken_for_a_link(make_table: TableMak
     steady = make_table(np.arange(1000) * 0.02, ip_bytes=1000)
     assert rate_of(steady, has_loss=False) == (
         None,
-        "the strongest mode of packet-pair dispersion is near the mean rate, which may be the source's own",
+        (
+            "the strongest mode of packet-pair dispersion is near the mean rate, which may be the"
+            " source's own"
+        ),
     )
     # with loss some queue was full, and then the link sets the pace
     assert rate_of(steady, has_loss=True)[0].value == pytest.approx(1014 * 8 / 0.02, rel=1e-6)

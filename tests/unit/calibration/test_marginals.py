@@ -77,13 +77,18 @@ def test_zero_gaps_break_nothing() -> None:
     gaps = np.rint(np.random.default_rng(0).exponential(2.0, N)) * 1e-6
     assert np.count_nonzero(gaps == 0) > 500
     found = fitted(gaps, tick=1e-6)
-    # rounding costs information; the mean is kept to the sampling error of 1 / sqrt(n) plus a quarter tick
-    assert found.parametric.distribution().mean == pytest.approx(2e-6, abs=3 * 2e-6 / np.sqrt(N) + 0.25e-6)
+    # rounding costs information; the mean is kept to the sampling error of 1 / sqrt(n) plus a
+    # quarter tick
+    assert found.parametric.distribution().mean == pytest.approx(
+        2e-6, abs=3 * 2e-6 / np.sqrt(N) + 0.25e-6
+    )
 
 
 def test_two_modes_are_a_mixture() -> None:
     rng = np.random.default_rng(0)
-    sample = rng.permutation(np.concatenate((rng.lognormal(-6, 0.4, 3 * N), rng.lognormal(-3, 0.5, N))))
+    sample = rng.permutation(
+        np.concatenate((rng.lognormal(-6, 0.4, 3 * N), rng.lognormal(-3, 0.5, N)))
+    )
     found = fitted(sample)
     assert found.problem is None
     assert found.law.family == "lognorm_mixture"
@@ -94,11 +99,13 @@ def test_two_modes_are_a_mixture() -> None:
 
 
 def test_a_part_of_a_mixture_that_comes_only_at_first_is_not_held_against_all_of_it() -> None:
-    # The step that stands for an estimate without the last values went far past it: a worse family seemed to foresee
-    # them better than the mixture.
+    # The step that stands for an estimate without the last values went far past it: a worse family
+    # seemed to foresee them better than the mixture.
     rng = np.random.default_rng(5)
     parts = [(4.5e-6, 0.17, 530), (2.3e-5, 0.6, 1450), (0.023, 0.26, 1040)]
-    first = np.concatenate([scale * np.exp(s * rng.standard_normal(count)) for scale, s, count in parts])
+    first = np.concatenate(
+        [scale * np.exp(s * rng.standard_normal(count)) for scale, s, count in parts]
+    )
     first = rng.permutation(first)
     last = 0.04 * np.exp(0.002 * rng.standard_normal(2000))
     found = fitted(np.concatenate((first, last)))
@@ -110,7 +117,9 @@ def test_a_part_of_a_mixture_that_comes_only_at_first_is_not_held_against_all_of
 
 def test_a_sample_that_no_family_fits_keeps_an_empirical_law_and_names_the_best_family() -> None:
     rng = np.random.default_rng(0)
-    combs = [rng.uniform(start, start + 0.001, N) for start in np.cumsum(rng.uniform(0.005, 0.05, 4))]
+    combs = [
+        rng.uniform(start, start + 0.001, N) for start in np.cumsum(rng.uniform(0.005, 0.05, 4))
+    ]
     sample = rng.permutation(np.concatenate(combs))
     found = fitted(sample)
     assert found.problem is not None

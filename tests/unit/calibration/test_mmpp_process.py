@@ -36,7 +36,9 @@ def proposed(time_ns: IntArray) -> MmppProcess | None:
     return found.process
 
 
-@pytest.mark.parametrize(("rates", "sojourns_s"), [((200.0, 20.0), (0.5, 0.5)), ((400.0, 50.0), (0.05, 0.1))])
+@pytest.mark.parametrize(
+    ("rates", "sojourns_s"), [((200.0, 20.0), (0.5, 0.5)), ((400.0, 50.0), (0.05, 0.1))]
+)
 def test_a_switched_poisson_process_is_recognised_with_intervals(
     mmpp_times: MmppMaker, rates: tuple[float, float], sojourns_s: tuple[float, float]
 ) -> None:
@@ -67,7 +69,9 @@ def gaps_of(kind: str) -> FloatArray:
     return np.asarray(regular * rng.uniform(0.9, 1.1, 8000))
 
 
-@pytest.mark.parametrize("kind", ["exponential", "hyperexponential", "bursts", "regular at two rates"])
+@pytest.mark.parametrize(
+    "kind", ["exponential", "hyperexponential", "bursts", "regular at two rates"]
+)
 def test_other_gaps_are_not(kind: str) -> None:
     assert proposed(ns_array_from_s(np.cumsum(gaps_of(kind)))) is None
 

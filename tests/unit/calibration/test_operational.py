@@ -22,14 +22,26 @@ def phases_to(end_s: float, *, buffering_end_s: float | None = None) -> Phases:
     return Phases(0.0, buffering_end_s, None, None, end_s, None, 100.0)
 
 
-def log_of(*, playback_start_s: float | None = None, buffer_full_s: float | None = None) -> PlayerLog:
+def log_of(
+    *, playback_start_s: float | None = None, buffer_full_s: float | None = None
+) -> PlayerLog:
     """A log, aligned, whose buffer fills until a time and then stays at 20 s."""
     time_s = np.arange(-5.0, 60.0)
     full = np.inf if buffer_full_s is None else buffer_full_s
     buffer_s = np.where(time_s < full, 20 * (time_s + 5) / 65, 20.0)
     empty = np.zeros(0)
     return PlayerLog(
-        "log.csv", "plain", None, playback_start_s, (), time_s, buffer_s, np.full(65, np.nan), empty, (), 59.0
+        "log.csv",
+        "plain",
+        None,
+        playback_start_s,
+        (),
+        time_s,
+        buffer_s,
+        np.full(65, np.nan),
+        empty,
+        (),
+        59.0,
     )
 
 
@@ -64,18 +76,29 @@ def test_measures_of_ccz_b1_worked_by_hand(make_table: TableMaker) -> None:
     assert set(measures.absent) == {"buffering_period_s", "playback_delay_s", "delivery"}
 
 
-def test_measures_of_a_session_that_lasts_for_years_need_no_bins_of_years(make_table: TableMaker) -> None:
+def test_measures_of_a_session_that_lasts_for_years_need_no_bins_of_years(
+    make_table: TableMaker,
+) -> None:
     tracemalloc.start()
-    measures = measures_of(make_table(np.array([0, 0.1, 1e8, 2e8, 2e8 + 0.1])), phases_to(2e8 + 0.1))
+    measures = measures_of(
+        make_table(np.array([0, 0.1, 1e8, 2e8, 2e8 + 0.1])), phases_to(2e8 + 0.1)
+    )
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert measures.steady_playout_rate_kbps == pytest.approx(3 * 8 / 2e8)
     assert peak_bytes < 10_000_000
 
 
-def test_measures_are_absent_with_a_reason_for_media_shorter_than_110_s(make_table: TableMaker) -> None:
+def test_measures_are_absent_with_a_reason_for_media_shorter_than_110_s(
+    make_table: TableMaker,
+) -> None:
     measures = measures_of(make_table(np.arange(0, 109, 0.1)), phases_to(108.9))
-    assert measures.buffering_data_rate_kbps is measures.steady_playout_rate_kbps is measures.ratio is None
+    assert (
+        measures.buffering_data_rate_kbps
+        is measures.steady_playout_rate_kbps
+        is measures.ratio
+        is None
+    )
     assert measures.absent["buffering_data_rate_kbps"] == "the media are shorter than 110 s"
 
 
@@ -85,7 +108,9 @@ def test_buffering_period_runs_from_play_to_the_full_buffer(make_table: TableMak
     assert in_packets.play_s == pytest.approx(-0.2)
     assert in_packets.buffering_period_s == pytest.approx(10.2)
     assert in_packets.buffering_period_until == "buffering_end"
-    by_player = measures_of(table, phases_to(60.0, buffering_end_s=10.0), log_of(buffer_full_s=12.0))
+    by_player = measures_of(
+        table, phases_to(60.0, buffering_end_s=10.0), log_of(buffer_full_s=12.0)
+    )
     assert by_player.buffering_period_s == pytest.approx(12.2)
     assert by_player.buffering_period_until == "buffer_full"
 

@@ -18,7 +18,9 @@ RTP_FLOW = {"flow": 0, "clock_hz": 90_000, "ssrc": 7, "payload_type": 96}
 
 
 def rtp_intervals(make_table: TableMaker, *, lost: list[int], late_s: float = 0.0) -> PathIntervals:
-    """Return intervals of 1 s of a source with two packets a frame, some lost, the second half late."""
+    """Return intervals of 1 s of a source with two packets a frame, some lost, the second half
+    late.
+    """
     number = np.arange(int(PACKETS_HZ * LENGTH_S) + 1)
     kept = ~np.isin(number, lost)
     sent_s = number / PACKETS_HZ
@@ -67,7 +69,9 @@ def test_a_path_that_changes_is_seen_to_change() -> None:
 
 
 def test_tcp_shows_resendings_delay_and_what_the_path_gives(make_table: TableMaker) -> None:
-    """Data every 10 ms, acknowledged 50 ms later (100 ms in the second half), every tenth segment resent."""
+    """Data every 10 ms, acknowledged 50 ms later (100 ms in the second half), every tenth segment
+    resent.
+    """
     sent_s = np.arange(1000) / 100
     sequence = 1 + 1000 * np.arange(1000)
     again = np.arange(9, 1000, 10)
@@ -81,8 +85,12 @@ def test_tcp_shows_resendings_delay_and_what_the_path_gives(make_table: TableMak
         to_client=data[order],
         header_bytes=40,
         flows=[{"flow": 0, "protocol": "tcp"}],
-        tcp_sequence=np.concatenate([sequence, sequence[again], np.zeros(1000, dtype=np.int64)])[order],
-        tcp_acknowledgement=np.concatenate([np.zeros(1100, dtype=np.int64), sequence + 1000])[order],
+        tcp_sequence=np.concatenate([sequence, sequence[again], np.zeros(1000, dtype=np.int64)])[
+            order
+        ],
+        tcp_acknowledgement=np.concatenate([np.zeros(1100, dtype=np.int64), sequence + 1000])[
+            order
+        ],
         tcp_flags=16,
     )
     found = path_intervals(choose_session(table), start_s=0.0, interval_s=1.0)

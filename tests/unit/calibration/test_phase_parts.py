@@ -12,7 +12,9 @@ PHASES = Phases(0.0, 10.0, 9.0, 11.0, 100.0, 800.0, 400.0)
 
 
 def every_second(*until: tuple[int, int]) -> IntArray:
-    return ns_array_from_s(np.concatenate([np.arange(start, stop, dtype=np.float64) for start, stop in until]))
+    return ns_array_from_s(
+        np.concatenate([np.arange(start, stop, dtype=np.float64) for start, stop in until])
+    )
 
 
 def named(time_ns: IntArray, phases: Phases) -> list[tuple[str, int, int, float, float]]:
@@ -29,7 +31,9 @@ def test_the_packet_at_the_end_of_buffering_belongs_to_the_side_that_is_said() -
 
 
 def test_a_stall_is_a_gap_and_its_refill_a_phase() -> None:
-    stall = Stall(start_s=40, end_s=50, refill_end_s=60, refill_kbps=800.0, expected=0.0, evidence="refill")
+    stall = Stall(
+        start_s=40, end_s=50, refill_end_s=60, refill_kbps=800.0, expected=0.0, evidence="refill"
+    )
     time_ns = every_second((0, 41), (50, 101))
     assert named(time_ns, replace(PHASES, stalls=(stall,))) == [
         ("buffering", 0, 10, 0, 10),

@@ -13,21 +13,29 @@ from trafficgen.units import FloatArray
 TableMaker = Callable[..., PacketTable]
 
 
-def two_rates(seed: int, *, change_s: float, end_s: float, fast_per_s: float, slow_per_s: float) -> FloatArray:
+def two_rates(
+    seed: int, *, change_s: float, end_s: float, fast_per_s: float, slow_per_s: float
+) -> FloatArray:
     """Poisson arrivals at one rate, then at another."""
     rng = np.random.default_rng(seed)
     first = np.cumsum(rng.exponential(1 / fast_per_s, int(2 * change_s * fast_per_s)))
-    then = change_s + np.cumsum(rng.exponential(1 / slow_per_s, int(2 * (end_s - change_s) * slow_per_s)))
+    then = change_s + np.cumsum(
+        rng.exponential(1 / slow_per_s, int(2 * (end_s - change_s) * slow_per_s))
+    )
     return np.concatenate((first[first < change_s], then[then < end_s]))
 
 
 def bursts(seed: int, *, change_s: float, end_s: float) -> FloatArray:
-    """Bursts of 41 packets each 0.3 s while buffering, then of 22 each 0.5 s: 3.1 times the rate."""
+    """Bursts of 41 packets each 0.3 s while buffering, then of 22 each 0.5 s: 3.1 times the
+    rate.
+    """
     rng = np.random.default_rng(seed)
     starts = [0.0]
     while starts[-1] < end_s:
         starts.append(starts[-1] + (0.3 if starts[-1] < change_s else 0.5) * rng.lognormal(0, 0.05))
-    return np.concatenate([start + np.arange(41 if start < change_s else 22) * 0.0009 for start in starts])
+    return np.concatenate(
+        [start + np.arange(41 if start < change_s else 22) * 0.0009 for start in starts]
+    )
 
 
 def on_off(seed: int, *, end_s: float, first_on_s: float = 1.5) -> FloatArray:
@@ -47,10 +55,13 @@ def phases_of(table: PacketTable) -> Phases:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shift_s", [0.0, 47.0])
-def test_change_of_a_bursty_stream_is_found_within_a_tenth(make_table: TableMaker, seed: int, shift_s: float) -> None:
+def test_change_of_a_bursty_stream_is_found_within_a_tenth(
+    make_table: TableMaker, seed: int, shift_s: float
+) -> None:
     phases = phases_of(make_table(bursts(seed, change_s=10, end_s=60) + shift_s))
     assert phases.buffering_end_s == pytest.approx(10, rel=0.1)
-    # the playout's rate has a sampling error of about 5% / sqrt(100 bursts); the change may be off by one burst of 33
+    # the playout's rate has a sampling error of about 5% / sqrt(100 bursts); the change may be off
+    # by one burst of 33
     assert phases.ratio == pytest.approx(41 / 0.3 / (22 / 0.5), rel=0.06)
     assert phases.silence_s == 0
 
@@ -58,7 +69,8 @@ def test_change_of_a_bursty_stream_is_found_within_a_tenth(make_table: TableMake
 def test_silence_is_counted_from_the_first_packet_of_the_session(make_table: TableMaker) -> None:
     media_s = bursts(0, change_s=10, end_s=60) + 47
     table = make_table(
-        np.concatenate(([0.0], media_s)), to_client=np.concatenate(([False], np.ones(media_s.size, dtype=bool)))
+        np.concatenate(([0.0], media_s)),
+        to_client=np.concatenate(([False], np.ones(media_s.size, dtype=bool))),
     )
     phases = phases_of(table)
     assert phases.silence_s == pytest.approx(47)
@@ -74,12 +86,16 @@ def test_a_stream_of_one_rate_has_no_buffering(make_table: TableMaker, seed: int
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_first_on_period_of_on_off_traffic_is_not_buffering(make_table: TableMaker, seed: int) -> None:
+def test_the_first_on_period_of_on_off_traffic_is_not_buffering(
+    make_table: TableMaker, seed: int
+) -> None:
     assert phases_of(make_table(on_off(seed, end_s=300))).buffering_end_s is None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_long_first_on_period_is_buffering_and_ends_where_the_pause_begins(make_table: TableMaker, seed: int) -> None:
+def test_a_long_first_on_period_is_buffering_and_ends_where_the_pause_begins(
+    make_table: TableMaker, seed: int
+) -> None:
     phases = phases_of(make_table(on_off(seed, end_s=300, first_on_s=20)))
     assert phases.buffering_end_s == pytest.approx(20, rel=0.05)
     assert phases.ratio is not None
@@ -133,13 +149,18 @@ def semi_markov(seed: int, *, end_s: float) -> FloatArray:
 
 
 def test_switching_levels_are_no_buffering(make_table: TableMaker) -> None:
-    found = sum(phases_of(make_table(semi_markov(seed, end_s=600))).buffering_end_s is not None for seed in range(30))
+    found = sum(
+        phases_of(make_table(semi_markov(seed, end_s=600))).buffering_end_s is not None
+        for seed in range(30)
+    )
     # at most 5%: more than 4 of 30 would come once in 170 runs
     assert found <= 4
 
 
 @pytest.mark.parametrize("seed", range(2, 6))
-def test_four_or_five_periods_after_a_fat_first_one_show_buffering(make_table: TableMaker, seed: int) -> None:
+def test_four_or_five_periods_after_a_fat_first_one_show_buffering(
+    make_table: TableMaker, seed: int
+) -> None:
     phases = phases_of(make_table(on_off(seed, end_s=50, first_on_s=12)))
     assert phases.buffering_end_s == pytest.approx(12, rel=0.02)
     assert phases.low_s is not None
@@ -171,8 +192,12 @@ def test_a_part_that_runs_out_is_the_end(make_table: TableMaker) -> None:
 
 
 @pytest.mark.parametrize("ratio", [3, 4])
-def test_a_short_playout_after_long_buffering_is_not_taken_for_the_end(make_table: TableMaker, ratio: int) -> None:
-    phases = phases_of(make_table(two_rates(0, change_s=40, end_s=60, fast_per_s=60 * ratio, slow_per_s=60)))
+def test_a_short_playout_after_long_buffering_is_not_taken_for_the_end(
+    make_table: TableMaker, ratio: int
+) -> None:
+    phases = phases_of(
+        make_table(two_rates(0, change_s=40, end_s=60, fast_per_s=60 * ratio, slow_per_s=60))
+    )
     assert phases.buffering_end_s == pytest.approx(40, rel=0.05)
     assert phases.playout_end_s is None
 

@@ -1,4 +1,6 @@
-"""Pieces in which plateaus of the rate are looked for: the search takes a time that grows with their square."""
+"""Pieces in which plateaus of the rate are looked for: the search takes a time that grows with
+their square.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,13 @@ def written(folder: Path, text: str, *, name: str = "log.csv") -> Path:
 
 def test_a_plain_csv_tells_playback_stalls_and_buffer(tmp_path: Path) -> None:
     log = read_player_log(written(tmp_path, CSV))
-    assert (log.file, log.form, log.zero_unix_s, log.playback_start_s, log.end_s) == ("log.csv", "plain", None, 2, 12)
+    assert (log.file, log.form, log.zero_unix_s, log.playback_start_s, log.end_s) == (
+        "log.csv",
+        "plain",
+        None,
+        2,
+        12,
+    )
     assert [(stall.start_s, stall.duration_s) for stall in log.stalls] == [(5, 2)]
     assert log.buffer_s.tolist() == [0, 2, 4, 6, 0, 3, 4, 4]
 
@@ -40,7 +46,12 @@ def test_json_and_unix_times_say_the_same(tmp_path: Path) -> None:
     ]
     for content in (entries, {"samples": entries}):
         log = read_player_log(written(tmp_path, json.dumps(content), name="log.json"))
-        assert (log.zero_unix_s, log.playback_start_s, log.end_s, log.levels) == (1.7e9, 2, 2, ("hd720",))
+        assert (log.zero_unix_s, log.playback_start_s, log.end_s, log.levels) == (
+            1.7e9,
+            2,
+            2,
+            ("hd720",),
+        )
 
 
 def test_levels_worked_by_hand(tmp_path: Path) -> None:
@@ -54,7 +65,9 @@ def test_levels_worked_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_level_that_was_never_left_has_neither_row_nor_dwell(tmp_path: Path) -> None:
-    levels = played_levels(read_player_log(written(tmp_path, "time_s,level_kbps\n0,300\n4,600\n9,600\n")))
+    levels = played_levels(
+        read_player_log(written(tmp_path, "time_s,level_kbps\n0,300\n4,600\n9,600\n"))
+    )
     assert levels is not None
     assert levels.transition == ((0, 1), None)
     assert levels.mean_dwell_s == (4, None)
@@ -65,14 +78,18 @@ def test_rates_of_named_levels_come_from_the_media_that_arrived(tmp_path: Path) 
     text = "time_s,buffer_s,position_s,level\n0,0,0,small\n10,10,20,large\n30,30,60,large\n"
     time_s = np.arange(0, 30, 0.1)
     payload = np.where(time_s < 10, 5000.0, 20_000.0)
-    levels = played_levels(read_player_log(written(tmp_path, text)), media_time_s=time_s, payload_bytes=payload)
+    levels = played_levels(
+        read_player_log(written(tmp_path, text)), media_time_s=time_s, payload_bytes=payload
+    )
     assert levels is not None
     assert levels.names == ("small", "large")
     # 0.5 MB over 20 s, 4 MB over 40 s; the last packet falls on the edge
     assert levels.kbps == pytest.approx((200, 800), rel=0.02)
 
 
-def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_not(tmp_path: Path) -> None:
+def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_not(
+    tmp_path: Path,
+) -> None:
     filled = "".join(f"{t},{min(20, t)}\n" for t in range(60))
     growing = "".join(f"{t},{0.3 * t}\n" for t in range(60))
     full_s = read_player_log(written(tmp_path, "time_s,buffer_s\n" + filled)).buffer_full_s
@@ -96,10 +113,16 @@ def test_a_buffer_that_fills_and_stays_is_full_and_one_that_grows_to_the_end_is_
         ('{"samples": 3}', "holds no list of entries", "give a CSV or JSON"),
         ('[{"time_s": 1,', "line 1, column 15: it is not valid JSON", "correct it"),
         ('{"player_log": [{"event": "sample"}]}', "player_log lacks or misstates", "as recorded"),
-        ("rel_time_s,buffer_health_s\nx,1\n", "line 2: not a row of a playback table", "as published"),
+        (
+            "rel_time_s,buffer_health_s\nx,1\n",
+            "line 2: not a row of a playback table",
+            "as published",
+        ),
     ],
 )
-def test_a_bad_log_is_refused_with_place_and_remedy(tmp_path: Path, text: str, place: str, remedy: str) -> None:
+def test_a_bad_log_is_refused_with_place_and_remedy(
+    tmp_path: Path, text: str, place: str, remedy: str
+) -> None:
     path = written(tmp_path, text)
     with pytest.raises(PlayerLogError) as caught:
         read_player_log(path)
@@ -118,6 +141,8 @@ def test_a_missing_or_binary_log_is_refused(tmp_path: Path) -> None:
         read_player_log(tmp_path / "log.csv")
 
 
-def test_a_log_with_a_sample_now_and_then_does_not_tell_when_its_buffer_was_full(tmp_path: Path) -> None:
+def test_a_log_with_a_sample_now_and_then_does_not_tell_when_its_buffer_was_full(
+    tmp_path: Path,
+) -> None:
     log = read_player_log(written(tmp_path, "time_s,buffer_s\n0,0\n1,2\n2,4\n3,6\n30,6\n60,6\n"))
     assert log.buffer_full_s is None  # no sample in the 10 s after it may have been

@@ -34,11 +34,19 @@ def model(number: int, *, points: int = 4, streams: int = 1) -> Model:
     p = np.linspace(0, 1, points)
     quantiles = tuple(QuantilePoint(p=float(at), value=float(0.01 + at**2 / 7)) for at in p)
     gap = Law(unit="s", family="quantiles", quantiles=quantiles, observations=100)
-    size = Law(unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1.0),), integer=True, observations=100)
+    size = Law(
+        unit="bytes",
+        family="atoms",
+        atoms=(Atom(value=1000, p=1.0),),
+        integer=True,
+        observations=100,
+    )
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
     phase = Phase(name="playout", start_s=0.0, duration_s=60.0, rate_bps=2e5, process=process)
     transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28)
-    source = PublishedSource(authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",))
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
     estimate = Estimate(value=60.0, method="by hand")
     return Model(
         name=f"session{number}",
@@ -52,7 +60,9 @@ def model(number: int, *, points: int = 4, streams: int = 1) -> Model:
     )
 
 
-def session(number: int, *, kind: float = 0.0, levels_bps: tuple[float, ...] = (), **size: int) -> SessionEstimates:
+def session(
+    number: int, *, kind: float = 0.0, levels_bps: tuple[float, ...] = (), **size: int
+) -> SessionEstimates:
     return SessionEstimates(
         name=f"session{number}",
         model=model(number, **size),
@@ -72,7 +82,9 @@ def test_without_sessions_there_is_no_population() -> None:
 
 
 def test_what_no_session_has_is_absent_with_a_reason() -> None:
-    population = pool_sessions([session(number) for number in range(4)], captures=4, seed=0).population
+    population = pool_sessions(
+        [session(number) for number in range(4)], captures=4, seed=0
+    ).population
     assert population is not None
     assert set(population.laws) == {"media_duration_s", "playout_rate_bps"}
     for quantity in ("buffering_ratio", "silence_s", "rtt_s", "loss_rate", "ladder", "dependence"):
@@ -80,7 +92,9 @@ def test_what_no_session_has_is_absent_with_a_reason() -> None:
 
 
 def test_the_model_is_that_of_the_session_in_the_middle_of_the_largest_group() -> None:
-    sessions = [session(number) for number in range(6)] + [session(6 + number, kind=9.0) for number in range(4)]
+    sessions = [session(number) for number in range(6)] + [
+        session(6 + number, kind=9.0) for number in range(4)
+    ]
     pooled = pool_sessions(sessions, captures=10, seed=0)
     assert pooled.population is not None
     first, second = pooled.population.prototypes
@@ -102,7 +116,9 @@ def test_levels_of_sessions_become_rungs_that_they_share() -> None:
 
 def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
     sessions = [
-        session(10 * kind + number, kind=9.0 * kind, points=64, streams=4) for kind in range(4) for number in range(5)
+        session(10 * kind + number, kind=9.0 * kind, points=64, streams=4)
+        for kind in range(4)
+        for number in range(5)
     ]
     pooled = pool_sessions(sessions, captures=20, seed=0)
     assert pooled.population is not None

@@ -1,4 +1,6 @@
-"""Playing what was fitted: simple sources pass with a simple process, slow ups and downs of the rate ask for more."""
+"""Playing what was fitted: simple sources pass with a simple process, slow ups and downs of the
+rate ask for more.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ def packets(time_s: FloatArray, *, seed: int) -> PhasePackets:
     time_s = time_s[time_s < SPAN_S]
     sizes = random_stream(seed, session=0, purpose="sizes").integers(200, 1400, time_s.size)
     return PhasePackets(
-        time_ns=ns_array_from_s(time_s), ip_bytes=sizes, span_ns=(0, ns_from_s(SPAN_S)), tick_s=1e-6, threshold_s=None
+        time_ns=ns_array_from_s(time_s),
+        ip_bytes=sizes,
+        span_ns=(0, ns_from_s(SPAN_S)),
+        tick_s=1e-6,
+        threshold_s=None,
     )
 
 
@@ -43,7 +49,8 @@ def fitted_kind(sample: PhasePackets, *, seed: int) -> str:
 
 def test_independent_gaps_stay_a_renewal_process() -> None:
     kinds = [fitted_kind(poisson(seed), seed=seed) for seed in range(12)]
-    # The check rejects a true process once in 20 times or so; three of twelve would be one in 50 such tests.
+    # The check rejects a true process once in 20 times or so; three of twelve would be one in 50
+    # such tests.
     assert kinds.count("renewal") >= 10
 
 
@@ -62,10 +69,15 @@ def test_a_process_of_the_wrong_rate_fails() -> None:
     sample = poisson(3)
     wrong = RenewalProcess(
         gap_s=Law(unit="s", family="expon", params={"scale": 0.02}, observations=1),
-        packet_bytes=Law(unit="bytes", family="gamma", params={"a": 10.0, "scale": 80.0}, observations=1),
+        packet_bytes=Law(
+            unit="bytes", family="gamma", params={"a": 10.0, "scale": 80.0}, observations=1
+        ),
     )
     check = check_process(
-        wrong, sample, generator_of=lambda quantity: random_stream(3, session=0, purpose=quantity), independent=True
+        wrong,
+        sample,
+        generator_of=lambda quantity: random_stream(3, session=0, purpose=quantity),
+        independent=True,
     )
     assert not check.passed
     assert check.distances["rate.1"] > 0.9
@@ -73,7 +85,9 @@ def test_a_process_of_the_wrong_rate_fails() -> None:
 
 def test_the_choice_is_the_same_for_the_same_seed() -> None:
     first, second = (
-        fit_process(swelling(2), generator_of=lambda quantity: random_stream(7, session=0, purpose=quantity)).process
+        fit_process(
+            swelling(2), generator_of=lambda quantity: random_stream(7, session=0, purpose=quantity)
+        ).process
         for _ in range(2)
     )
     assert isinstance(first, ModulatedProcess)

@@ -51,7 +51,8 @@ def test_two_packets_are_enough() -> None:
 
 
 def test_a_long_last_burst_does_not_raise_the_rate_of_the_process() -> None:
-    # 11 bursts of 10 packets every 0.5 s, then one of 1,200 packets that lasts 12 s: 1,310 packets in 17.5 s.
+    # 11 bursts of 10 packets every 0.5 s, then one of 1,200 packets that lasts 12 s: 1,310 packets
+    # in 17.5 s.
     short = [burst * 0.5 + packet * 0.001 for burst in range(11) for packet in range(10)]
     long = [5.5 + packet * 0.01 for packet in range(1200)]
     packets = packets_of([*short, *long], [1000] * 1310, threshold_s=0.05)

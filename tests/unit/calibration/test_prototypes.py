@@ -29,6 +29,8 @@ def test_a_lone_odd_session_is_no_group() -> None:
 
 
 def test_no_more_groups_than_asked_for() -> None:
-    features = np.repeat(np.arange(4.0) * 10, 5)[:, None] + np.random.default_rng(4).normal(0, 0.1, (20, 1))
+    features = np.repeat(np.arange(4.0) * 10, 5)[:, None] + np.random.default_rng(4).normal(
+        0, 0.1, (20, 1)
+    )
     assert group_sessions_by_process(features).medoids.size == 4
     assert group_sessions_by_process(features, most=2).medoids.size <= 2

@@ -16,7 +16,9 @@ def test_a_monotone_relation_counts_whatever_its_shape() -> None:
 
 def test_independent_quantities_are_shrunk_to_independence() -> None:
     rng = np.random.default_rng(2)
-    pairs = rank_correlations({"playout_rate_bps": rng.normal(size=8), "media_duration_s": rng.normal(size=8)})
+    pairs = rank_correlations(
+        {"playout_rate_bps": rng.normal(size=8), "media_duration_s": rng.normal(size=8)}
+    )
     (pair,) = pairs
     assert pair.normal_correlation.low is not None
     assert pair.normal_correlation.high is not None
@@ -34,11 +36,19 @@ def test_correlations_from_different_sessions_still_make_a_matrix_to_draw_from()
     first = np.concatenate([up, up, nan])
     second = np.concatenate([up, nan, up])
     third = np.concatenate([nan, up, -up])
-    pairs = rank_correlations({"playout_rate_bps": first, "media_duration_s": second, "buffering_ratio": third})
+    pairs = rank_correlations(
+        {"playout_rate_bps": first, "media_duration_s": second, "buffering_ratio": third}
+    )
     values = {(pair.first, pair.second): pair.normal_correlation.value for pair in pairs}
     names = ["playout_rate_bps", "media_duration_s", "buffering_ratio"]
     matrix = np.eye(3)
     for (one, other), value in values.items():
-        matrix[names.index(one), names.index(other)] = matrix[names.index(other), names.index(one)] = value
+        matrix[names.index(one), names.index(other)] = matrix[
+            names.index(other), names.index(one)
+        ] = value
     np.linalg.cholesky(matrix)  # raises where it is not positive definite
-    assert values["playout_rate_bps", "media_duration_s"] > 0 > values["media_duration_s", "buffering_ratio"]
+    assert (
+        values["playout_rate_bps", "media_duration_s"]
+        > 0
+        > values["media_duration_s", "buffering_ratio"]
+    )

@@ -20,4 +20,6 @@ def test_the_correlation_of_ranks_is_that_of_scipy() -> None:
     generator = np.random.default_rng(3)
     one = np.rint(generator.exponential(5.0, 400))
     other = one + generator.normal(0.0, 4.0, 400)
-    assert rank_correlation(one, other) == pytest.approx(float(stats.spearmanr(one, other).statistic), rel=1e-12)
+    assert rank_correlation(one, other) == pytest.approx(
+        float(stats.spearmanr(one, other).statistic), rel=1e-12
+    )

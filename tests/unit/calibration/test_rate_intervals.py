@@ -19,7 +19,15 @@ def test_interval_of_a_poisson_rate_covers(make_table) -> None:  # type: ignore[
     for seed in range(replicates):
         count = 1000
         time_s = np.cumsum(np.random.default_rng(seed).exponential(0.01, count))
-        phases = Phases(0.0, None, None, None, time_s[-1] - time_s[0], None, 8 * count / float(time_s[-1] - time_s[0]))
+        phases = Phases(
+            0.0,
+            None,
+            None,
+            None,
+            time_s[-1] - time_s[0],
+            None,
+            8 * count / float(time_s[-1] - time_s[0]),
+        )
         buffering, playout = phase_rates(view_of(make_table, time_s), phases, seed=seed)
         assert buffering is None
         assert playout.low is not None

@@ -20,7 +20,9 @@ def phases_of(table: PacketTable) -> Phases:
 
 def poisson(seed: int, *, start_s: float, end_s: float, per_s: float) -> FloatArray:
     rng = np.random.default_rng(seed)
-    return start_s + np.sort(rng.uniform(0, end_s - start_s, rng.poisson(per_s * (end_s - start_s))))
+    return start_s + np.sort(
+        rng.uniform(0, end_s - start_s, rng.poisson(per_s * (end_s - start_s)))
+    )
 
 
 def stalled(seed: int, *, refill_per_s: float) -> FloatArray:
@@ -54,10 +56,10 @@ def test_a_pause_without_a_refill_is_no_stall(make_table: TableMaker, seed: int)
 def test_two_stalls_do_not_hide_each_other(make_table: TableMaker) -> None:
     time_s = stalled(0, refill_per_s=200)
     later = 150 + stalled(7, refill_per_s=200)
-    assert [round(stall.start_s) for stall in phases_of(make_table(np.concatenate((time_s, later)))).stalls] == [
-        60,
-        210,
-    ]
+    assert [
+        round(stall.start_s)
+        for stall in phases_of(make_table(np.concatenate((time_s, later)))).stalls
+    ] == [60, 210]
 
 
 def test_the_pauses_of_on_off_traffic_are_its_rhythm() -> None:

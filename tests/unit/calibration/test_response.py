@@ -16,8 +16,12 @@ def congested_seconds() -> FloatArray:
     return np.where((second // 20) % 2 == 1, 0.05, 0.0)
 
 
-def records_of(packets: IntArray, *, ip_bytes: IntArray | int = 1000, per_frame: int = 1) -> PathRecords:
-    """Return a session of some packets in each second, of which the path loses what :func:`congested_seconds` says."""
+def records_of(
+    packets: IntArray, *, ip_bytes: IntArray | int = 1000, per_frame: int = 1
+) -> PathRecords:
+    """Return a session of some packets in each second, of which the path loses what
+    :func:`congested_seconds` says.
+    """
     second = np.repeat(np.arange(SECONDS), packets)
     place = np.arange(second.size) - np.repeat(np.cumsum(packets) - packets, packets)
     generator = np.random.default_rng(1)
@@ -32,10 +36,14 @@ def records_of(packets: IntArray, *, ip_bytes: IntArray | int = 1000, per_frame:
 
 
 def packets_of(share_when_congested: float, *, noise: float = 0.05) -> IntArray:
-    """Return 100 packets a second, fewer one second after congestion begins until one after it ends."""
+    """Return 100 packets a second, fewer one second after congestion begins until one after it
+    ends.
+    """
     generator = np.random.default_rng(2)
     answered = np.roll(congested_seconds() > 0, 1)
-    rate = np.where(answered, share_when_congested, 1.0) * (1 + noise * generator.standard_normal(SECONDS))
+    rate = np.where(answered, share_when_congested, 1.0) * (
+        1 + noise * generator.standard_normal(SECONDS)
+    )
     return np.maximum(np.rint(100 * rate), 1).astype(np.int64)
 
 
@@ -55,7 +63,8 @@ def test_a_source_that_halves_its_rate_switches_levels() -> None:
     found = found_for(records_of(np.full(SECONDS, 100), ip_bytes=sizes))
     assert found.response.kind == "level_switching"
     assert found.response.effect is not None
-    # one second at either end of a spell is on the other side: the effect is a little less than a half
+    # one second at either end of a spell is on the other side: the effect is a little less than a
+    # half
     assert found.response.effect.value == pytest.approx(0.5, abs=0.08)
     calm, lossy = found.response.curve[0], found.response.curve[-1]
     assert calm.relative_rate.value > 1.5 * lossy.relative_rate.value
@@ -75,15 +84,24 @@ def test_a_rate_that_wanders_with_congestion_follows() -> None:
     generator = np.random.default_rng(3)
     answered = np.roll(congested_seconds() > 0, 1)
     since = np.where(answered, np.arange(SECONDS) % 20, 0)
-    rate = np.where(answered, 0.9 - 0.03 * since, 1.0) * np.exp(0.12 * generator.standard_normal(SECONDS))
-    found = found_for(records_of(np.full(SECONDS, 20), ip_bytes=np.rint(1000 * rate).astype(np.int64)))
+    rate = np.where(answered, 0.9 - 0.03 * since, 1.0) * np.exp(
+        0.12 * generator.standard_normal(SECONDS)
+    )
+    found = found_for(
+        records_of(np.full(SECONDS, 20), ip_bytes=np.rint(1000 * rate).astype(np.int64))
+    )
     assert found.response.kind == "rate_following"
 
 
 def test_no_congestion_and_no_numbers_are_unknown_with_a_reason() -> None:
     records = records_of(packets_of(1.0))
-    calm = PathRecords(**{**vars(records), "is_lost": np.zeros(records.sent_ns.size, dtype=np.bool_)})
-    for found, reason in ((found_for(calm), "shows no congestion"), (find_response(None, rtt_s=None), "plain UDP")):
+    calm = PathRecords(
+        **{**vars(records), "is_lost": np.zeros(records.sent_ns.size, dtype=np.bool_)}
+    )
+    for found, reason in (
+        (found_for(calm), "shows no congestion"),
+        (find_response(None, rtt_s=None), "plain UDP"),
+    ):
         assert found.response.kind == "unknown"
         assert reason in found.absent["response.curve"]
 
@@ -91,7 +109,9 @@ def test_no_congestion_and_no_numbers_are_unknown_with_a_reason() -> None:
 def test_a_rate_that_stands_through_loss_that_never_ends_is_unresponsive() -> None:
     records = records_of(packets_of(1.0))
     generator = np.random.default_rng(4)
-    always = PathRecords(**{**vars(records), "is_lost": generator.random(records.sent_ns.size) < 0.3})
+    always = PathRecords(
+        **{**vars(records), "is_lost": generator.random(records.sent_ns.size) < 0.3}
+    )
     found = found_for(always)
     assert found.response.kind == "unresponsive"
     assert found.response.effect is None

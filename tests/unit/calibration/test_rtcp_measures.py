@@ -21,16 +21,30 @@ NTP = 0x1234_5678_9ABC_DEF0
 
 def report(time_s: float, *, to_client: bool, **said: Any) -> dict[str, Any]:
     nothing = dict.fromkeys(RTCP_SCHEMA.names)
-    return nothing | {"time_ns": round(time_s * 1e9), "flow": 0, "to_client": to_client, "reporter_ssrc": 7} | said
+    return (
+        nothing
+        | {"time_ns": round(time_s * 1e9), "flow": 0, "to_client": to_client, "reporter_ssrc": 7}
+        | said
+    )
 
 
 def receiver_report(time_s: float, **said: Any) -> dict[str, Any]:
-    block = {"ssrc": 7, "fraction_lost": 0, "cumulative_lost": 0, "highest_sequence": 0, "jitter": 0}
-    return report(time_s, to_client=False, **(block | {"last_sender_report": 0, "delay_since_last": 0} | said))
+    block = {
+        "ssrc": 7,
+        "fraction_lost": 0,
+        "cumulative_lost": 0,
+        "highest_sequence": 0,
+        "jitter": 0,
+    }
+    return report(
+        time_s, to_client=False, **(block | {"last_sender_report": 0, "delay_since_last": 0} | said)
+    )
 
 
 def session_with(make_table: TableMaker, reports: list[dict[str, Any]]) -> SessionView:
-    """Return a session of 1000 RTP packets from number 65000 on, none of them missing, with reports."""
+    """Return a session of 1000 RTP packets from number 65000 on, none of them missing, with
+    reports.
+    """
     number = np.arange(65_000, 66_000) % (1 << 16)
     table = make_table(np.arange(1000) * 0.02, rtp_sequence=number, rtp_ssrc=7, flows=FLOWS)
     return choose_session(replace(table, rtcp=pa.Table.from_pylist(reports, schema=RTCP_SCHEMA)))
@@ -54,13 +68,19 @@ def test_loss_before_the_path_is_taken_from_the_last_report(make_table: TableMak
 
 
 def test_jitter_is_in_seconds_of_the_sources_clock(make_table: TableMaker) -> None:
-    reports = [receiver_report(5.0, jitter=80), receiver_report(10.0, jitter=160), receiver_report(15.0, jitter=400)]
+    reports = [
+        receiver_report(5.0, jitter=80),
+        receiver_report(10.0, jitter=160),
+        receiver_report(15.0, jitter=400),
+    ]
     jitter_s = rtcp_measures(session_with(make_table, reports)).jitter_s
     assert jitter_s is not None
     assert jitter_s.value == 0.02
 
 
-def test_round_trip_is_what_is_left_of_the_answers_time_without_the_wait(make_table: TableMaker) -> None:
+def test_round_trip_is_what_is_left_of_the_answers_time_without_the_wait(
+    make_table: TableMaker,
+) -> None:
     middle = (NTP >> 16) & 0xFFFF_FFFF
     reports = [
         report(4.0, to_client=True, ntp=NTP, rtp_timestamp=0, sender_packets=1, sender_bytes=1),
@@ -75,7 +95,9 @@ def test_round_trip_is_what_is_left_of_the_answers_time_without_the_wait(make_ta
 
 def test_reports_about_sources_that_sent_nothing_here_are_left_out(make_table: TableMaker) -> None:
     # what SRTP hides looks like a report about somebody else
-    hidden = [receiver_report(5.0, ssrc=99, cumulative_lost=-3_000_000, highest_sequence=3_874_976_960)]
+    hidden = [
+        receiver_report(5.0, ssrc=99, cumulative_lost=-3_000_000, highest_sequence=3_874_976_960)
+    ]
     measured = rtcp_measures(session_with(make_table, hidden))
     assert (measured.loss, measured.jitter_s, measured.rtt_s) == (None, None, None)
 
@@ -83,6 +105,12 @@ def test_reports_about_sources_that_sent_nothing_here_are_left_out(make_table: T
 def test_a_capture_beside_the_server_is_told_by_its_handshake(make_table: TableMaker) -> None:
     flags, to_client = np.array([0x02, 0x12, 0x10]), np.array([False, True, False])
     tcp = [{"flow": 0, "protocol": "tcp"}]
-    for times_s, beside in (([0.0, 0.0001, 0.08], True), ([0.0, 0.08, 0.0801], False), ([0.0, 0.04, 0.08], False)):
-        table = make_table(times_s, ip_bytes=40, header_bytes=40, to_client=to_client, tcp_flags=flags, flows=tcp)
+    for times_s, beside in (
+        ([0.0, 0.0001, 0.08], True),
+        ([0.0, 0.08, 0.0801], False),
+        ([0.0, 0.04, 0.08], False),
+    ):
+        table = make_table(
+            times_s, ip_bytes=40, header_bytes=40, to_client=to_client, tcp_flags=flags, flows=tcp
+        )
         assert is_beside_server(table) is beside

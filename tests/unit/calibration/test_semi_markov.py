@@ -25,7 +25,9 @@ def stream_of(quantity: str) -> np.random.Generator:
 
 
 def packets_of(time_ns: IntArray, ip_bytes: IntArray) -> PhasePackets:
-    return PhasePackets(time_ns=time_ns, ip_bytes=ip_bytes, span_ns=(int(time_ns[0]), int(time_ns[-1])), tick_s=1e-6)
+    return PhasePackets(
+        time_ns=time_ns, ip_bytes=ip_bytes, span_ns=(int(time_ns[0]), int(time_ns[-1])), tick_s=1e-6
+    )
 
 
 def test_a_source_that_switches_is_played_as_one(switching: SwitchingMaker) -> None:
@@ -39,20 +41,34 @@ def test_a_source_that_switches_is_played_as_one(switching: SwitchingMaker) -> N
         assert state.dwell_s is not None
         dwell_s = source.dwell_s[:-1][source.level[:-1] == level]
         assert state.dwell_s.distribution().mean == pytest.approx(dwell_s.mean(), rel=0.12)
-        rate = 8000 / state.process.gap_s.distribution().mean if state.process.kind == "renewal" else 0.0
+        rate = (
+            8000 / state.process.gap_s.distribution().mean
+            if state.process.kind == "renewal"
+            else 0.0
+        )
         assert rate == pytest.approx(state.rate_bps, rel=0.02)
     played = playable(process).play(
-        start_s=0.0, end_s=packets.span_s, first_at_start=True, generator_of=lambda quantity: stream_of(f"7{quantity}")
+        start_s=0.0,
+        end_s=packets.span_s,
+        first_at_start=True,
+        generator_of=lambda quantity: stream_of(f"7{quantity}"),
     )
     assert played.time_s.size == pytest.approx(source.time_ns.size, rel=0.03)
 
 
 def test_exponential_gaps_and_dwells_are_an_mmpp(mmpp_times: MmppMaker) -> None:
     time_ns = mmpp_times(1, rates=(400.0, 50.0), sojourns_s=(2.0, 5.0), packets=20_000)
-    assert fit_process(packets_of(time_ns, np.full(time_ns.size, 900)), generator_of=stream_of).process.kind == "mmpp"
+    assert (
+        fit_process(
+            packets_of(time_ns, np.full(time_ns.size, 900)), generator_of=stream_of
+        ).process.kind
+        == "mmpp"
+    )
 
 
 def test_one_switch_is_no_process_of_switches(switching: SwitchingMaker) -> None:
     source = switching(5, switches=1)
-    process = fit_process(packets_of(source.time_ns, source.ip_bytes), generator_of=stream_of).process
+    process = fit_process(
+        packets_of(source.time_ns, source.ip_bytes), generator_of=stream_of
+    ).process
     assert process.kind != "semi_markov"

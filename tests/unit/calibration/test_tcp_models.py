@@ -25,7 +25,9 @@ def test_the_full_model_meets_its_limits() -> None:
     # a window of 10 packets a round trip is never passed, and reached without loss
     held = padhye_bps(np.full(30, 0.1), losses, largest_window_packets=10)
     assert np.all(held <= 10 / 0.1 * 1500 * 8 * (1 + 1e-9))
-    assert padhye_bps(rtt_s, np.array(0.0), largest_window_packets=10) == pytest.approx(10 / 0.1 * 1500 * 8)
+    assert padhye_bps(rtt_s, np.array(0.0), largest_window_packets=10) == pytest.approx(
+        10 / 0.1 * 1500 * 8
+    )
     assert padhye_bps(rtt_s, np.array(0.0)) == np.inf
     assert padhye_bps(rtt_s, np.array(1.0)) == 0.0
 
@@ -35,4 +37,6 @@ def test_the_full_model_and_its_known_approximation_agree() -> None:
     p, rtt_s, timeout_s = np.array([0.001, 0.01, 0.02, 0.05]), 0.2, 1.0
     slow_start = timeout_s * np.minimum(1, 3 * np.sqrt(3 * 2 * p / 8)) * p * (1 + 32 * p**2)
     approximate = 1 / (rtt_s * np.sqrt(2 * 2 * p / 3) + slow_start) * 1500 * 8
-    np.testing.assert_allclose(padhye_bps(np.full(4, rtt_s), p, timeout_s=timeout_s), approximate, rtol=0.15)
+    np.testing.assert_allclose(
+        padhye_bps(np.full(4, rtt_s), p, timeout_s=timeout_s), approximate, rtol=0.15
+    )

@@ -14,7 +14,9 @@ from trafficgen.tables import PacketTable
 TableMaker = Callable[..., PacketTable]
 
 
-def transport_of(make_table: TableMaker, time_s: Any, flow: dict[str, Any], **columns: Any) -> Transport:
+def transport_of(
+    make_table: TableMaker, time_s: Any, flow: dict[str, Any], **columns: Any
+) -> Transport:
     table = make_table(time_s, flows=[{"flow": 0, **flow}], **columns)
     return describe_transport(table, np.ones(len(table), dtype=np.bool_), flow=0)
 
@@ -30,7 +32,11 @@ def test_video_frames_share_a_timestamp_and_end_marked(make_table: TableMaker) -
         rtp_ssrc=7,
     )
     assert transport.rtp is not None
-    assert (transport.rtp.clock_hz, transport.rtp.payload_type, transport.rtp.frame_per_burst) == (90000, 96, True)
+    assert (transport.rtp.clock_hz, transport.rtp.payload_type, transport.rtp.frame_per_burst) == (
+        90000,
+        96,
+        True,
+    )
     assert transport.rtp.timestamp_step is not None
     assert transport.rtp.timestamp_step.value == 3600
 
@@ -51,7 +57,10 @@ def test_voice_is_not_framed(make_table: TableMaker) -> None:
 
 def test_headers_and_addresses_are_those_of_the_flow(make_table: TableMaker) -> None:
     transport = transport_of(
-        make_table, [0.0, 1.0], {"protocol": "tcp", "server": "2001:db8::1", "server_port": 443}, header_bytes=72
+        make_table,
+        [0.0, 1.0],
+        {"protocol": "tcp", "server": "2001:db8::1", "server_port": 443},
+        header_bytes=72,
     )
     assert (transport.protocol, transport.ip_version, transport.server_port) == ("tcp", 6, 443)
     assert (transport.header_bytes, transport.rtp) == (72, None)

@@ -32,7 +32,11 @@ def tcp(
     options: bytes = b"",
 ) -> bytes:
     offset = (20 + len(options)) // 4 << 4
-    return struct.pack(">HHIIBBHHH", *ports, sequence, 1, offset, flags, window, 0, 0) + options + payload
+    return (
+        struct.pack(">HHIIBBHHH", *ports, sequence, 1, offset, flags, window, 0, 0)
+        + options
+        + payload
+    )
 
 
 def ipv4(
@@ -50,7 +54,9 @@ def ipv4(
     head = 20 + len(options)
     field = fragment // 8 | (0x2000 if more else 0)
     total = head + len(upper) if total is None else total
-    fixed = struct.pack(">BBHHHBBH", 0x40 | head // 4, 0, total, identification, field, 64, protocol, 0)
+    fixed = struct.pack(
+        ">BBHHHBBH", 0x40 | head // 4, 0, total, identification, field, 64, protocol, 0
+    )
     return fixed + b"".join(ipaddress.ip_address(end).packed for end in ends) + options + upper
 
 
@@ -59,14 +65,25 @@ def ipv6(upper: bytes, *, ends: tuple[str, str] = (SERVER6, CLIENT6), following:
     return fixed + b"".join(ipaddress.ip_address(end).packed for end in ends) + upper
 
 
-def ethernet(network: bytes, *, kind: int | None = None, tags: Iterable[tuple[int, int]] = ()) -> bytes:
+def ethernet(
+    network: bytes, *, kind: int | None = None, tags: Iterable[tuple[int, int]] = ()
+) -> bytes:
     kind = kind or (0x0800 if network[0] >> 4 == 4 else 0x86DD)
-    return bytes(12) + b"".join(struct.pack(">HH", *tag) for tag in tags) + struct.pack(">H", kind) + network
+    return (
+        bytes(12)
+        + b"".join(struct.pack(">HH", *tag) for tag in tags)
+        + struct.pack(">H", kind)
+        + network
+    )
 
 
-def rtp(sequence: int, timestamp: int, *, ssrc: int = 7, payload_type: int = 96, marker: bool = False) -> bytes:
+def rtp(
+    sequence: int, timestamp: int, *, ssrc: int = 7, payload_type: int = 96, marker: bool = False
+) -> bytes:
     second = payload_type | (0x80 if marker else 0)
-    return struct.pack(">BBHII", 0x80, second, sequence & 0xFFFF, timestamp & 0xFFFFFFFF, ssrc) + bytes(100)
+    return struct.pack(
+        ">BBHII", 0x80, second, sequence & 0xFFFF, timestamp & 0xFFFFFFFF, ssrc
+    ) + bytes(100)
 
 
 @dataclass(frozen=True)
@@ -85,8 +102,12 @@ def packets(frames: Iterable[bytes], *, every_ns: int = 1_000_000) -> list[Packe
     return [Packet(START_NS + index * every_ns, frame) for index, frame in enumerate(frames)]
 
 
-def pcap(content: Iterable[Packet], *, order: str = "<", magic: int = 0xA1B2C3D4, link: int = ETHERNET) -> bytes:
-    """A classic file; `magic` decides on nanoseconds and on the longer records of the modified variant."""
+def pcap(
+    content: Iterable[Packet], *, order: str = "<", magic: int = 0xA1B2C3D4, link: int = ETHERNET
+) -> bytes:
+    """A classic file; `magic` decides on nanoseconds and on the longer records of the modified
+    variant.
+    """
     unit_ns = 1 if magic == 0xA1B23C4D else 1000
     parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262_144, link)]
     for one in content:
@@ -112,12 +133,20 @@ def option(code: int, value: bytes, *, order: str = "<") -> bytes:
     return struct.pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
-def interface(*, order: str = "<", link: int = ETHERNET, snap: int = 0, options: bytes = b"") -> bytes:
+def interface(
+    *, order: str = "<", link: int = ETHERNET, snap: int = 0, options: bytes = b""
+) -> bytes:
     return block(1, struct.pack(order + "HHI", link, 0, snap) + options, order=order)
 
 
 def enhanced(
-    units: int, frame: bytes, *, order: str = "<", at: int = 0, length: int | None = None, options: bytes = b""
+    units: int,
+    frame: bytes,
+    *,
+    order: str = "<",
+    at: int = 0,
+    length: int | None = None,
+    options: bytes = b"",
 ) -> bytes:
     length = len(frame) if length is None else length
     head = struct.pack(order + "IIIII", at, units >> 32, units & 0xFFFFFFFF, len(frame), length)
@@ -125,11 +154,15 @@ def enhanced(
 
 
 def simple(frame: bytes, *, order: str = "<", length: int | None = None) -> bytes:
-    return block(3, struct.pack(order + "I", len(frame) if length is None else length) + frame, order=order)
+    return block(
+        3, struct.pack(order + "I", len(frame) if length is None else length) + frame, order=order
+    )
 
 
 def obsolete(units: int, frame: bytes, *, order: str = "<", at: int = 0) -> bytes:
-    head = struct.pack(order + "HHIIII", at, 0, units >> 32, units & 0xFFFFFFFF, len(frame), len(frame))
+    head = struct.pack(
+        order + "HHIIII", at, 0, units >> 32, units & 0xFFFFFFFF, len(frame), len(frame)
+    )
     return block(2, head + frame, order=order)
 
 

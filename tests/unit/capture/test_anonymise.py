@@ -1,4 +1,6 @@
-"""Captures that can be shared: nothing of who sent them is left, and what makes traffic what it is stays."""
+"""Captures that can be shared: nothing of who sent them is left, and what makes traffic what it is
+stays.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,16 @@ def _common_prefix(one: str, other: str) -> int:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.ip_addresses(v=4).map(str), min_size=2, max_size=6, unique=True), st.binary(min_size=32, max_size=32)
+    st.lists(st.ip_addresses(v=4).map(str), min_size=2, max_size=6, unique=True),
+    st.binary(min_size=32, max_size=32),
 )
 def test_addresses_keep_the_prefixes_that_they_share(addresses: list[str], key: bytes) -> None:
     mapped = [_mapped(address, key) for address in addresses]
     for place, one in enumerate(addresses):
         for other in range(place):
-            assert _common_prefix(one, addresses[other]) == _common_prefix(mapped[place], mapped[other])
+            assert _common_prefix(one, addresses[other]) == _common_prefix(
+                mapped[place], mapped[other]
+            )
 
 
 def _mapped(address: str, key: bytes) -> str:
@@ -63,9 +68,9 @@ def _mapped(address: str, key: bytes) -> str:
 
 def test_addresses_are_mapped_as_the_authors_of_the_method_map_them() -> None:
     # Key and pairs of the sample that Xu et al. published with their program.
-    key = bytes([21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16, 216, 152, 143, 131]) + bytes(
-        [121, 121, 101, 39, 98, 87, 76, 45, 42, 132, 34, 2]
-    )
+    key = bytes(
+        [21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16, 216, 152, 143, 131]
+    ) + bytes([121, 121, 101, 39, 98, 87, 76, 45, 42, 132, 34, 2])
     for address, expected in (
         ("128.11.68.132", "135.242.180.132"),
         ("129.118.74.4", "134.136.186.123"),
@@ -76,20 +81,34 @@ def test_addresses_are_mapped_as_the_authors_of_the_method_map_them() -> None:
 
 def test_no_address_of_the_capture_is_left(original: PacketTable, shared: PacketTable) -> None:
     for end in ENDS:
-        assert not set(original.flows.column(end).to_pylist()) & set(shared.flows.column(end).to_pylist())
+        assert not set(original.flows.column(end).to_pylist()) & set(
+            shared.flows.column(end).to_pylist()
+        )
 
 
 def test_what_is_measured_stays(original: PacketTable, shared: PacketTable) -> None:
     assert np.diff(shared.time_ns).tolist() == np.diff(original.time_ns).tolist()
-    for name in ("flow", "to_client", "ip_bytes", "payload_bytes", "rtp_marker", "tcp_flags", "tcp_window"):
+    for name in (
+        "flow",
+        "to_client",
+        "ip_bytes",
+        "payload_bytes",
+        "rtp_marker",
+        "tcp_flags",
+        "tcp_window",
+    ):
         assert shared.column(name).equals(original.column(name)), name
     assert shared.origin_ns + int(shared.time_ns[0]) == DEFAULT_ORIGIN_NS
 
 
 @pytest.mark.parametrize("name", ["rtp_sequence", "rtp_timestamp", "tcp_sequence"])
-def test_numbers_of_a_stream_are_shifted_as_one(original: PacketTable, shared: PacketTable, name: str) -> None:
+def test_numbers_of_a_stream_are_shifted_as_one(
+    original: PacketTable, shared: PacketTable, name: str
+) -> None:
     known = original.known(name)
-    before, after = (np.asarray(pc.fill_null(table.column(name), 0))[known] for table in (original, shared))
+    before, after = (
+        np.asarray(pc.fill_null(table.column(name), 0))[known] for table in (original, shared)
+    )
     assert known.any()
     assert not np.array_equal(before, after)
     group = original.flow[known] * 2 + original.to_client[known]
@@ -97,7 +116,9 @@ def test_numbers_of_a_stream_are_shifted_as_one(original: PacketTable, shared: P
         assert len(np.unique((after - before)[group == one])) == 1  # unsigned: round at the width
 
 
-def test_acknowledgements_still_acknowledge_the_other_end(original: PacketTable, shared: PacketTable) -> None:
+def test_acknowledgements_still_acknowledge_the_other_end(
+    original: PacketTable, shared: PacketTable
+) -> None:
     rows = np.flatnonzero(original.known("tcp_acknowledgement"))
     for table in (original, shared):
         assert table.known("tcp_acknowledgement").any()
@@ -121,7 +142,10 @@ def test_ports_are_exchanged_from_1024_on(original: PacketTable, shared: PacketT
         after = shared.flows.column(f"{end}_port").to_numpy()
         assert np.array_equal(before[before < 1024], after[before < 1024])
         assert (after[before >= 1024] >= 1024).all()
-    assert original.flows.column("client_port").to_pylist() != shared.flows.column("client_port").to_pylist()
+    assert (
+        original.flows.column("client_port").to_pylist()
+        != shared.flows.column("client_port").to_pylist()
+    )
 
 
 def test_text_of_the_signalling_is_left_out(original: PacketTable, shared: PacketTable) -> None:
@@ -132,7 +156,9 @@ def test_text_of_the_signalling_is_left_out(original: PacketTable, shared: Packe
 
 
 @pytest.mark.parametrize("ending", ["pcap", "pcapng", "parquet", "csv"])
-def test_nothing_of_the_capture_leaks_into_a_file(original: PacketTable, tmp_path: Path, ending: str) -> None:
+def test_nothing_of_the_capture_leaks_into_a_file(
+    original: PacketTable, tmp_path: Path, ending: str
+) -> None:
     trafficgen.anonymise(CAPTURE, tmp_path / f"shared.{ending}", key=KEY, ports="map")
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     found = trafficgen.read_packets(tmp_path / f"shared.{ending}")
@@ -154,7 +180,8 @@ def test_the_model_of_a_shared_capture_is_that_of_the_original(tmp_path: Path) -
     models = [trafficgen.fit(capture).model for capture in (CAPTURE, tmp_path / "shared.parquet")]
     assert models[0].startup == models[1].startup
     one, other = (
-        [(stream.media, [phase.process for phase in stream.phases]) for stream in model.streams] for model in models
+        [(stream.media, [phase.process for phase in stream.phases]) for stream in model.streams]
+        for model in models
     )
     assert one == other
 

@@ -1,5 +1,5 @@
-"""What a stranger's file may cost: work that grows with the file, not with its square. Where work cannot be counted,
-texts are so long that the square would not come to an end."""
+"""What a stranger's file may cost: work that grows with the file, not with its square. Where work
+cannot be counted, texts are so long that the square would not come to an end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,35 @@ from trafficgen.units import number_and_unit
 _LONG = 300_000
 
 
-def _flow(number: int, *, protocol: str, port: int, ssrc: int | None, time_ns: int) -> dict[str, Any]:
+def _flow(
+    number: int, *, protocol: str, port: int, ssrc: int | None, time_ns: int
+) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(FLOW_SCHEMA.names, 0)
-    row |= {"flow": number, "session": number, "protocol": protocol, "media": "unknown", "ssrc": ssrc}
-    row |= {"server": "192.0.2.1", "client": "198.51.100.2", "server_port": port, "client_port": 1024 + number % 60_000}
-    return row | {"first_time_ns": time_ns, "last_time_ns": time_ns + 10**12, "payload_type": None, "clock_hz": None}
+    row |= {
+        "flow": number,
+        "session": number,
+        "protocol": protocol,
+        "media": "unknown",
+        "ssrc": ssrc,
+    }
+    row |= {
+        "server": "192.0.2.1",
+        "client": "198.51.100.2",
+        "server_port": port,
+        "client_port": 1024 + number % 60_000,
+    }
+    return row | {
+        "first_time_ns": time_ns,
+        "last_time_ns": time_ns + 10**12,
+        "payload_type": None,
+        "clock_hz": None,
+    }
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_joining_streams_to_connections_takes_steps_in_proportion(monkeypatch: pytest.MonkeyPatch, named: bool) -> None:
+def test_joining_streams_to_connections_takes_steps_in_proportion(
+    monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
     joins: list[tuple[int, int]] = []
 
     class Counting(sessions_module._Union):
@@ -41,12 +61,23 @@ def test_joining_streams_to_connections_takes_steps_in_proportion(monkeypatch: p
 
     monkeypatch.setattr(sessions_module, "_Union", Counting)
     half = 1500
-    rows = [_flow(number, protocol="tcp", port=554, ssrc=None, time_ns=number) for number in range(half)]
-    rows += [_flow(half + number, protocol="udp", port=6000, ssrc=5, time_ns=number) for number in range(half)]
+    rows = [
+        _flow(number, protocol="tcp", port=554, ssrc=None, time_ns=number) for number in range(half)
+    ]
+    rows += [
+        _flow(half + number, protocol="udp", port=6000, ssrc=5, time_ns=number)
+        for number in range(half)
+    ]
     ports = [6000] if named else []
-    message = dict.fromkeys(SIGNALLING_SCHEMA.names) | {"time_ns": 0, "to_client": False, "server_ports": ports}
+    message = dict.fromkeys(SIGNALLING_SCHEMA.names) | {
+        "time_ns": 0,
+        "to_client": False,
+        "server_ports": ports,
+    }
     message |= {"client_ports": [], "interleaved_channels": [], "media_clocks": []}
-    signalling = pa.Table.from_pylist([{**message, "flow": number} for number in range(half)], SIGNALLING_SCHEMA)
+    signalling = pa.Table.from_pylist(
+        [{**message, "flow": number} for number in range(half)], SIGNALLING_SCHEMA
+    )
     grouped = group_sessions(pa.Table.from_pylist(rows, FLOW_SCHEMA), signalling)
     assert set(grouped.column("session").to_pylist()) == {0}
     assert len(joins) < 10 * half
@@ -70,18 +101,24 @@ def test_numbers_and_lists_without_end_in_signalling_are_passed_over(text: str) 
     assert len(parse_media_clocks(text)) < 300
 
 
-@pytest.mark.parametrize("text", ["1" * _LONG + "x y", "1." * _LONG, " " * _LONG + "1", "1e" * _LONG])
+@pytest.mark.parametrize(
+    "text", ["1" * _LONG + "x y", "1." * _LONG, " " * _LONG + "1", "1e" * _LONG]
+)
 def test_quantities_of_any_length_are_answered(text: str) -> None:
     found = number_and_unit(text)
     assert found is None or 1 <= found[0] <= 10
 
 
-@pytest.mark.parametrize("text", [" " * _LONG, "(" * _LONG, "( " * _LONG, "a" + " " * _LONG + "(in " + "s" * _LONG])
+@pytest.mark.parametrize(
+    "text", [" " * _LONG, "(" * _LONG, "( " * _LONG, "a" + " " * _LONG + "(in " + "s" * _LONG]
+)
 def test_names_of_columns_of_any_length_are_answered(text: str) -> None:
     assert len(plain_name(text)) <= 250
 
 
-@pytest.mark.parametrize("text", ["," * _LONG, "(" * _LONG, "a=1," * _LONG, "x(" + "a=[1,2]," * (_LONG // 8)])
+@pytest.mark.parametrize(
+    "text", ["," * _LONG, "(" * _LONG, "a=1," * _LONG, "x(" + "a=[1,2]," * (_LONG // 8)]
+)
 def test_competitors_of_any_length_are_answered(text: str) -> None:
     with pytest.raises(TrafficgenError):
         Competitor.parse(text + "@")
@@ -119,7 +156,8 @@ def test_lines_of_any_length_are_answered(tmp_path: Path, name: str, line: str) 
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "[" + "9" * 10_000 + "]", '{"samples": [{"time_s": ' + "1" * 6000 + "}]}"]
+    "text",
+    ["[" * 100_000, "[" + "9" * 10_000 + "]", '{"samples": [{"time_s": ' + "1" * 6000 + "}]}"],
 )
 def test_player_logs_without_end_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "log.json"

@@ -1,4 +1,6 @@
-"""Small files that hold enormous ones: reading stops at a limit, in one line, and takes no more memory than usual."""
+"""Small files that hold enormous ones: reading stops at a limit, in one line, and takes no more
+memory than usual.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ def _bomb(made: SimpleNamespace, pack: Callable[[bytes], bytes]) -> bytes:
     """Return a pcapng file of one packet and 1.2 GB of nothing, packed member by member."""
     frame = made.ethernet(made.ipv4(made.udp()))
     head = made.section() + made.interface() + made.enhanced(made.START_NS, frame)
-    block = struct.pack("<II", 0xBAD, _BLOCK_BYTES) + bytes(_BLOCK_BYTES - 12) + struct.pack("<I", _BLOCK_BYTES)
+    block = (
+        struct.pack("<II", 0xBAD, _BLOCK_BYTES)
+        + bytes(_BLOCK_BYTES - 12)
+        + struct.pack("<I", _BLOCK_BYTES)
+    )
     return pack(head) + pack(block) * _BLOCKS
 
 
@@ -44,10 +50,12 @@ def test_what_expands_out_of_all_proportion_is_refused_in_one_line(
     path = tmp_path / f"bomb.pcapng.{ending}"
     path.write_bytes(_bomb(made, _PACKERS[ending]))
     assert path.stat().st_size < 2_000_000
-    # Not what wait4() says, which counts the process that it was started from, and that may be a large one.
+    # Not what wait4() says, which counts the process that it was started from, and that may be a
+    # large one.
     program = (
-        "import re, sys; from pathlib import Path; from trafficgen.cli.app import run; code = run(sys.argv[1:]); "
-        "print(re.search(r'VmHWM:\\s*([0-9]+) kB', Path('/proc/self/status').read_text())[1]); sys.exit(code)"
+        "import re, sys; from pathlib import Path; from trafficgen.cli.app import run; code ="
+        " run(sys.argv[1:]); print(re.search(r'VmHWM:\\s*([0-9]+) kB',"
+        " Path('/proc/self/status').read_text())[1]); sys.exit(code)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "inspect", path],
@@ -85,7 +93,9 @@ def test_captures_without_payload_shrink_to_a_hundredth_and_are_read(
     assert inspect(path).ip_packets == 20_000
 
 
-def test_members_one_after_the_other_and_empty_ones_are_read(made: SimpleNamespace, tmp_path: Path) -> None:
+def test_members_one_after_the_other_and_empty_ones_are_read(
+    made: SimpleNamespace, tmp_path: Path
+) -> None:
     data = made.pcap(made.packets([made.ethernet(made.ipv4(made.udp())) for _ in range(50)]))
     path = tmp_path / "members.pcap.gz"
     empty = gzip.compress(b"", mtime=0) * 1000
@@ -112,5 +122,7 @@ def test_a_parquet_table_of_repetitions_is_refused(tmp_path: Path) -> None:
         for _ in range(6):
             writer.write_table(piece)
     assert path.stat().st_size < 1_000_000
-    with pytest.raises(PacketTableError, match=r"claims 25,165,824 rows in .* bytes: more than 256 times its size"):
+    with pytest.raises(
+        PacketTableError, match=r"claims 25,165,824 rows in .* bytes: more than 256 times its size"
+    ):
         inspect(path)

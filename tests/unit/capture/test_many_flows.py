@@ -1,4 +1,6 @@
-"""Captures of more flows than there is room for: the first ones are told apart, the packets of the others counted."""
+"""Captures of more flows than there is room for: the first ones are told apart, the packets of the
+others counted.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,14 @@ from trafficgen.export import write_pcap
 
 @pytest.fixture
 def ten_flows(make_table: TableMaker, tmp_path: Path) -> Path:
-    """A capture of ten flows, which begin one after another; each has a packet in every round of three."""
+    """A capture of ten flows, which begin one after another; each has a packet in every round of
+    three.
+    """
     flow = np.tile(np.arange(10), 3)
     rows = [{"flow": number, "client_port": 5000 + number} for number in range(10)]
-    write_pcap(make_table(np.arange(30.0).tolist(), flow=flow.tolist(), flows=rows), tmp_path / "ten.pcap")
+    write_pcap(
+        make_table(np.arange(30.0).tolist(), flow=flow.tolist(), flows=rows), tmp_path / "ten.pcap"
+    )
     return tmp_path / "ten.pcap"
 
 
@@ -29,7 +35,10 @@ def test_packets_of_flows_without_room_are_counted_and_warned_of(ten_flows: Path
     assert scan.flows.column("packets_to_client").to_pylist() == [3] * 4
     assert (scan.packets, scan.ip_packets) == (30, 12)
     assert scan.warnings == (
-        f"{ten_flows}: 18 packets of flows behind the first 4, for which there is no room; give more --memory",
+        (
+            f"{ten_flows}: 18 packets of flows behind the first 4, for which there is no room; give"
+            " more --memory"
+        ),
     )
 
 
@@ -50,7 +59,9 @@ def test_silence_splits_no_more_flows_than_there_is_room_for(ten_flows: Path) ->
     assert [scan.ip_packets for scan in apart] == [30, 30, 30]
 
 
-def test_little_memory_leaves_room_for_the_first_flows_alone(make_table: TableMaker, tmp_path: Path) -> None:
+def test_little_memory_leaves_room_for_the_first_flows_alone(
+    make_table: TableMaker, tmp_path: Path
+) -> None:
     count = 12_000
     rows = [{"flow": number, "client_port": 1024 + number} for number in range(count)]
     table = make_table(np.arange(count).tolist(), flow=np.arange(count).tolist(), flows=rows)

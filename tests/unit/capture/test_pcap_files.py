@@ -27,7 +27,9 @@ def frame(made: SimpleNamespace) -> bytes:
 def test_both_byte_orders_and_resolutions_give_the_same_times(
     made: SimpleNamespace, inspect_bytes: Inspect, frame: bytes, order: str, magic: int
 ) -> None:
-    found = inspect_bytes(made.pcap(made.packets([frame] * 4, every_ns=250_000), order=order, magic=magic))
+    found = inspect_bytes(
+        made.pcap(made.packets([frame] * 4, every_ns=250_000), order=order, magic=magic)
+    )
     assert (found.packets, found.start_time_ns, found.duration_s) == (4, made.START_NS, 0.00075)
     assert found.warnings == ()
 
@@ -55,7 +57,12 @@ def test_sections_of_mixed_byte_order_have_interfaces_of_their_own(
         content += made.section(order=order) + made.interface(order=order, options=options)
         content += made.enhanced(units, frame, order=order)
     found = inspect_bytes(content)
-    assert (found.packets, found.ip_packets, found.start_time_ns, found.duration_s) == (3, 3, made.START_NS, 0.0)
+    assert (found.packets, found.ip_packets, found.start_time_ns, found.duration_s) == (
+        3,
+        3,
+        made.START_NS,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize("resolution", [3, 6, 7, 9, 12, 0x80 | 10, 0x80 | 20, 0x80 | 30])
@@ -68,7 +75,9 @@ def test_times_of_any_resolution_and_offset_become_nanoseconds(
     options = made.option(9, bytes([resolution]), order=order)
     options += made.option(14, struct.pack(order + "q", offset_s), order=order)
     content = made.section(order=order) + made.interface(order=order, options=options)
-    content += made.enhanced(5 * per_s, frame, order=order) + made.enhanced(5 * per_s + half, frame, order=order)
+    content += made.enhanced(5 * per_s, frame, order=order) + made.enhanced(
+        5 * per_s + half, frame, order=order
+    )
     found = inspect_bytes(content)
     assert found.start_time_ns == (offset_s + 5) * 1_000_000_000
     assert found.duration_s == 0.5
@@ -92,7 +101,9 @@ def test_obsolete_unknown_and_custom_blocks_are_read_or_passed_over(
     custom = made.block(0xBAD, struct.pack("<I", 32473) + b"anything")
     units = made.START_NS // 1000
     content = made.section() + custom + made.interface() + made.block(0x7FFF_0001, bytes(400))
-    found = inspect_bytes(content + made.obsolete(units, frame) + custom + made.enhanced(units, frame))
+    found = inspect_bytes(
+        content + made.obsolete(units, frame) + custom + made.enhanced(units, frame)
+    )
     assert (found.packets, found.start_time_ns, found.warnings) == (2, made.START_NS, ())
 
 
@@ -139,7 +150,10 @@ def test_several_compressed_members_one_after_the_other_are_one_file(
 def test_a_compressed_file_that_breaks_off_gives_its_readable_part(
     made: SimpleNamespace, inspect_bytes: Inspect
 ) -> None:
-    frames = [bytes(made.ethernet(made.ipv4(made.udp(bytes([index % 251]) * 40)))) for index in range(5000)]
+    frames = [
+        bytes(made.ethernet(made.ipv4(made.udp(bytes([index % 251]) * 40))))
+        for index in range(5000)
+    ]
     packed = gzip.compress(made.pcap(made.packets(frames)), mtime=0)
     found = inspect_bytes(packed[: len(packed) // 2])
     assert 0 < found.packets < 5000
@@ -154,7 +168,10 @@ def test_a_file_cut_anywhere_gives_the_packets_before_the_cut(
     whole = made.pcap(made.packets([frame] * 3))
     found = inspect_bytes(whole[:-cut])
     assert found.packets == 2
-    assert f"cut off in record 3 at byte {24 + 2 * (16 + len(frame))}; 2 packets read" in found.warnings[0]
+    assert (
+        f"cut off in record 3 at byte {24 + 2 * (16 + len(frame))}; 2 packets read"
+        in found.warnings[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,14 +187,18 @@ def test_a_file_cut_anywhere_gives_the_packets_before_the_cut(
         (b"\xfd7zXZ\x00no xz either", "cannot be unpacked"),
     ],
 )
-def test_what_is_no_capture_is_refused_in_one_line(inspect_bytes: Inspect, content: bytes, problem: str) -> None:
+def test_what_is_no_capture_is_refused_in_one_line(
+    inspect_bytes: Inspect, content: bytes, problem: str
+) -> None:
     with pytest.raises(CaptureError) as refusal:
         inspect_bytes(content)
     assert problem in str(refusal.value)
     assert len(str(refusal.value).splitlines()) == 1
 
 
-def test_files_with_overlapping_times_are_merged(made: SimpleNamespace, inspect_bytes: Inspect, frame: bytes) -> None:
+def test_files_with_overlapping_times_are_merged(
+    made: SimpleNamespace, inspect_bytes: Inspect, frame: bytes
+) -> None:
     odd = [made.Packet(made.START_NS + 2_000_000 * index + 1_000_000, frame) for index in range(10)]
     even = [made.Packet(made.START_NS + 2_000_000 * index, frame) for index in range(10)]
     found = inspect_bytes(made.pcap(odd), made.pcap(even, order=">"))

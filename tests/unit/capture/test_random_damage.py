@@ -1,4 +1,6 @@
-"""Captures damaged at random: a result with warnings or a `CaptureError`, no other exception, no panic, no hang."""
+"""Captures damaged at random: a result with warnings or a `CaptureError`, no other exception, no
+panic, no hang.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ import pytest
 from trafficgen import inspect
 from trafficgen.errors import CaptureError
 
-_PLAY = b"PLAY rtsp://host/clip RTSP/1.0\r\nCSeq: 4\r\nTransport: RTP/AVP;client_port=5000-5001\r\n\r\n"
+_PLAY = (
+    b"PLAY rtsp://host/clip RTSP/1.0\r\nCSeq: 4\r\nTransport: RTP/AVP;client_port=5000-5001\r\n\r\n"
+)
 #: Far above what one of these takes (a few milliseconds), so that only a hang is slower.
 _LONGEST_S = 20.0
 
@@ -26,7 +30,11 @@ def _frames(made: SimpleNamespace) -> list[bytes]:
     inner = made.ipv4(made.udp(), ends=("10.0.0.1", "10.0.0.2"))
     networks = [
         made.ipv4(made.tcp(_PLAY, sequence=1), protocol=6),
-        made.ipv4(made.tcp(interleaved, sequence=1, ports=(554, 40_000)), protocol=6, ends=(made.CLIENT, made.SERVER)),
+        made.ipv4(
+            made.tcp(interleaved, sequence=1, ports=(554, 40_000)),
+            protocol=6,
+            ends=(made.CLIENT, made.SERVER),
+        ),
         made.ipv4(made.tcp(flags=2, options=b"\x03\x03\x07\x00"), protocol=6),
         made.ipv4(made.udp(bytes(100))[:48], more=True),
         made.ipv4(bytes(60), fragment=48),
@@ -41,9 +49,15 @@ def _frames(made: SimpleNamespace) -> list[bytes]:
 
 def _seeds(made: SimpleNamespace) -> list[bytes]:
     frames = _frames(made)
-    blocks = made.section() + made.interface(options=made.option(9, b"\x09")) + made.interface(link=101)
-    blocks += b"".join(made.enhanced(made.START_NS + index, frame) for index, frame in enumerate(frames))
-    blocks += made.section(order=">") + made.interface(order=">") + made.simple(frames[0], order=">")
+    blocks = (
+        made.section() + made.interface(options=made.option(9, b"\x09")) + made.interface(link=101)
+    )
+    blocks += b"".join(
+        made.enhanced(made.START_NS + index, frame) for index, frame in enumerate(frames)
+    )
+    blocks += (
+        made.section(order=">") + made.interface(order=">") + made.simple(frames[0], order=">")
+    )
     blocks += made.obsolete(5, frames[1], order=">")
     return [
         made.pcap(made.packets(frames)),
@@ -88,7 +102,9 @@ def _attack(seeds: list[bytes], path: Path, *, seed: int, rounds: int) -> int:
         path.write_bytes(_packed(_damage(seeds, dice), dice))
         began_s = time.monotonic()
         with contextlib.suppress(CaptureError):
-            found = inspect(path, decapsulate=dice.random() < 0.5, idle_timeout_s=dice.choice([None, 1e-9, 5.0]))
+            found = inspect(
+                path, decapsulate=dice.random() < 0.5, idle_timeout_s=dice.choice([None, 1e-9, 5.0])
+            )
             flows: list[Any] = found.describe_flows()
             assert sum(flow["packets"] for flow in flows) == found.ip_packets
             read += 1

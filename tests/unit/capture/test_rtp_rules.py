@@ -1,4 +1,6 @@
-"""What is RTP and what is counted of it, against an implementation that keeps every packet and thinks slowly."""
+"""What is RTP and what is counted of it, against an implementation that keeps every packet and
+thinks slowly.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def _counts(found: Inspection) -> list[tuple[int, int, int, int]]:
 
 
 def _slow_counts(numbers: list[int]) -> tuple[int, int, int, int]:
-    """Extended numbers without wrap-around: what is between the lowest and the highest was expected."""
+    """Extended numbers without wrap-around: what is between the lowest and the highest was
+    expected.
+    """
     seen: set[int] = set()
     duplicates = reordered = 0
     for number in numbers:
@@ -65,7 +69,9 @@ def _disturbed(draw: st.DrawFn) -> list[int]:
 
 @given(numbers=_disturbed())
 @settings(max_examples=60, deadline=None)
-def test_losses_reordering_and_repeats_are_those_of_a_slow_count(made: SimpleNamespace, numbers: list[int]) -> None:
+def test_losses_reordering_and_repeats_are_those_of_a_slow_count(
+    made: SimpleNamespace, numbers: list[int]
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.pcap"
         path.write_bytes(_capture(made, [made.rtp(number, number * 160) for number in numbers]))
@@ -80,7 +86,8 @@ def test_random_bytes_are_not_rtp(made: SimpleNamespace, payloads: list[bytes]) 
     progress = [struct.unpack(">H", payload[2:4])[0] for payload in payloads]
     steps = [(after - before) % 65_536 for before, after in itertools.pairwise(progress)]
     consistent = sum(step < 3000 or step >= 64_536 for step in steps)
-    # The reader counts from the highest number, not from the last one: a step may be progress to one of them alone.
+    # The reader counts from the highest number, not from the last one: a step may be progress to
+    # one of them alone.
     if len(payloads) >= 5 and consistent >= 0.5 * len(steps):
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +102,9 @@ def test_a_restart_begins_a_new_count(made: SimpleNamespace, inspect_bytes: Insp
     assert _counts(found) == [(100, 0, 0, 0)]
 
 
-def test_a_change_of_source_begins_a_new_stream(made: SimpleNamespace, inspect_bytes: Inspect) -> None:
+def test_a_change_of_source_begins_a_new_stream(
+    made: SimpleNamespace, inspect_bytes: Inspect
+) -> None:
     payloads = [made.rtp(number, number * 160, ssrc=1 + number // 50) for number in range(100)]
     found = inspect_bytes(_capture(made, payloads))
     assert _counts(found) == [(50, 0, 0, 0), (50, 0, 0, 0)]
@@ -122,6 +131,9 @@ def test_an_rtp_flow_is_from_its_heavier_sender_and_rtcp_follows_it(
     reports = [made.ethernet(made.ipv4(made.udp(report, ports=(40_001, 5005)), ends=ends))] * 5
     found = inspect_bytes(made.pcap(made.packets([*reports, *media])))
     flows = found.describe_flows()
-    assert [(flow["server"], flow["server_port"]) for flow in flows] == [(made.SERVER, 5004), (made.SERVER, 5005)]
+    assert [(flow["server"], flow["server_port"]) for flow in flows] == [
+        (made.SERVER, 5004),
+        (made.SERVER, 5005),
+    ]
     assert [flow["media"] for flow in flows] == ["unknown", "control"]
     assert {flow["session"] for flow in flows} == {0}

@@ -1,4 +1,6 @@
-"""RTSP control and the media that it announces: one session, with the PLAY time in the signalling table."""
+"""RTSP control and the media that it announces: one session, with the PLAY time in the signalling
+table.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,19 @@ from trafficgen import Inspection
 
 Inspect = Callable[..., Inspection]
 
-_SETUP = b"SETUP rtsp://host/clip/1 RTSP/1.0\r\nCSeq: 2\r\nTransport: RTP/AVP;unicast;client_port=6000-6001\r\n\r\n"
+_SETUP = (
+    b"SETUP rtsp://host/clip/1 RTSP/1.0\r\nCSeq: 2\r\nTransport:"
+    b" RTP/AVP;unicast;client_port=6000-6001\r\n\r\n"
+)
 _SET_UP = (
-    b"RTSP/1.0 200 OK\r\nCSeq: 2\r\nTransport: RTP/AVP;unicast;client_port=6000-6001;server_port=7000-7001\r\n\r\n"
+    b"RTSP/1.0 200 OK\r\nCSeq: 2\r\nTransport:"
+    b" RTP/AVP;unicast;client_port=6000-6001;server_port=7000-7001\r\n\r\n"
 )
 _PLAY = b"PLAY rtsp://host/clip RTSP/1.0\r\nCSeq: 3\r\nRange: npt=0-\r\n\r\n"
-_SDP = b"v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\nm=audio 0 RTP/AVP 97\r\na=rtpmap:97 L16/44100\r\n"
+_SDP = (
+    b"v=0\r\nm=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\nm=audio 0 RTP/AVP 97\r\na=rtpmap:97"
+    b" L16/44100\r\n"
+)
 _DESCRIBED = b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: %d\r\n\r\n%s" % (len(_SDP), _SDP)
 
 
@@ -32,11 +41,19 @@ class _Control:
         self._next[from_client] += len(text)
         ports = (40_000, 554) if from_client else (554, 40_000)
         ends = (made.CLIENT, made.SERVER) if from_client else (made.SERVER, made.CLIENT)
-        return bytes(made.ethernet(made.ipv4(made.tcp(text, ports=ports, sequence=sequence), protocol=6, ends=ends)))
+        return bytes(
+            made.ethernet(
+                made.ipv4(made.tcp(text, ports=ports, sequence=sequence), protocol=6, ends=ends)
+            )
+        )
 
 
-def _media(made: SimpleNamespace, *, ports: tuple[int, int] = (7000, 6000), count: int = 50) -> list[bytes]:
-    return [made.ethernet(made.ipv4(made.udp(made.rtp(i, i * 3000), ports=ports))) for i in range(count)]
+def _media(
+    made: SimpleNamespace, *, ports: tuple[int, int] = (7000, 6000), count: int = 50
+) -> list[bytes]:
+    return [
+        made.ethernet(made.ipv4(made.udp(made.rtp(i, i * 3000), ports=ports))) for i in range(count)
+    ]
 
 
 def test_media_on_the_ports_of_the_transport_header_join_the_control_connection(
@@ -49,9 +66,18 @@ def test_media_on_the_ports_of_the_transport_header_join_the_control_connection(
         control.frame(_SET_UP, from_client=False),
         control.frame(_PLAY),
     ]
-    stranger = [made.ethernet(made.ipv4(made.udp(b"\x00" * 900, ports=(9000, 9001)), ends=("10.0.0.1", "10.0.0.2")))]
-    found = inspect_bytes(made.pcap(made.packets([*head, *_media(made), *stranger], every_ns=20_000_000)))
-    assert [(session.kind, len(session.flows)) for session in found.sessions] == [("rtsp", 2), ("udp", 1)]
+    stranger = [
+        made.ethernet(
+            made.ipv4(made.udp(b"\x00" * 900, ports=(9000, 9001)), ends=("10.0.0.1", "10.0.0.2"))
+        )
+    ]
+    found = inspect_bytes(
+        made.pcap(made.packets([*head, *_media(made), *stranger], every_ns=20_000_000))
+    )
+    assert [(session.kind, len(session.flows)) for session in found.sessions] == [
+        ("rtsp", 2),
+        ("udp", 1),
+    ]
     assert found.describe_flows()[0]["media"] == "video"
     rows = found.signalling.to_pylist()
     assert [row["method"] or row["status"] for row in rows] == [200, "SETUP", 200, "PLAY"]
@@ -73,8 +99,14 @@ def test_the_play_time_is_known_though_the_snapshot_length_cut_the_message(
     made: SimpleNamespace, inspect_bytes: Inspect, kept: int
 ) -> None:
     control = _Control(made)
-    frames = [control.frame(b"OPTIONS rtsp://host/ RTSP/1.0\r\nCSeq: 1\r\n\r\n"), control.frame(_PLAY)]
-    cut = [made.Packet(made.START_NS + index * 1000, frame[:kept], len(frame)) for index, frame in enumerate(frames)]
+    frames = [
+        control.frame(b"OPTIONS rtsp://host/ RTSP/1.0\r\nCSeq: 1\r\n\r\n"),
+        control.frame(_PLAY),
+    ]
+    cut = [
+        made.Packet(made.START_NS + index * 1000, frame[:kept], len(frame))
+        for index, frame in enumerate(frames)
+    ]
     found = inspect_bytes(made.pcap(cut))
     methods = found.signalling.column("method").to_pylist()
     # 54 bytes of headers come first: "PLAY r" is not enough to know RTSP by, its URI is.
@@ -88,10 +120,16 @@ def test_rtp_interleaved_with_the_control_connection_is_counted_by_channel(
     stream = b"".join(
         b"$" + bytes([channel]) + len(packet).to_bytes(2, "big") + packet
         for index in range(40)
-        for channel, packet in ((0, made.rtp(index, index * 3000)), (2, made.rtp(index + index // 20, 0, ssrc=8)))
+        for channel, packet in (
+            (0, made.rtp(index, index * 3000)),
+            (2, made.rtp(index + index // 20, 0, ssrc=8)),
+        )
     )
     segments = [stream[at : at + 333] for at in range(0, len(stream), 333)]
-    frames = [control.frame(_PLAY), *(control.frame(segment, from_client=False) for segment in segments)]
+    frames = [
+        control.frame(_PLAY),
+        *(control.frame(segment, from_client=False) for segment in segments),
+    ]
     found = inspect_bytes(made.pcap(made.packets(frames)))
     counted = {stream.channel: (stream.expected, stream.lost) for stream in found.rtp_streams}
     assert counted == {0: (40, 0), 2: (41, 1)}

@@ -1,4 +1,6 @@
-"""Inputs that are no files, and arguments that nobody should give: one line and exit code 2, never a traceback."""
+"""Inputs that are no files, and arguments that nobody should give: one line and exit code 2, never
+a traceback.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from trafficgen.errors import CaptureError
 def capture(made: SimpleNamespace, tmp_path: Path) -> Path:
     """An RTP stream with a gap of its own between any two packets, enough for a fit."""
     frames = [
-        made.Packet(made.START_NS + index * 20_000_000 + index**2 % 97 * 10_000, _frame(made, index))
+        made.Packet(
+            made.START_NS + index * 20_000_000 + index**2 % 97 * 10_000, _frame(made, index)
+        )
         for index in range(400)
     ]
     path = tmp_path / "stream.pcap"
@@ -29,13 +33,21 @@ def capture(made: SimpleNamespace, tmp_path: Path) -> Path:
 
 
 def _frame(made: SimpleNamespace, index: int) -> bytes:
-    return bytes(made.ethernet(made.ipv4(made.udp(made.rtp(index, index * 1800) + bytes(index * 7 % 60)))))
+    return bytes(
+        made.ethernet(made.ipv4(made.udp(made.rtp(index, index * 1800) + bytes(index * 7 % 60))))
+    )
 
 
 @pytest.mark.parametrize("command", ["inspect", "fit"])
-@pytest.mark.parametrize("name", ["missing.pcap", ".", "empty.pcap", "text.txt", "/dev/null", "", "a\nb"])
+@pytest.mark.parametrize(
+    "name", ["missing.pcap", ".", "empty.pcap", "text.txt", "/dev/null", "", "a\nb"]
+)
 def test_what_cannot_be_read_is_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, name: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    name: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty.pcap").touch()
@@ -46,7 +58,9 @@ def test_what_cannot_be_read_is_refused_in_one_line(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_without_permission_is_refused_in_one_line(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_permission_is_refused_in_one_line(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     capture.chmod(0)
     assert run(["inspect", str(capture)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
@@ -61,7 +75,9 @@ def test_impossible_timeouts_are_refused_in_one_line(
 
 
 @pytest.mark.parametrize("value", ["1e300", "inf"])
-def test_endless_timeouts_never_split(capture: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+def test_endless_timeouts_never_split(
+    capture: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
     assert run(["inspect", str(capture), "--idle-timeout", value]) == 0
     assert capsys.readouterr().err == ""
 
@@ -96,11 +112,15 @@ def test_a_named_pipe_is_read_like_a_file(
 
 
 @pytest.mark.parametrize("command", ["inspect", "fit"])
-def test_standard_input_is_read_like_a_file(capture: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_standard_input_is_read_like_a_file(
+    capture: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
     assert run([command, str(capture), "--json", "-q"]) == 0
     expected = capsys.readouterr().out
     program = Path(sys.executable).with_name("trafficgen")
     with capture.open("rb") as stream:
         arguments = [str(program), command, "-", "--json", "-q"]
-        done = subprocess.run(arguments, stdin=stream, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            arguments, stdin=stream, capture_output=True, text=True, check=True, timeout=60
+        )
     assert done.stdout.replace('"-"', f'"{capture}"') == expected

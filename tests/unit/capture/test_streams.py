@@ -12,14 +12,22 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.capture import open_table_file, packets_in, read_capture, scan_capture, stream_capture
+from trafficgen.capture import (
+    open_table_file,
+    packets_in,
+    read_capture,
+    scan_capture,
+    stream_capture,
+)
 from trafficgen.capture.streams import in_order
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.export import write_csv, write_parquet, write_pcap
 from trafficgen.flows import inspect_stream
 from trafficgen.tables import PacketTable
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+EXAMPLE = (
+    Path(__file__).resolve().parents[3] / "examples" / "captures" / "rtsp_rtp_two_streams.pcap.gz"
+)
 
 
 def test_packets_of_a_stream_are_those_of_the_capture() -> None:
@@ -35,7 +43,10 @@ def test_a_capture_that_grows_meanwhile_is_refused(make_table: TableMaker, tmp_p
     file = tmp_path / "growing.pcap"
     write_pcap(make_table([0.0, 1.0]), file)
     scan = scan_capture([file])
-    write_pcap(make_table([0.0, 1.0], flow=[0, 1], flows=[{"flow": 0}, {"flow": 1, "client_port": 9}]), file)
+    write_pcap(
+        make_table([0.0, 1.0], flow=[0, 1], flows=[{"flow": 0}, {"flow": 1, "client_port": 9}]),
+        file,
+    )
     with pytest.raises(CaptureError, match="changed while it was read"):
         list(stream_capture([file], scan).pieces)
 
@@ -71,14 +82,18 @@ def two_flows(make_table: TableMaker) -> PacketTable:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_a_table_read_piece_by_piece_is_the_table(two_flows: PacketTable, ending: str, tmp_path: Path) -> None:
+def test_a_table_read_piece_by_piece_is_the_table(
+    two_flows: PacketTable, ending: str, tmp_path: Path
+) -> None:
     file = tmp_path / f"packets.{ending}"
     (write_parquet if ending == "parquet" else write_csv)(two_flows, file)
     found = open_table_file(file)
     whole = trafficgen.read_packets(file)
     assert found.columns == tuple(whole.packets.column_names)
     assert pa.concat_tables(list(found.stream().pieces)).equals(whole.packets)
-    assert found.head.flows.select(["flow", "client_port"]).equals(whole.flows.select(["flow", "client_port"]))
+    assert found.head.flows.select(["flow", "client_port"]).equals(
+        whole.flows.select(["flow", "client_port"])
+    )
     one = pa.concat_tables(list(found.stream([1]).pieces))
     assert one.equals(whole.of_flows([1]).packets)
     assert abs(packets_in(file) / 3000 - 1) < (0.2 if ending == "csv" else 1e-9)
@@ -91,10 +106,15 @@ def test_flows_of_a_stream_are_measured_as_those_of_a_table(
     file = tmp_path / "packets.parquet"
     pauses = two_flows.select((two_flows.time_s % 1) < 0.9)
     write_parquet(pauses, file)
-    streamed = inspect_stream(open_table_file(file).stream(), files=(str(file),), idle_timeout_s=idle_timeout_s)
+    streamed = inspect_stream(
+        open_table_file(file).stream(), files=(str(file),), idle_timeout_s=idle_timeout_s
+    )
     whole = trafficgen.inspect(file, idle_timeout_s=idle_timeout_s)
     assert streamed.to_json() == whole.to_json()
-    assert trafficgen.inspect(file, idle_timeout_s=idle_timeout_s, memory_bytes=1).to_json() == whole.to_json()
+    assert (
+        trafficgen.inspect(file, idle_timeout_s=idle_timeout_s, memory_bytes=1).to_json()
+        == whole.to_json()
+    )
 
 
 def test_a_table_without_our_flow_table_gets_one(two_flows: PacketTable, tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ _COLUMNS = {
 _EMPTY = {"schema_version": "1.0", "origin_ns": 0, "notes": {}, "flows": {}, "signalling": {}}
 
 
-def _parquet(folder: Path, columns: Mapping[str, object] | None = None, metadata: object = None) -> Path:
+def _parquet(
+    folder: Path, columns: Mapping[str, object] | None = None, metadata: object = None
+) -> Path:
     table = pa.table(_COLUMNS if columns is None else columns)
     if metadata is not None:
         text = metadata if isinstance(metadata, bytes) else json.dumps(metadata).encode()
@@ -44,11 +46,15 @@ def _csv(folder: Path, text: str, flows: str | None = None) -> Path:
 
 def _csv_of_columns(folder: Path) -> Path:
     rows = zip(*_COLUMNS.values(), strict=True)
-    return _csv(folder, "\n".join([",".join(_COLUMNS), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return _csv(
+        folder, "\n".join([",".join(_COLUMNS), *(",".join(map(str, row)) for row in rows)]) + "\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("write", "read"), [(_parquet, read_parquet_table), (_csv_of_columns, read_csv_table)], ids=["parquet", "csv"]
+    ("write", "read"),
+    [(_parquet, read_parquet_table), (_csv_of_columns, read_csv_table)],
+    ids=["parquet", "csv"],
 )
 def test_a_foreign_file_with_the_required_columns_gets_flows_from_its_flow_column(
     tmp_path: Path, write: Callable[[Path], Path], read: Callable[[Path], PacketTable]
@@ -65,8 +71,13 @@ def test_a_foreign_file_with_the_required_columns_gets_flows_from_its_flow_colum
     assert (flows["first_time_ns"], flows["last_time_ns"]) == ([0, 0, 5], [9, 0, 5])
 
 
-def test_integers_of_other_widths_are_converted_and_unknown_columns_left_out(tmp_path: Path) -> None:
-    wide = _COLUMNS | {"ip_bytes": pa.array([100, 60, 100], type=pa.uint16()), "colour": ["red", "green", "blue"]}
+def test_integers_of_other_widths_are_converted_and_unknown_columns_left_out(
+    tmp_path: Path,
+) -> None:
+    wide = _COLUMNS | {
+        "ip_bytes": pa.array([100, 60, 100], type=pa.uint16()),
+        "colour": ["red", "green", "blue"],
+    }
     table = read_parquet_table(_parquet(tmp_path, wide))
     assert table.packets.column_names == list(_COLUMNS)
     assert table.ip_bytes.tolist() == [100, 60, 100]
@@ -89,7 +100,9 @@ def test_packets_out_of_order_are_sorted_with_a_warning(tmp_path: Path) -> None:
         ({"to_client": [1, 0, 1]}, "column 'to_client' is int64, expected bool"),
     ],
 )
-def test_columns_of_wrong_types_or_values_are_named(tmp_path: Path, change: dict[str, object], problem: str) -> None:
+def test_columns_of_wrong_types_or_values_are_named(
+    tmp_path: Path, change: dict[str, object], problem: str
+) -> None:
     with pytest.raises(PacketTableError, match=problem):
         read_parquet_table(_parquet(tmp_path, _COLUMNS | change))
 
@@ -103,7 +116,9 @@ def test_every_required_column_is_asked_for_by_name(tmp_path: Path, name: str) -
 
 def test_a_file_that_is_not_parquet_or_not_there_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"not parquet at all, not even nearly")
-    with pytest.raises(PacketTableError, match=r"t\.parquet: cannot be read \(Parquet magic") as caught:
+    with pytest.raises(
+        PacketTableError, match=r"t\.parquet: cannot be read \(Parquet magic"
+    ) as caught:
         read_parquet_table(tmp_path / "t.parquet")
     assert "\n" not in str(caught.value)
     with pytest.raises(PacketTableError, match="No such file"):
@@ -130,7 +145,9 @@ def test_a_packet_of_a_flow_that_the_flow_table_lacks_is_named(tmp_path: Path) -
         (_EMPTY | {"flows": {"flow": ["x"]}}, "metadata that does not fit"),
     ],
 )
-def test_metadata_that_cannot_be_used_is_refused(tmp_path: Path, metadata: object, problem: str) -> None:
+def test_metadata_that_cannot_be_used_is_refused(
+    tmp_path: Path, metadata: object, problem: str
+) -> None:
     with pytest.raises(PacketTableError, match=problem):
         read_parquet_table(_parquet(tmp_path, metadata=metadata))
 
@@ -150,7 +167,13 @@ def test_a_flow_file_without_its_columns_is_refused(tmp_path: Path) -> None:
 
 def test_more_flows_than_client_ports_still_have_their_own_addresses(tmp_path: Path) -> None:
     count = 30_000
-    columns = {name: np.full(count, 100) for name in _COLUMNS} | {"to_client": np.ones(count, dtype=np.bool_)}
+    columns = {name: np.full(count, 100) for name in _COLUMNS} | {
+        "to_client": np.ones(count, dtype=np.bool_)
+    }
     flows = read_parquet_table(_parquet(tmp_path, columns | {"flow": np.arange(count)})).flows
-    ends = set(zip(flows.column("client").to_pylist(), flows.column("client_port").to_pylist(), strict=True))
+    ends = set(
+        zip(
+            flows.column("client").to_pylist(), flows.column("client_port").to_pylist(), strict=True
+        )
+    )
     assert len(ends) == count

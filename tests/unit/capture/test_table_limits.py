@@ -1,4 +1,6 @@
-"""Packet tables that are small as files but ask for much are refused in one line, and late times cost nothing."""
+"""Packet tables that are small as files but ask for much are refused in one line, and late times
+cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,21 @@ def _last(value: int, rest: int, kind: pa.DataType) -> pa.Array:
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"phase": pa.array(["y" * 20_000_000] + ["x"] * (_PACKETS - 1))}, "column 'phase' has texts of 20,"),
-        ({"flow": _last(4_194_303, 0, pa.uint32())}, "has the id 4194303; without a flow table ids of 2,000 packets"),
+        (
+            {"phase": pa.array(["y" * 20_000_000] + ["x"] * (_PACKETS - 1))},
+            "column 'phase' has texts of 20,",
+        ),
+        (
+            {"flow": _last(4_194_303, 0, pa.uint32())},
+            "has the id 4194303; without a flow table ids of 2,000 packets",
+        ),
         ({"time_ns": _last(2**63 - 1, -(2**63), pa.int64())}, r"times span 1\.84e\+10 s"),
     ],
     ids=["text", "flows", "span"],
 )
-def test_values_that_no_table_has_are_refused(tmp_path: Path, changed: Mapping[str, Any], problem: str) -> None:
+def test_values_that_no_table_has_are_refused(
+    tmp_path: Path, changed: Mapping[str, Any], problem: str
+) -> None:
     path = _file(tmp_path, changed)
     with pytest.raises(PacketTableError, match=problem):
         read_parquet_table(path)
@@ -66,7 +76,10 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     table = pa.table(_columns())
     pq.write_table(table.append_column("flow", table.column("flow")), tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text(f"{_HEADER},flow\n0,0,true,1014,1000,972,1\n")
-    for path, read in ((tmp_path / "t.parquet", read_parquet_table), (tmp_path / "t.csv", read_csv_table)):
+    for path, read in (
+        (tmp_path / "t.parquet", read_parquet_table),
+        (tmp_path / "t.csv", read_csv_table),
+    ):
         with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
             read(path)
         with pytest.raises(PacketTableError, match="column 'flow' is there 2 times"):
@@ -86,5 +99,9 @@ def test_times_since_1970_give_the_model_of_times_from_zero(tmp_path: Path, gap_
     models = []
     for start_ns in (0, _UNIX_NS):
         time_ns = pa.array(start_ns + np.arange(_PACKETS) * gap_ns)
-        models.append(trafficgen.fit(_file(tmp_path, {"time_ns": time_ns})).model.model_dump(exclude={"provenance"}))
+        models.append(
+            trafficgen.fit(_file(tmp_path, {"time_ns": time_ns})).model.model_dump(
+                exclude={"provenance"}
+            )
+        )
     assert models[0] == models[1]

@@ -49,7 +49,10 @@ def test_rtt_and_loss_have_nothing_to_do_with_the_ladder() -> None:
 
     tops = [top(clip) for clip in playlist_clips()]
     # Twice the standard error of a correlation of 79 independent pairs.
-    for values in ([clip.base_rtt_s for clip in playlist_clips()], [clip.path_loss for clip in playlist_clips()]):
+    for values in (
+        [clip.base_rtt_s for clip in playlist_clips()],
+        [clip.path_loss for clip in playlist_clips()],
+    ):
         assert abs(np.corrcoef(tops, values)[0, 1]) < 2 / np.sqrt(79)
 
 

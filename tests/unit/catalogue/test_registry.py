@@ -56,10 +56,16 @@ def test_digest_of_a_child_changes_with_a_number_of_its_parent(entries: Path) ->
     [
         pytest.param("extends: child\nname: child\n", "it extends itself", id="itself"),
         pytest.param(
-            "extends: nobody\nname: child\n", "no such catalogue entry; entries are child, parent", id="nobody"
+            "extends: nobody\nname: child\n",
+            "no such catalogue entry; entries are child, parent",
+            id="nobody",
         ),
-        pytest.param("extends: parent\nname: other\n", "no published model of the name child", id="name"),
-        pytest.param("extends: parent\nname: child\noptions: 3\n", "options: an object is wanted", id="shape"),
+        pytest.param(
+            "extends: parent\nname: other\n", "no published model of the name child", id="name"
+        ),
+        pytest.param(
+            "extends: parent\nname: child\noptions: 3\n", "options: an object is wanted", id="shape"
+        ),
         pytest.param("[]\n", "it is not an object", id="list"),
     ],
 )
@@ -74,7 +80,9 @@ def test_digest_does_not_depend_on_the_form_of_the_file(tmp_path: Path) -> None:
     entry = load_entry("cbr")
     save_model(entry, tmp_path / "copy.json")
     content = json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
-    (tmp_path / "copy.yaml").write_text(json.dumps(dict(reversed(content.items()))), encoding="utf-8")
+    (tmp_path / "copy.yaml").write_text(
+        json.dumps(dict(reversed(content.items()))), encoding="utf-8"
+    )
     digests = {entry_digest(load_model(tmp_path / name)) for name in ("copy.json", "copy.yaml")}
     assert digests == {entry_digest(entry)}
 
@@ -90,7 +98,9 @@ def test_a_file_of_the_name_of_an_entry_is_read_when_its_folder_is_given(
 
 def test_a_file_may_extend_an_entry(tmp_path: Path) -> None:
     file = tmp_path / "slow.yaml"
-    file.write_text("extends: cbr\nname: slow\noptions: {rate_kbps: {default: 28}}\n", encoding="utf-8")
+    file.write_text(
+        "extends: cbr\nname: slow\noptions: {rate_kbps: {default: 28}}\n", encoding="utf-8"
+    )
     model = load_model(file)
     assert isinstance(model, PublishedModel)
     assert model.options["rate_kbps"].default == 28

@@ -1,4 +1,6 @@
-"""`--set KEY=VALUE`: texts become what the option or parameter holds, and what cannot be is refused."""
+"""`--set KEY=VALUE`: texts become what the option or parameter holds, and what cannot be is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def model() -> PublishedModel:
         "table": {"a": 1},
         "absent_s": None,
     }
-    parameters = {name: {"value": value, "basis": "figure", "source": "NIC-B1"} for name, value in values.items()}
+    parameters = {
+        name: {"value": value, "basis": "figure", "source": "NIC-B1"}
+        for name, value in values.items()
+    }
     parameters["shares"]["unit"] = "1"
     content = {
         "name": "every_kind",
@@ -78,7 +83,9 @@ def model() -> PublishedModel:
         ("absent_s", "[1, 2]", [1, 2]),
     ],
 )
-def test_a_text_becomes_what_the_key_holds(model: PublishedModel, key: str, text: str, value: JsonValue) -> None:
+def test_a_text_becomes_what_the_key_holds(
+    model: PublishedModel, key: str, text: str, value: JsonValue
+) -> None:
     found = parameters_for_engine(with_settings(model, {key: text}))[key]
     assert found == value
     assert type(found) is type(value)
@@ -104,7 +111,9 @@ def test_a_text_becomes_what_the_key_holds(model: PublishedModel, key: str, text
         ("table", "[1]", "'[1]' is not a table in JSON"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused(model: PublishedModel, key: str, value: JsonValue, problem: str) -> None:
+def test_a_value_that_cannot_be_is_refused(
+    model: PublishedModel, key: str, value: JsonValue, problem: str
+) -> None:
     with pytest.raises(SettingError) as caught:
         with_settings(model, {key: value})
     assert str(caught.value).startswith(f"every_kind: {key}=")
@@ -114,18 +123,32 @@ def test_a_value_that_cannot_be_is_refused(model: PublishedModel, key: str, valu
 def test_an_unknown_key_is_answered_with_those_there_are() -> None:
     with pytest.raises(SettingError) as caught:
         with_settings(load_entry("cbr"), {"rate": "1"})
-    assert "cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s" in str(caught.value)
+    assert "cbr has no 'rate' to set; its options are rate_kbps, packet_bytes, duration_s" in str(
+        caught.value
+    )
     assert "\n" not in str(caught.value)
 
 
-def test_an_option_reaches_the_parameters_that_it_sets_in_their_units(model: PublishedModel) -> None:
+def test_an_option_reaches_the_parameters_that_it_sets_in_their_units(
+    model: PublishedModel,
+) -> None:
     given = parameters_for_engine(with_settings(model, {"rate_kbps": "64"}))
-    assert (given["rate_bps"], given["peak_bps"], given["levels_bps"]) == (64_000, 64_000, [1000, 2000])
+    assert (given["rate_bps"], given["peak_bps"], given["levels_bps"]) == (
+        64_000,
+        64_000,
+        [1000, 2000],
+    )
     assert "rate_kbps" not in given
 
 
-def test_a_parameter_that_was_set_no_longer_claims_to_be_of_the_paper(model: PublishedModel) -> None:
+def test_a_parameter_that_was_set_no_longer_claims_to_be_of_the_paper(
+    model: PublishedModel,
+) -> None:
     changed = with_settings(model, {"silence_s": 1.0})
     parameter = changed.mechanism.parameters["silence_s"]
-    assert (parameter.basis, parameter.source, parameter.reason) == ("open", None, "set by the user")
+    assert (parameter.basis, parameter.source, parameter.reason) == (
+        "open",
+        None,
+        "set by the user",
+    )
     assert model.mechanism.parameters["silence_s"].value == 5.0

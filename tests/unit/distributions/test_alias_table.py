@@ -1,4 +1,6 @@
-"""Whole numbers drawn from a table of their probabilities follow the law that they are drawn from."""
+"""Whole numbers drawn from a table of their probabilities follow the law that they are drawn
+from.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ SIZES = MixedLaw(
 )
 
 
-def expected_share(law: MixedLaw, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
-    return [float(law.cdf(value)) - float(law.cdf(np.nextafter(value, -np.inf))) for value in values]
+def expected_share(
+    law: MixedLaw, values: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> list[float]:
+    return [
+        float(law.cdf(value)) - float(law.cdf(np.nextafter(value, -np.inf))) for value in values
+    ]
 
 
 @pytest.mark.parametrize("count", [100, 200_000])  # one by one, and from the table
@@ -41,7 +47,10 @@ def test_many_draws_follow_the_law_as_few_do(count: int) -> None:
 
 def test_a_number_drawn_does_not_depend_on_what_was_drawn_before() -> None:
     fresh = MixedLaw(
-        continuous=SIZES.continuous, values=SIZES.values, probabilities=SIZES.probabilities, integer=SIZES.integer
+        continuous=SIZES.continuous,
+        values=SIZES.values,
+        probabilities=SIZES.probabilities,
+        integer=SIZES.integer,
     )
     SIZES.sample(np.random.default_rng(0), 5000)
     for count in (10, 114, 115, 5000):
@@ -49,7 +58,10 @@ def test_a_number_drawn_does_not_depend_on_what_was_drawn_before() -> None:
         np.testing.assert_array_equal(seen, fresh.sample(np.random.default_rng(7), count))
 
 
-@given(st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).filter(any), st.integers(0, 99))
+@given(
+    st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).filter(any),
+    st.integers(0, 99),
+)
 def test_only_values_with_weight_are_drawn(weights: list[float], seed: int) -> None:
     table = AliasTable(np.arange(len(weights), dtype=np.float64), np.array(weights))
     drawn = np.unique(table.sample(np.random.default_rng(seed), 2000)).astype(int)

@@ -20,7 +20,8 @@ from trafficgen.distributions import (
     truncated,
 )
 
-#: A Kolmogorov-Smirnov test at this level fails once in 10,000 seeds when the sampler is right; the seeds are fixed.
+#: A Kolmogorov-Smirnov test at this level fails once in 10,000 seeds when the sampler is right; the
+#: seeds are fixed.
 FALSE_ALARM = 1e-4
 SAMPLE = 20_000
 
@@ -67,11 +68,15 @@ def test_family_agrees_with_scipy(family: str, params: dict[str, float]) -> None
     ours, theirs = distribution_of(family, params), getattr(stats, family)(**params)
     # 1 - 1e-9 holds seven digits of what is above it.
     np.testing.assert_allclose(ours.ppf(PROBABILITIES), theirs.ppf(PROBABILITIES), rtol=1e-7)
-    np.testing.assert_allclose(ours.isf(PROBABILITIES[1:]), theirs.isf(PROBABILITIES[1:]), rtol=1e-7)
+    np.testing.assert_allclose(
+        ours.isf(PROBABILITIES[1:]), theirs.isf(PROBABILITIES[1:]), rtol=1e-7
+    )
     x = np.append(theirs.ppf(PROBABILITIES), [-5.0, theirs.isf(1e-30)])
     np.testing.assert_allclose(ours.cdf(x), theirs.cdf(x), rtol=1e-7, atol=1e-12)
     # scipy has no value of the log-logistic law below 1e-16.
-    np.testing.assert_allclose(ours.sf(x), theirs.sf(x), rtol=1e-7, atol=1e-25 if family == "fisk" else 0)
+    np.testing.assert_allclose(
+        ours.sf(x), theirs.sf(x), rtol=1e-7, atol=1e-25 if family == "fisk" else 0
+    )
     np.testing.assert_allclose([ours.mean, ours.variance], [theirs.mean(), theirs.var()], rtol=1e-7)
     assert ours.support == theirs.support()
 
@@ -85,7 +90,9 @@ def test_samples_follow_the_family(family: str, params: dict[str, float]) -> Non
 
 
 @pytest.mark.parametrize(("family", "params"), CASES)
-@pytest.mark.parametrize(("low", "high"), [(0.1, 0.95), (0.0, 0.15), (0.97, 1.0), (0.999999, 0.9999999)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.1, 0.95), (0.0, 0.15), (0.97, 1.0), (0.999999, 0.9999999)]
+)
 def test_truncated_law_is_the_law_given_its_interval(
     family: str, params: dict[str, float], low: float, high: float
 ) -> None:
@@ -108,7 +115,9 @@ def test_truncated_moments_equal_the_integral_of_the_quantiles(
     whole = distribution_of(family, params)
     law = Truncated(whole=whole, minimum=float(whole.ppf(low)), maximum=float(whole.ppf(high)))
     mean = integrate.quad(lambda p: float(law.ppf(p)), 0, 1, epsabs=0, epsrel=1e-9)[0]
-    variance = integrate.quad(lambda p: (float(law.ppf(p)) - mean) ** 2, 0, 1, epsabs=0, epsrel=1e-9)[0]
+    variance = integrate.quad(
+        lambda p: (float(law.ppf(p)) - mean) ** 2, 0, 1, epsabs=0, epsrel=1e-9
+    )[0]
     assert law.mean == pytest.approx(mean, rel=1e-6)
     # E[X**2] - E[X]**2 loses digits where the mean is large against the spread.
     assert law.variance == pytest.approx(variance, rel=1e-6, abs=1e-9 * mean**2)
@@ -118,7 +127,9 @@ def test_moments_that_diverge_are_infinite() -> None:
     assert math.isinf(distribution_of("pareto", {"b": 0.9}).mean)
     assert distribution_of("pareto", {"b": 1.5}).mean == pytest.approx(3.0)
     assert math.isinf(distribution_of("pareto", {"b": 1.5}).variance)
-    assert math.isfinite(Truncated(whole=distribution_of("pareto", {"b": 0.9}), maximum=1e6).variance)
+    assert math.isfinite(
+        Truncated(whole=distribution_of("pareto", {"b": 0.9}), maximum=1e6).variance
+    )
 
 
 def test_bounds_outside_the_support_leave_the_law_alone() -> None:
@@ -145,7 +156,9 @@ def test_truncation_to_one_value_is_that_value() -> None:
         ("pareto", {"b": -1.0}, "b of Pareto must be positive"),
     ],
 )
-def test_wrong_parameters_are_refused_by_name(family: str, params: dict[str, float], words: str) -> None:
+def test_wrong_parameters_are_refused_by_name(
+    family: str, params: dict[str, float], words: str
+) -> None:
     with pytest.raises(ValueError, match=words):
         distribution_of(family, params)
 
@@ -158,9 +171,13 @@ def test_interval_without_probability_is_refused() -> None:
 def test_quantiles_are_linear_between_points_and_jump_at_equal_ones() -> None:
     law = Quantiles(probabilities=(0.0, 0.25, 0.75, 1.0), values=(0.0, 1.0, 1.0, 3.0))
     np.testing.assert_allclose(
-        law.cdf([-1, 0, 0.5, 0.999999, 1, 2, 3, 4]), [0, 0, 0.125, 0.25, 0.75, 0.875, 1, 1], atol=1e-6
+        law.cdf([-1, 0, 0.5, 0.999999, 1, 2, 3, 4]),
+        [0, 0, 0.125, 0.25, 0.75, 0.875, 1, 1],
+        atol=1e-6,
     )
-    np.testing.assert_allclose(law.ppf([0, 0.125, 0.25, 0.5, 0.75, 0.875, 1]), [0, 0.5, 1, 1, 1, 2, 3])
+    np.testing.assert_allclose(
+        law.ppf([0, 0.125, 0.25, 0.5, 0.75, 0.875, 1]), [0, 0.5, 1, 1, 1, 2, 3]
+    )
     assert law.mean == pytest.approx(0.25 * 0.5 + 0.5 * 1 + 0.25 * 2)
     assert law.partial_moment(2) == pytest.approx(0.25 / 3 + 0.5 + 0.25 * (1 + 3 + 9) / 3)
     assert law.partial_moment(0, low=1.0) == pytest.approx(0.25)
@@ -172,9 +189,16 @@ def test_quantiles_are_linear_between_points_and_jump_at_equal_ones() -> None:
 
 @pytest.mark.parametrize(
     ("p", "x"),
-    [((0.0, 0.9), (1.0, 2.0)), ((0.0, 1.0), (2.0, 1.0)), ((0.0, 0.0, 1.0), (1.0, 2.0, 3.0)), ((0.0,), (1.0,))],
+    [
+        ((0.0, 0.9), (1.0, 2.0)),
+        ((0.0, 1.0), (2.0, 1.0)),
+        ((0.0, 0.0, 1.0), (1.0, 2.0, 3.0)),
+        ((0.0,), (1.0,)),
+    ],
 )
-def test_quantiles_that_are_no_distribution_function_are_refused(p: tuple[float, ...], x: tuple[float, ...]) -> None:
+def test_quantiles_that_are_no_distribution_function_are_refused(
+    p: tuple[float, ...], x: tuple[float, ...]
+) -> None:
     with pytest.raises(ValueError, match="quantiles"):
         Quantiles(probabilities=p, values=x)
 
@@ -221,15 +245,21 @@ def test_mixture_is_the_weighted_sum_of_its_components() -> None:
     np.testing.assert_allclose(law.cdf(law.ppf(p)), p, rtol=1e-9)
     np.testing.assert_allclose(law.sf(law.isf(p)), p, rtol=1e-9)
     assert law.ppf([0.0, 1.0]).tolist() == [0.0, math.inf]
-    assert stats.kstest(law.cdf(law.sample(np.random.default_rng(1), SAMPLE)), "uniform").pvalue > FALSE_ALARM
+    assert (
+        stats.kstest(law.cdf(law.sample(np.random.default_rng(1), SAMPLE)), "uniform").pvalue
+        > FALSE_ALARM
+    )
 
 
 def test_many_quantiles_of_a_mixture_are_those_of_few() -> None:
     law = distribution_of(
-        "lognorm_mixture", {"p1": 0.5, "s1": 0.2, "scale1": 1.0, "p2": 0.5, "s2": 0.3, "scale2": 50.0}
+        "lognorm_mixture",
+        {"p1": 0.5, "s1": 0.2, "scale1": 1.0, "p2": 0.5, "s2": 0.3, "scale2": 50.0},
     )
     p = np.random.default_rng(0).random(5000)
-    np.testing.assert_allclose(law.ppf(p), np.concatenate([law.ppf(part) for part in np.split(p, 10)]), rtol=1e-9)
+    np.testing.assert_allclose(
+        law.ppf(p), np.concatenate([law.ppf(part) for part in np.split(p, 10)]), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -242,7 +272,9 @@ def test_mixture_with_wrong_parameters_is_refused(params: dict[str, float]) -> N
 
 def test_body_and_tail_share_the_probability() -> None:
     body = Quantiles(probabilities=(0.0, 0.5, 1.0), values=(0.0, 1.0, 2.0))
-    law = BodyAndTail(body=body, tail=GeneralisedPareto(c=0.25, loc=2.0, scale=1.0), tail_probability=0.1)
+    law = BodyAndTail(
+        body=body, tail=GeneralisedPareto(c=0.25, loc=2.0, scale=1.0), tail_probability=0.1
+    )
     assert float(law.cdf(2.0)) == pytest.approx(0.9)
     assert float(law.sf(3.0)) == pytest.approx(0.1 * float(stats.genpareto(0.25).sf(1.0)))
     p = np.array([0.0, 0.3, 0.9, 0.95, 0.9999])
@@ -251,4 +283,6 @@ def test_body_and_tail_share_the_probability() -> None:
     draws = law.sample(np.random.default_rng(1), SAMPLE)
     assert stats.kstest(law.cdf(draws), "uniform").pvalue > FALSE_ALARM
     with pytest.raises(ValueError, match="before the body ends"):
-        BodyAndTail(body=body, tail=GeneralisedPareto(c=0.25, loc=1.0, scale=1.0), tail_probability=0.1)
+        BodyAndTail(
+            body=body, tail=GeneralisedPareto(c=0.25, loc=1.0, scale=1.0), tail_probability=0.1
+        )

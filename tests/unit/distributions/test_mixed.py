@@ -33,11 +33,14 @@ def test_mixture_puts_the_rest_on_the_continuous_part() -> None:
     draws = law.sample(np.random.default_rng(1), SAMPLE)
     rest = draws[draws != 5.0]
     assert abs(1 - rest.size / SAMPLE - 0.4) < 5 * math.sqrt(0.4 * 0.6 / SAMPLE)
-    assert stats.kstest(rest, "expon", args=(0, 2.0)).pvalue > 1e-4  # one false alarm in 10,000 seeds
+    assert (
+        stats.kstest(rest, "expon", args=(0, 2.0)).pvalue > 1e-4
+    )  # one false alarm in 10,000 seeds
 
 
 def test_rounded_law_has_the_moments_of_its_whole_numbers() -> None:
-    # Rounding an exponential of mean 1 with bounds [1, 50] moves its mean a lot; the sum over k is exact.
+    # Rounding an exponential of mean 1 with bounds [1, 50] moves its mean a lot; the sum over k is
+    # exact.
     continuous = Truncated(whole=Exponential(scale=1.0), minimum=1.0, maximum=50.0)
     law = MixedLaw(continuous=continuous, integer=True)
     k = np.arange(1, 51)
@@ -85,7 +88,9 @@ def test_spread_draws_come_one_from_each_slice_of_equal_probability(count: int) 
 
 
 def test_spread_draws_take_atoms_as_often_as_their_probability_says() -> None:
-    law = MixedLaw(continuous=Lognormal(s=0.4, scale=500.0), values=(1500.0, 40.0), probabilities=(0.5, 0.125))
+    law = MixedLaw(
+        continuous=Lognormal(s=0.4, scale=500.0), values=(1500.0, 40.0), probabilities=(0.5, 0.125)
+    )
     draws = law.spread_sample(np.random.default_rng(4), 800)
     assert (draws == 1500.0).sum() == 400
     assert (draws == 40.0).sum() == 100

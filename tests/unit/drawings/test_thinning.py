@@ -8,13 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from trafficgen.drawings import distribution_curve, few_quantiles, survival_curve, thinned, wide_bins
+from trafficgen.drawings import (
+    distribution_curve,
+    few_quantiles,
+    survival_curve,
+    thinned,
+    wide_bins,
+)
 
 SAMPLES = arrays(np.float64, st.integers(1, 3000), elements=st.floats(-1e6, 1e6, width=32))
 
 
 @given(SAMPLES, st.integers(4, 200))
-def test_a_thinned_curve_keeps_both_extremes_in_order_and_few_points(values: np.ndarray, most: int) -> None:
+def test_a_thinned_curve_keeps_both_extremes_in_order_and_few_points(
+    values: np.ndarray, most: int
+) -> None:
     x, y = thinned(np.arange(values.size), values, most=most)
     assert x.size <= most
     assert (np.diff(x) > 0).all()
@@ -30,7 +38,9 @@ def test_a_curve_that_is_short_enough_stays_as_it_is() -> None:
 
 
 @given(SAMPLES)
-def test_a_distribution_curve_lies_on_the_empirical_distribution_function(sample: np.ndarray) -> None:
+def test_a_distribution_curve_lies_on_the_empirical_distribution_function(
+    sample: np.ndarray,
+) -> None:
     values, shares = distribution_curve(sample)
     assert shares[0] == 0
     assert shares[-1] == 1
@@ -47,7 +57,9 @@ def test_a_distribution_curve_of_a_million_values_is_nowhere_far_from_them() -> 
 
 
 @given(arrays(np.float64, st.integers(1, 2000), elements=st.floats(0, 1e6, width=32)))
-def test_a_survival_curve_is_the_share_that_reaches_each_value_and_never_zero(sample: np.ndarray) -> None:
+def test_a_survival_curve_is_the_share_that_reaches_each_value_and_never_zero(
+    sample: np.ndarray,
+) -> None:
     values, shares = survival_curve(sample)
     assert (values > 0).all()
     assert (shares > 0).all()
@@ -71,6 +83,8 @@ def test_quantile_places_reach_both_ends_and_are_few(count: int) -> None:
         assert places[-1] == count - 1
 
 
-@pytest.mark.parametrize(("span_s", "width_s"), [(10, 0.1), (150, 0.1), (151, 0.2), (3600, 5), (86_400, 100), (0, 0.1)])
+@pytest.mark.parametrize(
+    ("span_s", "width_s"), [(10, 0.1), (150, 0.1), (151, 0.2), (3600, 5), (86_400, 100), (0, 0.1)]
+)
 def test_bins_are_round_and_few_enough(span_s: float, width_s: float) -> None:
     assert wide_bins(span_s, most=1500) == pytest.approx(width_s)

@@ -1,4 +1,6 @@
-"""What one request may cost: its head, its body, its time, its simulation, and how many there may be at a time."""
+"""What one request may cost: its head, its body, its time, its simulation, and how many there may
+be at a time.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_a_body_without_an_end_is_read_up_to_the_limit(client: PageClient) -> No
     assert given <= LARGEST_REQUEST_BYTES + 2000
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(client: PageClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(
+    client: PageClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(application, "LONGEST_REQUEST_S", 0.05)
 
     async def slow() -> AsyncIterator[bytes]:
@@ -61,13 +65,17 @@ def test_a_body_that_does_not_come_is_not_waited_for(client: PageClient, monkeyp
     assert "is sent within 0.05 s" in answer.json()["error"]
 
 
-@pytest.mark.parametrize("content_type", ["multipart/form-data; boundary=x", "application/octet-stream", "text/plain"])
+@pytest.mark.parametrize(
+    "content_type", ["multipart/form-data; boundary=x", "application/octet-stream", "text/plain"]
+)
 def test_files_are_not_taken(client: PageClient, content_type: str) -> None:
     answer = client.post("/api/simulate", content=b"--x", headers={"Content-Type": content_type})
     assert answer.status_code == 415
 
 
-@pytest.mark.parametrize("body", [b"[" * 16_000, b'{"a":' * 3_000, b"1" * 16_000, b'{"seed": 1e999, "model": "cbr"}'])
+@pytest.mark.parametrize(
+    "body", [b"[" * 16_000, b'{"a":' * 3_000, b"1" * 16_000, b'{"seed": 1e999, "model": "cbr"}']
+)
 def test_deep_and_long_json_is_refused(client: PageClient, body: bytes) -> None:
     answer = client.post("/api/simulate", content=body, headers=JSON)
     assert answer.status_code in (400, 422)
@@ -76,7 +84,9 @@ def test_deep_and_long_json_is_refused(client: PageClient, body: bytes) -> None:
 
 def _answer(page: LocalPage, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", page.port), timeout=30) as connection:
-        with contextlib.suppress(ConnectionError):  # who is refused early need not be heard to the end
+        with contextlib.suppress(
+            ConnectionError
+        ):  # who is refused early need not be heard to the end
             connection.sendall(request)
         found = b""
         with contextlib.suppress(ConnectionError):
@@ -86,17 +96,25 @@ def _answer(page: LocalPage, request: bytes) -> bytes:
 
 
 def test_a_head_without_an_end_is_refused(opened: LocalPage) -> None:
-    request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: " % opened.port + b"x" * 10 * serving._LARGEST_HEAD_BYTES
+    request = (
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: " % opened.port
+        + b"x" * 10 * serving._LARGEST_HEAD_BYTES
+    )
     assert _answer(opened, request).startswith((b"HTTP/1.1 400", b"HTTP/1.1 431"))
 
 
 def test_connections_beyond_the_limit_are_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_MOST_CONNECTIONS", 3)
     with trafficgen.explore("cbr", port=0) as page, contextlib.ExitStack() as stack:
-        request = b"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % page.port
+        request = (
+            b"GET /api/models HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n"
+            % page.port
+        )
         assert _answer(page, request).startswith(b"HTTP/1.1 200")
         for _ in range(4):
-            waiting = stack.enter_context(socket.create_connection(("127.0.0.1", page.port), timeout=30))
+            waiting = stack.enter_context(
+                socket.create_connection(("127.0.0.1", page.port), timeout=30)
+            )
             waiting.sendall(b"GET / HTTP/1.1\r\nHost: ")
         assert _answer(page, request).startswith(b"HTTP/1.1 503")
 

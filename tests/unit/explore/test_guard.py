@@ -21,7 +21,15 @@ def test_page_answers_to_its_own_names(client: Any, host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8765", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8765.evil.example", "[::1]:8765", ""],
+    [
+        "evil.example",
+        "evil.example:8765",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "127.0.0.1:8765.evil.example",
+        "[::1]:8765",
+        "",
+    ],
 )
 @pytest.mark.parametrize("path", ["/", "/static/page.js", "/api/models"])
 def test_page_refuses_other_names(client: Any, host: str, path: str) -> None:
@@ -38,7 +46,14 @@ def test_simulation_is_done_for_the_page_itself(client: Any, origin: str) -> Non
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "https://127.0.0.1:8765", "http://127.0.0.1:9999", "http://localhost", "null", "file://"],
+    [
+        "http://evil.example",
+        "https://127.0.0.1:8765",
+        "http://127.0.0.1:9999",
+        "http://localhost",
+        "null",
+        "file://",
+    ],
 )
 def test_simulation_is_refused_to_other_pages(client: Any, origin: str) -> None:
     answer = client.post("/api/simulate", json={"model": "cbr"}, headers={"Origin": origin})
@@ -104,4 +119,6 @@ def test_page_has_no_script_or_style_within() -> None:
 @pytest.mark.parametrize("name", [name for name in OWN_FILES if name.endswith(".js")])
 def test_scripts_make_no_markup_of_texts(name: str) -> None:
     text = (STATIC / name).read_text(encoding="utf-8")
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text
+    )

@@ -1,4 +1,6 @@
-"""What can be chosen: the catalogue with its options, and models and captures that the page was opened with."""
+"""What can be chosen: the catalogue with its options, and models and captures that the page was
+opened with.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from trafficgen.units import bytes_from_bps
 def table(make_table: Callable[..., Any], tmp_path: Path) -> Path:
     """Write 20 s of a stream whose packets grow every 10 s."""
     time_s = np.arange(1000) * 0.02
-    write_parquet(make_table(time_s, ip_bytes=np.where(time_s < 10, 600, 1200)), tmp_path / "session.parquet")
+    write_parquet(
+        make_table(time_s, ip_bytes=np.where(time_s < 10, 600, 1200)), tmp_path / "session.parquet"
+    )
     return tmp_path / "session.parquet"
 
 
@@ -42,14 +46,18 @@ def test_choices_hold_the_catalogue_the_controls_and_what_is_chosen_first(client
 @pytest.mark.parametrize("name", entry_names())
 def test_published_model_brings_its_citations_limits_and_options(client: Any, name: str) -> None:
     entry = load_entry(name)
-    (model,) = (model for model in client.get("/api/models").json()["models"] if model["name"] == name)
+    (model,) = (
+        model for model in client.get("/api/models").json()["models"] if model["name"] == name
+    )
     assert model["citations"] == [source.text for source in entry.provenance.citations]
     assert model["limits"] == list(entry.provenance.limitations)
     assert [option["name"] for option in model["options"]] == list(entry.options)
 
 
 @pytest.mark.parametrize("name", entry_names())
-def test_defaults_and_choices_of_options_are_taken_back_as_they_are_shown(offers: dict[str, Offer], name: str) -> None:
+def test_defaults_and_choices_of_options_are_taken_back_as_they_are_shown(
+    offers: dict[str, Offer], name: str
+) -> None:
     for field in option_fields(load_entry(name)):
         for text in filter(None, (field.default, *field.choices)):
             asked = Asked.of({"model": name, "settings": {field.name: text}}, offers)
@@ -58,7 +66,9 @@ def test_defaults_and_choices_of_options_are_taken_back_as_they_are_shown(offers
 
 def test_situations_stay_within_the_controls(offers: dict[str, Offer]) -> None:
     for situation in SITUATIONS:
-        asked = Asked.of({"model": "cbr", "competitor": situation.competitor, **situation.values}, offers)
+        asked = Asked.of(
+            {"model": "cbr", "competitor": situation.competitor, **situation.values}, offers
+        )
         assert situation.values.items() <= asked.values.items()
 
 

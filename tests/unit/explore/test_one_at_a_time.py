@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 from typing import Any
 
 import httpx
@@ -28,7 +29,7 @@ def test_only_the_newest_of_those_that_wait_is_done() -> None:
         queue = OneAtATime()
         first = asyncio.create_task(queue.do(lambda: work(1)))
         await asyncio.to_thread(begun.wait, 30)
-        others = [asyncio.create_task(queue.do(lambda number=number: work(number))) for number in (2, 3, 4)]  # type: ignore[misc]
+        others = [asyncio.create_task(queue.do(partial(work, number))) for number in (2, 3, 4)]
         await asyncio.sleep(0)
         release.set()
         return await asyncio.gather(first, *others, return_exceptions=True)

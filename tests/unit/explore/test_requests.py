@@ -1,4 +1,6 @@
-"""What may be asked of the page: bounds, refusals that name the control, and the same result as on the command line."""
+"""What may be asked of the page: bounds, refusals that name the control, and the same result as on
+the command line.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,16 @@ def test_control_takes_its_bounds_and_nothing_beyond(offers: dict[str, Offer], n
     assert control.low <= control.default <= control.high
     for within in (control.low, control.default, control.high):
         assert Asked.of({"model": "cbr", name: within}, offers).values[name] == within
-    beyond: tuple[object, ...] = (control.low - 1, control.high * 1.001 + 1, math.nan, math.inf, True, "1", None, [1])
+    beyond: tuple[object, ...] = (
+        control.low - 1,
+        control.high * 1.001 + 1,
+        math.nan,
+        math.inf,
+        True,
+        "1",
+        None,
+        [1],
+    )
     for value in beyond:
         with pytest.raises(ExploreError, match=re.escape(control.label)) as refused:
             Asked.of({"model": "cbr", name: value}, offers)
@@ -62,11 +73,27 @@ def test_whole_numbers_are_whole(simulate: Simulate, name: str) -> None:
         ({"settings": {"rate_kbps": "fast"}}, "set.rate_kbps", "not a number"),
         ({"settings": {"rate_kbps": "1e6"}}, "set.rate_kbps", "above 100,000 kbps"),
         ({"settings": {"packet_bytes": "40"}}, "set.packet_bytes", "below 41"),
-        ({"model": "chunked", "settings": {"ladder_kbps": ",".join(["300"] * 21)}}, "set.ladder_kbps", "at most 20"),
-        ({"model": "chunked", "settings": {"ladder_kbps": "300,1e6"}}, "set.ladder_kbps", "above 100,000"),
+        (
+            {"model": "chunked", "settings": {"ladder_kbps": ",".join(["300"] * 21)}},
+            "set.ladder_kbps",
+            "at most 20",
+        ),
+        (
+            {"model": "chunked", "settings": {"ladder_kbps": "300,1e6"}},
+            "set.ladder_kbps",
+            "above 100,000",
+        ),
         ({"model": "chunked", "settings": {"buffer_s": "1"}}, "set.buffer_s", "at least 12"),
-        ({"model": "realplayer8_chung2002", "settings": {"clip": "80"}}, "set.clip", "one of the 79"),
-        ({"competitor": "tcp", "compete_start_s": 60, "compete_stop_s": 60}, "compete_stop_s", "after its start"),
+        (
+            {"model": "realplayer8_chung2002", "settings": {"clip": "80"}},
+            "set.clip",
+            "one of the 79",
+        ),
+        (
+            {"competitor": "tcp", "compete_start_s": 60, "compete_stop_s": 60},
+            "compete_stop_s",
+            "after its start",
+        ),
     ],
 )
 def test_refusal_is_one_sentence_that_names_the_control(
@@ -99,7 +126,9 @@ def test_settings_of_the_mechanism_are_none_of_the_page(simulate: Simulate) -> N
         (b" " * (LARGEST_REQUEST_BYTES + 1), {"Content-Type": "application/json"}, 413),
     ],
 )
-def test_what_is_no_request_is_refused(client: Any, content: bytes, headers: dict[str, str], status: int) -> None:
+def test_what_is_no_request_is_refused(
+    client: Any, content: bytes, headers: dict[str, str], status: int
+) -> None:
     answer = client.post("/api/simulate", content=content, headers=headers)
     assert answer.status_code == status
     assert answer.json()["error"]
@@ -130,11 +159,15 @@ def test_situations_can_be_simulated(simulate: Simulate, model: str, situation: 
 
 @pytest.mark.parametrize("competitor", sorted(COMPETITORS))
 def test_competitors_have_their_series(simulate: Simulate, competitor: str) -> None:
-    series = simulate("chunked", competitor=competitor, compete_start_s=5, duration_s=20).json()["series"]
+    series = simulate("chunked", competitor=competitor, compete_start_s=5, duration_s=20).json()[
+        "series"
+    ]
     others = [name for name in series if re.fullmatch(r"(tcp|cbr)-1_kbps", name)]
     assert len(others) == (competitor != "none")
     for name in others:
-        before = [rate for place, rate in enumerate(series[name]) if series["start_s"] + 0.5 * place < 4]
+        before = [
+            rate for place, rate in enumerate(series[name]) if series["start_s"] + 0.5 * place < 4
+        ]
         assert max(before) == 0
         assert max(series[name]) > 0
 
@@ -148,16 +181,40 @@ def test_narrower_path_lowers_the_level(simulate: Simulate) -> None:
 def test_session_whose_only_packet_is_lost_is_told_as_odd(simulate: Simulate) -> None:
     one_packet = {"settings": {"duration_s": "0.001"}, "loss_percent": 50}
     odd = {tuple(simulate(**one_packet, seed=seed).json()["odd"]) for seed in range(12)}
-    assert odd == {(), ("no media packet reached the client, so that rates and delays are unknown",)}
+    assert odd == {
+        (),
+        ("no media packet reached the client, so that rates and delays are unknown",),
+    }
 
 
 @pytest.mark.parametrize(
     ("model", "asked"),
     [
-        ("cbr", {"settings": {"rate_kbps": "500"}, "loss_percent": 2.5, "loss_burst_packets": 3.5, "loss_start_s": 4}),
-        ("chunked", {"settings": {"ladder_kbps": "200,400,800"}, "competitor": "tcp:reno", "compete_stop_s": 45}),
-        ("wmedia9_nichols2004", {"settings": {"ladder_kbps": "340,1128"}, "competitor": "tcp", "compete_start_s": -10}),
-        ("twostream_latecki2003", {"competitor": "cbr", "compete_kbps": 212.5, "compete_stop_s": 300, "seed": 7}),
+        (
+            "cbr",
+            {
+                "settings": {"rate_kbps": "500"},
+                "loss_percent": 2.5,
+                "loss_burst_packets": 3.5,
+                "loss_start_s": 4,
+            },
+        ),
+        (
+            "chunked",
+            {
+                "settings": {"ladder_kbps": "200,400,800"},
+                "competitor": "tcp:reno",
+                "compete_stop_s": 45,
+            },
+        ),
+        (
+            "wmedia9_nichols2004",
+            {"settings": {"ladder_kbps": "340,1128"}, "competitor": "tcp", "compete_start_s": -10},
+        ),
+        (
+            "twostream_latecki2003",
+            {"competitor": "cbr", "compete_kbps": 212.5, "compete_stop_s": 300, "seed": 7},
+        ),
     ],
 )
 def test_command_prints_the_same_result(
@@ -175,7 +232,9 @@ def test_command_prints_the_same_result(
     assert shown == printed
 
 
-@pytest.mark.filterwarnings("ignore:.*it sends as if the path were calm:trafficgen.errors.SimulationWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*it sends as if the path were calm:trafficgen.errors.SimulationWarning"
+)
 def test_commands_of_a_capture_print_the_same_result(
     make_table: Callable[..., Any],
     tmp_path: Path,

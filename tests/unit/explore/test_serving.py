@@ -42,7 +42,9 @@ def test_page_is_served_over_http(opened: LocalPage) -> None:
     assert b"<title>trafficgen explore</title>" in _get(opened, "")
     choices = json.loads(_get(opened, "api/models"))
     assert choices["defaults"]["model"] == "cbr"
-    assert [control["default"] for control in choices["controls"] if control["name"] == "seed"] == [4]
+    assert [control["default"] for control in choices["controls"] if control["name"] == "seed"] == [
+        4
+    ]
 
 
 def test_other_names_are_refused_over_http(opened: LocalPage) -> None:

@@ -8,7 +8,13 @@ from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 
 def _flow(number: int, protocol: str, **changes: object) -> dict[str, object]:
     row: dict[str, object] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA}
-    row |= {"flow": number, "protocol": protocol, "media": "video", "server_port": 5004, "client_port": 40000 + number}
+    row |= {
+        "flow": number,
+        "protocol": protocol,
+        "media": "video",
+        "server_port": 5004,
+        "client_port": 40000 + number,
+    }
     row |= {"server": "192.0.2.1", "client": "198.51.100.1", "payload_type": 96, "ssrc": 7}
     return row | changes
 
@@ -40,5 +46,7 @@ def table() -> PacketTable:
             ]
         ),
     )
-    flows = pa.Table.from_pylist([_flow(0, "udp"), _flow(1, "tcp", server_port=554)], schema=FLOW_SCHEMA)
+    flows = pa.Table.from_pylist(
+        [_flow(0, "udp"), _flow(1, "tcp", server_port=554)], schema=FLOW_SCHEMA
+    )
     return PacketTable(packets=packets, flows=flows, origin_ns=1_700_000_000_123_456_789)

@@ -12,7 +12,12 @@ _HEADER_BYTES = {"udp": 28, "tcp": 40}
 
 
 def table_of(
-    time_ns: IntArray, payload_bytes: IntArray, *, protocol: str = "udp", ipv6: bool = False, **columns: pa.Array
+    time_ns: IntArray,
+    payload_bytes: IntArray,
+    *,
+    protocol: str = "udp",
+    ipv6: bool = False,
+    **columns: pa.Array,
 ) -> PacketTable:
     """Return one flow to the client; further columns of the packet table by name."""
     n = time_ns.size
@@ -27,7 +32,13 @@ def table_of(
         **columns,
     }
     row: dict[str, object] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA}
-    row |= {"flow": 0, "protocol": protocol, "media": "video", "server_port": 5004, "client_port": 40000}
+    row |= {
+        "flow": 0,
+        "protocol": protocol,
+        "media": "video",
+        "server_port": 5004,
+        "client_port": 40000,
+    }
     row |= (
         {"server": "2001:db8::1", "client": "2001:db8::2"}
         if ipv6

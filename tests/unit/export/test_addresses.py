@@ -12,7 +12,10 @@ from trafficgen.tables import FLOW_SCHEMA
 def _flows(*ends: tuple[str, str, int, str, int]) -> pa.Table:
     base = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA} | {"media": "video"}
     keys = ("protocol", "server", "server_port", "client", "client_port")
-    rows = [base | {"flow": number} | dict(zip(keys, end, strict=True)) for number, end in enumerate(ends)]
+    rows = [
+        base | {"flow": number} | dict(zip(keys, end, strict=True))
+        for number, end in enumerate(ends)
+    ]
     return pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
 
 
@@ -37,15 +40,25 @@ def test_hosts_become_documentation_addresses_and_stay_apart() -> None:
 
 
 def test_more_hosts_than_the_range_has_still_give_distinct_five_tuples_in_the_range() -> None:
-    flows = _flows(*(("udp", f"10.0.{k // 256}.{k % 256}", 5004, "10.9.9.9", 6000) for k in range(600)))
+    flows = _flows(
+        *(("udp", f"10.0.{k // 256}.{k % 256}", 5004, "10.9.9.9", 6000) for k in range(600))
+    )
     ends = _ends(with_addresses(flows))
     assert len(set(ends)) == 600
-    assert all(ipaddress.ip_address(str(end[1])) in ipaddress.ip_network("192.0.2.0/24") for end in ends)
+    assert all(
+        ipaddress.ip_address(str(end[1])) in ipaddress.ip_network("192.0.2.0/24") for end in ends
+    )
 
 
-def test_given_addresses_and_ports_are_used_and_client_ports_move_where_flows_would_collide() -> None:
-    flows = _flows(("udp", "10.0.0.1", 5004, "10.1.0.1", 6000), ("udp", "10.0.0.2", 5006, "10.1.0.2", 6000))
-    changed = with_addresses(flows, server="203.0.113.5", client="203.0.113.6", server_port=7000, client_port=8000)
+def test_given_addresses_and_ports_are_used_and_client_ports_move_where_flows_would_collide() -> (
+    None
+):
+    flows = _flows(
+        ("udp", "10.0.0.1", 5004, "10.1.0.1", 6000), ("udp", "10.0.0.2", 5006, "10.1.0.2", 6000)
+    )
+    changed = with_addresses(
+        flows, server="203.0.113.5", client="203.0.113.6", server_port=7000, client_port=8000
+    )
     assert _ends(changed) == [
         ("udp", "203.0.113.5", 7000, "203.0.113.6", 8000),
         ("udp", "203.0.113.5", 7000, "203.0.113.6", 8002),

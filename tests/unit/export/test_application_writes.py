@@ -7,11 +7,15 @@ from tests.unit.export.test_flow_schedule import flow_of
 
 from trafficgen.export.application_writes import writes_of
 
-_SEGMENTS = st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 1460)), min_size=1, max_size=20)
+_SEGMENTS = st.lists(
+    st.tuples(st.integers(0, 10**9), st.integers(1, 1460)), min_size=1, max_size=20
+)
 
 
 @given(_SEGMENTS)
-def test_writes_carry_every_byte_once_at_most_a_window_early(segments: list[tuple[int, int]]) -> None:
+def test_writes_carry_every_byte_once_at_most_a_window_early(
+    segments: list[tuple[int, int]],
+) -> None:
     time_ns, payload_bytes = (list(column) for column in zip(*sorted(segments), strict=True))
     flow = flow_of(time_ns, payload_bytes)
     writes = writes_of(flow, window_us=10_000, low_bytes=1, high_bytes=8_000, target="any")

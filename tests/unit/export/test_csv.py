@@ -13,7 +13,9 @@ def _rows(path: Path) -> list[list[str]]:
     return [line.replace('"', "").split(",") for line in path.read_text().splitlines()]
 
 
-def test_columns_without_values_are_left_out_and_nulls_are_empty_fields(table: PacketTable, tmp_path: Path) -> None:
+def test_columns_without_values_are_left_out_and_nulls_are_empty_fields(
+    table: PacketTable, tmp_path: Path
+) -> None:
     write_csv(table, tmp_path / "out.csv")
     head, first, second, *_ = _rows(tmp_path / "out.csv")
     assert head == table.packets.column_names
@@ -28,7 +30,9 @@ def test_the_flow_file_repeats_the_origin_in_every_row(table: PacketTable, tmp_p
     assert [row[-1] for row in rows] == [str(table.origin_ns)] * 2
 
 
-def test_the_receivers_view_has_arrival_times_and_counts_of_what_arrived(table: PacketTable, tmp_path: Path) -> None:
+def test_the_receivers_view_has_arrival_times_and_counts_of_what_arrived(
+    table: PacketTable, tmp_path: Path
+) -> None:
     write_csv(table, tmp_path / "out.csv", view="receiver")
     _, *packets = _rows(tmp_path / "out.csv")
     assert [row[0] for row in packets] == ["39000", "40000", "41000", "42000", "43000"]

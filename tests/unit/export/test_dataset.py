@@ -1,4 +1,6 @@
-"""A packet table as a folder of Parquet files: read back equal, by us and by Arrow, and whole or not there."""
+"""A packet table as a folder of Parquet files: read back equal, by us and by Arrow, and whole or
+not there.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,17 @@ def test_a_dataset_reads_back_equal(table: PacketTable, tmp_path: Path) -> None:
     assert (found.origin_ns, found.notes) == (table.origin_ns, table.notes)
 
 
-def test_parts_are_stretches_of_time_that_others_read_as_one(table: PacketTable, tmp_path: Path) -> None:
+def test_parts_are_stretches_of_time_that_others_read_as_one(
+    table: PacketTable, tmp_path: Path
+) -> None:
     write_dataset_stream(stream_of(table), tmp_path / "packets", part_rows=100)
     parts = sorted(path.name for path in (tmp_path / "packets").glob("part-*"))
     assert parts == [part_name(place) for place in range(7)]
     assert (
-        ds.dataset(tmp_path / "packets", format="parquet").to_table(columns=["time_ns"]).column(0).to_pylist()
+        ds.dataset(tmp_path / "packets", format="parquet")
+        .to_table(columns=["time_ns"])
+        .column(0)
+        .to_pylist()
         == table.time_ns.tolist()
     )
 
@@ -42,7 +49,10 @@ def test_parts_are_stretches_of_time_that_others_read_as_one(table: PacketTable,
 def test_the_same_table_gives_the_same_bytes(table: PacketTable, tmp_path: Path) -> None:
     for name in ("one", "other"):
         write_dataset(table, tmp_path / name)
-    one, other = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "other"))
+    one, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("one", "other")
+    )
     assert one == other
     assert set(one) == {FLOWS_FILE, METADATA_FILE, part_name(0)}
 
@@ -66,11 +76,15 @@ def test_a_folder_of_something_else_is_left_alone(table: PacketTable, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_what_fails_leaves_neither_a_folder_nor_half_of_one(table: PacketTable, tmp_path: Path) -> None:
+def test_what_fails_leaves_neither_a_folder_nor_half_of_one(
+    table: PacketTable, tmp_path: Path
+) -> None:
     def failing() -> None:
         stream = stream_of(table)
         pieces = iter([table.packets, "no table"])
-        write_dataset_stream(type(stream)(stream.head, pieces, stream.columns), tmp_path / "packets")
+        write_dataset_stream(
+            type(stream)(stream.head, pieces, stream.columns), tmp_path / "packets"
+        )
 
     with pytest.raises(AttributeError):
         failing()
@@ -83,7 +97,9 @@ def test_a_folder_that_is_no_dataset_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", [METADATA_FILE, FLOWS_FILE, part_name(0)])
-def test_a_damaged_file_of_a_dataset_is_named(table: PacketTable, tmp_path: Path, damaged: str) -> None:
+def test_a_damaged_file_of_a_dataset_is_named(
+    table: PacketTable, tmp_path: Path, damaged: str
+) -> None:
     write_dataset(table, tmp_path / "packets")
     (tmp_path / "packets" / damaged).write_bytes(b"{")
     with pytest.raises(PacketTableError, match=damaged):

@@ -7,7 +7,15 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.export.drawn_laws import DrawnFamily, DrawnLaw, closest_law
 from trafficgen.units import FloatArray
 
-ALL: tuple[DrawnFamily, ...] = ("constant", "uniform", "expon", "norm", "gamma", "weibull", "pareto")
+ALL: tuple[DrawnFamily, ...] = (
+    "constant",
+    "uniform",
+    "expon",
+    "norm",
+    "gamma",
+    "weibull",
+    "pareto",
+)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Flows in epochs: bytes are kept, times are counted from the origin, levels make epochs of their own."""
+"""Flows in epochs: bytes are kept, times are counted from the origin, levels make epochs of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -59,13 +61,16 @@ def test_an_epoch_with_too_few_packets_for_the_tool_is_cut_into_pieces_of_the_sa
     assert report.bytes_before is not None
     assert report.packets == 6
     assert any("3 more datagrams than packets" in text for text in report.cannot_express)
-    # three more UDP and IP headers, and sizes of 334 and 267 bytes, where 1001 and 800 do not divide by three
+    # three more UDP and IP headers, and sizes of 334 and 267 bytes, where 1001 and 800 do not
+    # divide by three
     assert report.bytes_after == report.bytes_before + 3 * 28 + (3 * 334 - 1001) + (3 * 267 - 800)
 
 
 def test_sizes_below_the_least_are_raised_and_counted() -> None:
     table = table_of(np.array([0, 10_000_000, 1_000_000_000]), np.array([10, 14, 500]))
-    plans = plans_of(table, _settings(), target="tool", limits={"udp": Limits(low_bytes=16, high_bytes=1000)})
+    plans = plans_of(
+        table, _settings(), target="tool", limits={"udp": Limits(low_bytes=16, high_bytes=1000)}
+    )
     report = plans_report(plans, target="tool", files=["a"])
     assert plans.flows[0].size_bytes.tolist() == [16, 500]
     assert "sizes below 16 bytes were raised to 16 (2 packets)" in report.cannot_express
@@ -86,8 +91,11 @@ def test_levels_and_phases_begin_epochs_but_not_sooner_than_the_shortest() -> No
     names = pa.array(["buffering", "playout"])
     phase = pa.DictionaryArray.from_arrays(pa.array([0] * 6 + [1] * 4, type=pa.int8()), names)
     table = table_of(time_ns, np.full(10, 100), scale_level=level, phase=phase)
-    [plan] = plans_of(table, _settings(epochs="levels", epoch_s=2.0), target="tool", limits=_ANY).flows
-    # changes at 3, 4 (too soon after 3) and 6 s; the last epoch ends a mean gap after the last packet
+    [plan] = plans_of(
+        table, _settings(epochs="levels", epoch_s=2.0), target="tool", limits=_ANY
+    ).flows
+    # changes at 3, 4 (too soon after 3) and 6 s; the last epoch ends a mean gap after the last
+    # packet
     assert plan.epochs.start_s.tolist() == [0, 3, 6]
     assert plan.epochs.length_s.tolist() == [3, 3, 4]
     assert plan.epochs.packets.tolist() == [3, 3, 4]

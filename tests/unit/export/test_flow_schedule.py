@@ -28,7 +28,9 @@ from trafficgen.tables import PacketTable
 def flow_of(time_ns: list[int], payload_bytes: list[int]) -> FlowSchedule:
     payload = np.array(payload_bytes, dtype=np.int64)
     times = np.array(time_ns, dtype=np.int64)
-    return FlowSchedule(3, "udp", "video", "192.0.2.1", 5004, "198.51.100.1", 40000, times, payload, payload + 28)
+    return FlowSchedule(
+        3, "udp", "video", "192.0.2.1", 5004, "198.51.100.1", 40000, times, payload, payload + 28
+    )
 
 
 def test_media_to_the_client_are_exported_and_the_rest_is_counted(table: PacketTable) -> None:
@@ -54,7 +56,10 @@ def test_flows_share_the_origin_of_the_first_packet_that_is_exported(table: Pack
 def test_other_protocols_are_left_out_and_told(table: PacketTable) -> None:
     found = schedules_of(table, target="tool", protocols=["udp"])
     assert [flow.flow for flow in found.flows] == [0]
-    assert "packets of tcp (UDP alone can be sent) were left out (2 packets, 580 IP bytes)" in found.left_out
+    assert (
+        "packets of tcp (UDP alone can be sent) were left out (2 packets, 580 IP bytes)"
+        in found.left_out
+    )
 
 
 def test_a_tcp_table_is_refused_where_udp_alone_can_be_sent(table: PacketTable) -> None:
@@ -78,8 +83,15 @@ def test_small_payloads_are_raised_and_counted() -> None:
 
 
 def test_large_payloads_are_refused_with_their_place() -> None:
-    with pytest.raises(ExportError, match=r"flow 3, packet 1 at 0\.002000 s: tool sends at most 1000 .* not 1001"):
-        refuse_large(flow_of([0, 2_000_000], [1000, 1001]), high_bytes=1000, target="tool", remedy="split them")
+    with pytest.raises(
+        ExportError, match=r"flow 3, packet 1 at 0\.002000 s: tool sends at most 1000 .* not 1001"
+    ):
+        refuse_large(
+            flow_of([0, 2_000_000], [1000, 1001]),
+            high_bytes=1000,
+            target="tool",
+            remedy="split them",
+        )
 
 
 @given(st.lists(st.integers(0, 70_000), min_size=1, max_size=30), st.integers(1, 9000))
@@ -96,8 +108,14 @@ def test_splitting_keeps_payload_and_times(payload_bytes: list[int], high_bytes:
 
 def test_the_report_counts_what_was_changed_and_by_how_much() -> None:
     flow = flow_of([0, 1_000_000, 2_000_000], [10, 100, 100])
-    sent = replace(flow, time_ns=flow.time_ns + np.array([0, 0, 500_000]), payload_bytes=np.array([28, 100, 100]))
-    report = schedule_report(Schedules((flow,), ("a",)), [sent], target="tool", files=["x"], cannot_express=["b"])
+    sent = replace(
+        flow,
+        time_ns=flow.time_ns + np.array([0, 0, 500_000]),
+        payload_bytes=np.array([28, 100, 100]),
+    )
+    report = schedule_report(
+        Schedules((flow,), ("a",)), [sent], target="tool", files=["x"], cannot_express=["b"]
+    )
     assert (report.packets, report.packets_changed) == (3, 1)
     assert (report.bytes_before, report.bytes_after) == (294, 312)
     assert report.timing_error_s is not None
@@ -107,7 +125,9 @@ def test_the_report_counts_what_was_changed_and_by_how_much() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 20_000_000_000), st.integers(1, 1472)), min_size=1, max_size=200),
+    st.lists(
+        st.tuples(st.integers(0, 20_000_000_000), st.integers(1, 1472)), min_size=1, max_size=200
+    ),
     st.floats(0.01, 10),
 )
 def test_epochs_conserve_packets_and_bytes_and_stay_within_themselves(
@@ -126,9 +146,13 @@ def test_epochs_conserve_packets_and_bytes_and_stay_within_themselves(
 
 
 @pytest.mark.parametrize("name", ["iperf2", "iperf3", "mgen", "ditg", "ns3", "otg"])
-def test_what_a_foreign_table_calls_its_media_gets_into_no_script(tmp_path: Path, name: str) -> None:
+def test_what_a_foreign_table_calls_its_media_gets_into_no_script(
+    tmp_path: Path, name: str
+) -> None:
     table = steady()
     place = table.flows.schema.get_field_index("media")
-    flows = table.flows.set_column(place, table.flows.schema.field(place), pa.array(["video)\ntouch broken\n# ("]))
+    flows = table.flows.set_column(
+        place, table.flows.schema.field(place), pa.array(["video)\ntouch broken\n# ("])
+    )
     trafficgen.export(replace(table, flows=flows), to=name, directory=tmp_path)
     assert not any("broken" in path.read_text() for path in tmp_path.iterdir())

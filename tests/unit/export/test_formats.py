@@ -22,7 +22,9 @@ def test_every_format_writes_the_files_it_reports_and_nothing_else(
 
 
 @pytest.mark.parametrize("name", FILE_FORMATS)
-def test_every_format_writes_a_table_without_packets(table: PacketTable, tmp_path: Path, name: str) -> None:
+def test_every_format_writes_a_table_without_packets(
+    table: PacketTable, tmp_path: Path, name: str
+) -> None:
     known = FILE_FORMATS[name]
     empty = replace(table, packets=table.packets.slice(0, 0))
     report = known.write(empty, tmp_path / f"out{known.suffix}")
@@ -30,7 +32,9 @@ def test_every_format_writes_a_table_without_packets(table: PacketTable, tmp_pat
 
 
 @pytest.mark.parametrize("name", FILE_FORMATS)
-def test_no_format_leaves_anything_in_a_folder_it_cannot_write(table: PacketTable, tmp_path: Path, name: str) -> None:
+def test_no_format_leaves_anything_in_a_folder_it_cannot_write(
+    table: PacketTable, tmp_path: Path, name: str
+) -> None:
     known = FILE_FORMATS[name]
     with pytest.raises(OutputFileError, match="cannot be written"):
         known.write(table, tmp_path / "missing" / f"out{known.suffix}")

@@ -23,7 +23,11 @@ def _larger(table: PacketTable, *, payload_bytes: list[int], headers: list[int])
     """The table with other sizes of its six packets."""
     packets = table.packets
     ip_bytes = np.array(payload_bytes) + np.array(headers)
-    for name, values in (("payload_bytes", payload_bytes), ("ip_bytes", ip_bytes), ("frame_bytes", ip_bytes + 14)):
+    for name, values in (
+        ("payload_bytes", payload_bytes),
+        ("ip_bytes", ip_bytes),
+        ("frame_bytes", ip_bytes + 14),
+    ):
         place = packets.schema.get_field_index(name)
         field = packets.schema.field(place)
         packets = packets.set_column(place, field, pa.array(values).cast(field.type))
@@ -32,8 +36,12 @@ def _larger(table: PacketTable, *, payload_bytes: list[int], headers: list[int])
 
 @pytest.fixture
 def large(table: PacketTable) -> PacketTable:
-    """An RTP packet of 4000 payload bytes and a TCP segment of 2961, whose sequence number is 100."""
-    wide = _larger(table, payload_bytes=[4000, 0, 0, 0, 1472, 2961], headers=[28, 40, 40, 40, 28, 40])
+    """An RTP packet of 4000 payload bytes and a TCP segment of 2961, whose sequence number is
+    100.
+    """
+    wide = _larger(
+        table, payload_bytes=[4000, 0, 0, 0, 1472, 2961], headers=[28, 40, 40, 40, 28, 40]
+    )
     sequence = pa.array([None, 1, 1, 2, None, 100], type=pa.uint32())
     return replace(wide, packets=wide.packets.append_column("tcp_sequence", sequence))
 
@@ -68,22 +76,32 @@ def test_ends_get_the_addresses_that_are_set(table: PacketTable) -> None:
         {"server_mac": "ff:ff:ff:ff:ff:ff"},
     ],
 )
-def test_what_is_no_address_of_one_host_is_refused(table: PacketTable, given: dict[str, str]) -> None:
+def test_what_is_no_address_of_one_host_is_refused(
+    table: PacketTable, given: dict[str, str]
+) -> None:
     with pytest.raises(SettingError, match="example: "):
         _frames(table, **given)
 
 
 def test_network_cards_are_read_with_colons_or_dashes(table: PacketTable) -> None:
-    assert _frames(table, client_mac="02-AB-00-00-00-09").macs == (b"\x02\0\0\0\0\x01", b"\x02\xab\0\0\0\x09")
+    assert _frames(table, client_mac="02-AB-00-00-00-09").macs == (
+        b"\x02\0\0\0\0\x01",
+        b"\x02\xab\0\0\0\x09",
+    )
 
 
 def test_packets_above_the_mtu_are_refused_with_the_settings_that_help(large: PacketTable) -> None:
-    with pytest.raises(ExportError, match=r"packet 0 \(flow 0\).* 4028 IP bytes.*2 such packets.*oversize=split.*mtu"):
+    with pytest.raises(
+        ExportError,
+        match=r"packet 0 \(flow 0\).* 4028 IP bytes.*2 such packets.*oversize=split.*mtu",
+    ):
         _frames(large)
     assert _frames(large, mtu_bytes=9000).packets_split == 0
 
 
-def test_split_packets_have_equal_payloads_and_the_headers_of_their_packet(large: PacketTable) -> None:
+def test_split_packets_have_equal_payloads_and_the_headers_of_their_packet(
+    large: PacketTable,
+) -> None:
     frames = _frames(large, oversize="split")
     table = frames.table
     assert frames.packets_split == 2
@@ -95,7 +113,31 @@ def test_split_packets_have_equal_payloads_and_the_headers_of_their_packet(large
     assert table.time_ns.tolist() == [0, 0, 0, 1000, 2000, 3000, 4000, 5000, 5000, 5000]
 
 
-def test_pieces_of_a_segment_follow_each_other_and_of_rtp_only_the_first_has_the_header(large: PacketTable) -> None:
+def test_pieces_of_a_segment_follow_each_other_and_of_rtp_only_the_first_has_the_header(
+    large: PacketTable,
+) -> None:
     table = _frames(large, oversize="split").table
-    assert table.column("tcp_sequence").to_pylist() == [None, None, None, 1, 1, 2, None, 100, 1087, 2074]
-    assert table.column("rtp_sequence").to_pylist() == [10, None, None, None, None, None, 11, None, None, None]
+    assert table.column("tcp_sequence").to_pylist() == [
+        None,
+        None,
+        None,
+        1,
+        1,
+        2,
+        None,
+        100,
+        1087,
+        2074,
+    ]
+    assert table.column("rtp_sequence").to_pylist() == [
+        10,
+        None,
+        None,
+        None,
+        None,
+        None,
+        11,
+        None,
+        None,
+        None,
+    ]

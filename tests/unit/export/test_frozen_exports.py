@@ -1,4 +1,6 @@
-"""Exports for tools that cannot be run here stay as they are, byte for byte, until someone wants them changed."""
+"""Exports for tools that cannot be run here stay as they are, byte for byte, until someone wants
+them changed.
+"""
 
 from __future__ import annotations
 
@@ -15,4 +17,7 @@ def test_an_export_is_what_it_was(name: str, tmp_path: Path) -> None:
     write(name, tmp_path / name)
     compared = filecmp.dircmp(tmp_path / name, FOLDER / name)
     assert (compared.left_only, compared.right_only) == ([], [])
-    assert filecmp.cmpfiles(tmp_path / name, FOLDER / name, compared.common, shallow=False)[1:] == ([], [])
+    assert filecmp.cmpfiles(tmp_path / name, FOLDER / name, compared.common, shallow=False)[1:] == (
+        [],
+        [],
+    )

@@ -1,7 +1,9 @@
-"""Files for INET, read back by a parser written from what NetPerfMeter's source does, not from the exporter.
+"""Files for INET, read back by a parser written from what NetPerfMeter's source does, not from the
+exporter.
 
-OMNeT++ is not run here. A trace is a list of delays and frame sizes; each delay comes before its frame, counted from
-``connectTime + startTime``; after the last frame it begins anew, until ``connectTime + resetTime + stopTime``.
+OMNeT++ is not run here. A trace is a list of delays and frame sizes; each delay comes before its
+frame, counted from ``connectTime + startTime``; after the last frame it begins anew, until
+``connectTime + resetTime + stopTime``.
 """
 
 from __future__ import annotations
@@ -58,12 +60,17 @@ def played(folder: Path, application: int) -> list[tuple[float, int]]:
         found = _LINE.fullmatch(line)
         assert found is not None, line
         delay_s, frame_bytes, stream = float(found[1]), int(found[2]), int(found[3])
-        assert 0 < frame_bytes <= min(_LARGEST_UNSIGNED, int(of("maxMsgSize").removesuffix("B")))  # else it is split
+        assert (
+            0 < frame_bytes <= min(_LARGEST_UNSIGNED, int(of("maxMsgSize").removesuffix("B")))
+        )  # else it is split
         assert stream == 0  # another is for SCTP alone
         entries.append((delay_s, frame_bytes))
     connect_s = seconds(of("connectTime"))
     now_s = connect_s + seconds(of("startTime"))
-    end_s = min(connect_s + seconds(of("resetTime")) + seconds(of("stopTime")), seconds(known["sim-time-limit"]))
+    end_s = min(
+        connect_s + seconds(of("resetTime")) + seconds(of("stopTime")),
+        seconds(known["sim-time-limit"]),
+    )
     frames: list[tuple[float, int]] = []
     for delay_s, frame_bytes in cycle(entries):
         now_s += delay_s
@@ -81,7 +88,9 @@ def test_each_application_sends_its_flow_once_at_the_times_of_the_schedule(
     rows = (table.flow == flow) & ((table.payload_bytes > 0) | (flow != 1))
     frames = played(folder, application)
     origin_s = 11.0
-    np.testing.assert_allclose([time for time, _ in frames], origin_s + table.time_s[rows], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        [time for time, _ in frames], origin_s + table.time_s[rows], rtol=0, atol=1e-12
+    )
     assert [size for _, size in frames] == np.maximum(table.payload_bytes[rows], 1).tolist()
 
 
@@ -92,7 +101,9 @@ def test_every_application_has_a_sink_on_its_port_and_a_port_of_its_own(folder: 
     for number, sink in enumerate(("UdpSink", "TcpSinkApp", "UdpSink")):
         sender, receiver = f"*.sender.app[{number}]", f"*.receiver.app[{number}]"
         assert known[f"{sender}.typename"] == '"NetPerfMeter"'
-        assert known[f"{sender}.protocol"] == {"UdpSink": '"UDP"', "TcpSinkApp": '"TCP"'}[sink]  # SCTP unless set
+        assert (
+            known[f"{sender}.protocol"] == {"UdpSink": '"UDP"', "TcpSinkApp": '"TCP"'}[sink]
+        )  # SCTP unless set
         assert known[f"{receiver}.typename"] == f'"{sink}"'
         assert known[f"{sender}.remotePort"] == known[f"{receiver}.localPort"]
         assert known[f"{sender}.remoteAddress"] == '"receiver"'
@@ -102,7 +113,16 @@ def test_every_application_has_a_sink_on_its_port_and_a_port_of_its_own(folder: 
 
 def test_no_parameter_is_one_that_netperfmeter_does_not_have(folder: Path) -> None:
     known = {
-        *("typename", "activeMode", "protocol", "localPort", "remoteAddress", "remotePort", "traceFile", "maxMsgSize"),
+        *(
+            "typename",
+            "activeMode",
+            "protocol",
+            "localPort",
+            "remoteAddress",
+            "remotePort",
+            "traceFile",
+            "maxMsgSize",
+        ),
         *("connectTime", "startTime", "resetTime", "stopTime"),
     }
     assert {key.rpartition(".")[2] for key in parameters(folder) if ".sender.app" in key} == known
@@ -115,7 +135,9 @@ def test_the_network_has_both_hosts_and_the_link_of_the_settings(tmp_path: Path)
     network = parameters(tmp_path)["network"]
     assert re.search(rf"^network {network}$", text, re.MULTILINE)
     assert text.count("{") == text.count("}") == 2
-    imported = {line.rpartition(".")[2] for line in re.findall(r"^import ([\w.]+);$", text, re.MULTILINE)}
+    imported = {
+        line.rpartition(".")[2] for line in re.findall(r"^import ([\w.]+);$", text, re.MULTILINE)
+    }
     modules = dict(re.findall(r"^        (\w+): (\w+);$", text, re.MULTILINE))
     assert {"sender", "receiver", "configurator"} == set(modules)
     assert set(modules.values()) | {"DatarateChannel"} == imported
@@ -124,11 +146,19 @@ def test_the_network_has_both_hosts_and_the_link_of_the_settings(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("delay_ms", "start"), [(10.0, "1s"), (250.0, "1s"), (600.0, "3s")])
-def test_sending_starts_after_connections_can_have_been_made(tmp_path: Path, delay_ms: float, start: str) -> None:
-    trafficgen.export(small_table(), to="inet", directory=tmp_path, settings={"link_delay_ms": delay_ms})
+def test_sending_starts_after_connections_can_have_been_made(
+    tmp_path: Path, delay_ms: float, start: str
+) -> None:
+    trafficgen.export(
+        small_table(), to="inet", directory=tmp_path, settings={"link_delay_ms": delay_ms}
+    )
     known = parameters(tmp_path)
     for number in range(3):
-        assert known[f"*.sender.app[{number}].startTime"] == known[f"*.sender.app[{number}].resetTime"] == start
+        assert (
+            known[f"*.sender.app[{number}].startTime"]
+            == known[f"*.sender.app[{number}].resetTime"]
+            == start
+        )
     assert len(played(tmp_path, 1)) == 3
 
 
@@ -150,5 +180,7 @@ def test_what_netperfmeter_cannot_send_is_told_or_refused(tmp_path: Path) -> Non
     with pytest.raises(ExportError, match="inet sends at most 65507 payload bytes, not 65535"):
         trafficgen.export(large, to="inet", directory=tmp_path / "large")
     with pytest.raises(SettingError, match="3 flows need the ports from first_port=65534 to 65536"):
-        trafficgen.export(small_table(), to="inet", directory=tmp_path / "ports", settings={"first_port": 65_534})
+        trafficgen.export(
+            small_table(), to="inet", directory=tmp_path / "ports", settings={"first_port": 65_534}
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -1,4 +1,6 @@
-"""iperf 2: runs an epoch with its last datagram left to the tool, and frames on a clock with log-normal sizes."""
+"""iperf 2: runs an epoch with its last datagram left to the tool, and frames on a clock with
+log-normal sizes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from trafficgen.models import (
 )
 
 _RUN = re.compile(r"^epoch (\d+) (\d+) (.*)$", re.MULTILINE)
-_FRAMES = re.compile(r"-l (\d+) -t ([\d.]+) --isochronous=([\d.]+):(\d+),(\d+)(?: --ipg ([\d.]+))?$")
+_FRAMES = re.compile(
+    r"-l (\d+) -t ([\d.]+) --isochronous=([\d.]+):(\d+),(\d+)(?: --ipg ([\d.]+))?$"
+)
 
 
 def test_the_last_datagram_of_a_udp_run_is_left_to_iperf(tmp_path: Path) -> None:
@@ -42,7 +46,10 @@ def test_the_last_datagram_of_a_udp_run_is_left_to_iperf(tmp_path: Path) -> None
 def test_a_single_packet_is_sent_as_two_halves(tmp_path: Path) -> None:
     table = table_of(np.array([0]), np.array([1000]))
     report = trafficgen.export(table, to="iperf2", directory=tmp_path, settings={"guard_s": 0})
-    assert _RUN.findall((tmp_path / "flow0.sh").read_text())[0][2] == "-u --no-udp-fin -p 5001 -n 500 -l 500 -b 8000"
+    assert (
+        _RUN.findall((tmp_path / "flow0.sh").read_text())[0][2]
+        == "-u --no-udp-fin -p 5001 -n 500 -l 500 -b 8000"
+    )
     assert report.packets == 2
     assert (report.bytes_before, report.bytes_after) == (1028, 1056)
 
@@ -50,17 +57,24 @@ def test_a_single_packet_is_sent_as_two_halves(tmp_path: Path) -> None:
 def test_tcp_runs_have_all_their_writes(tmp_path: Path) -> None:
     table = table_of(np.array([0, 500_000_000]), np.array([1000, 1400]), protocol="tcp")
     trafficgen.export(table, to="iperf2", directory=tmp_path, settings={"guard_s": 0})
-    assert _RUN.findall((tmp_path / "flow0.sh").read_text())[0][2] == "-C -N -p 5001 -n 2400 -l 1200 -b 19200"
+    assert (
+        _RUN.findall((tmp_path / "flow0.sh").read_text())[0][2]
+        == "-C -N -p 5001 -n 2400 -l 1200 -b 19200"
+    )
     assert "iperf -s -p 5001" in (tmp_path / "sink.sh").read_text()
 
 
 def test_an_ipv6_destination_is_sent_to_by_ipv6(tmp_path: Path) -> None:
-    trafficgen.export(steady(), to="iperf2", directory=tmp_path, settings={"destination": "2001:db8::7"})
+    trafficgen.export(
+        steady(), to="iperf2", directory=tmp_path, settings={"destination": "2001:db8::7"}
+    )
     assert "iperf -V -c " in (tmp_path / "flow0.sh").read_text()
     assert "iperf -V -s -u -p 5001" in (tmp_path / "sink.sh").read_text()
 
 
-def _frames(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], *, stamped: bool) -> trafficgen.PacketTable:
+def _frames(
+    sizes: np.ndarray[tuple[int], np.dtype[np.int64]], *, stamped: bool
+) -> trafficgen.PacketTable:
     """Frames 40 ms apart, in packets of 1000 bytes and a rest, 1 ms apart."""
     counts = -(-sizes // 1000)
     row = np.repeat(np.arange(sizes.size), counts)
@@ -71,10 +85,14 @@ def _frames(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], *, stamped: bool)
 
 
 @pytest.mark.parametrize("stamped", [True, False])
-def test_isochronous_mode_takes_rate_mean_and_deviation_from_the_frames(tmp_path: Path, stamped: bool) -> None:
+def test_isochronous_mode_takes_rate_mean_and_deviation_from_the_frames(
+    tmp_path: Path, stamped: bool
+) -> None:
     sizes = np.tile(np.array([2400, 3600]), 50)
     settings: dict[str, str] = {"mode": "isochronous"}
-    report = trafficgen.export(_frames(sizes, stamped=stamped), to="iperf2", directory=tmp_path, settings=settings)
+    report = trafficgen.export(
+        _frames(sizes, stamped=stamped), to="iperf2", directory=tmp_path, settings=settings
+    )
     [(_, start, run)] = _RUN.findall((tmp_path / "flow0.sh").read_text())
     found = _FRAMES.search(run)
     assert found is not None
@@ -83,7 +101,8 @@ def test_isochronous_mode_takes_rate_mean_and_deviation_from_the_frames(tmp_path
     assert start == "0"
     assert report.kind == "model"
     assert report.packets is None
-    # half of the frames have 2400 bytes, a log-normal one of that mean and deviation is below 2400 in 15 of 100 cases
+    # half of the frames have 2400 bytes, a log-normal one of that mean and deviation is below 2400
+    # in 15 of 100 cases
     assert report.distances["frame_bytes.ks"] == pytest.approx(0.35, abs=0.03)
 
 
@@ -104,7 +123,9 @@ def test_a_given_frame_rate_cuts_time_into_its_ticks() -> None:
     assert projection.packet_gap_s == 0
 
 
-def test_packets_below_the_header_of_isochronous_mode_never_become_its_length(tmp_path: Path) -> None:
+def test_packets_below_the_header_of_isochronous_mode_never_become_its_length(
+    tmp_path: Path,
+) -> None:
     table = table_of(np.arange(200) * 20_000_000, np.full(200, 40))
     trafficgen.export(table, to="iperf2", directory=tmp_path, settings={"mode": "isochronous"})
     [(_, _, run)] = _RUN.findall((tmp_path / "flow0.sh").read_text())
@@ -127,10 +148,16 @@ def test_isochronous_mode_refuses_tcp_and_too_few_frames(tmp_path: Path) -> None
 
 
 def _frame_model(process: PacketProcess | None = None) -> Model:
-    """20 s of 25 log-normal frames a second in packets of 1000 bytes of payload, half a millisecond apart."""
+    """20 s of 25 log-normal frames a second in packets of 1000 bytes of payload, half a millisecond
+    apart.
+    """
     known = Estimate(value=25.0, method="by hand")
     sizes = Law(
-        unit="bytes", family="lognorm", params={"s": 0.5, "loc": 0.0, "scale": 5000.0}, integer=True, observations=1
+        unit="bytes",
+        family="lognorm",
+        params={"s": 0.5, "loc": 0.0, "scale": 5000.0},
+        integer=True,
+        observations=1,
     )
     frames = FrameProcess(
         frame_rate_hz=known,
@@ -142,7 +169,9 @@ def _frame_model(process: PacketProcess | None = None) -> Model:
         gap_within_s=_only(0.0005, "s"),
     )
     rtp = RtpFormat(payload_type=96, clock_hz=90_000, timestamp_step=known, frame_per_burst=True)
-    phase = Phase(name="playout", start_s=0.0, duration_s=20.0, rate_bps=0.0, process=process or frames)
+    phase = Phase(
+        name="playout", start_s=0.0, duration_s=20.0, rate_bps=0.0, process=process or frames
+    )
     return model_with(stream(phases=(phase,), rtp=rtp))
 
 
@@ -168,12 +197,20 @@ def test_a_model_without_a_frame_clock_is_refused_unless_it_is_allowed(tmp_path:
     with pytest.raises(ExportError, match=r"'renewal'.*approximate=on"):
         trafficgen.export(model, to="iperf2", directory=tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
-    report = trafficgen.export(model, to="iperf2", directory=tmp_path / "a", settings={"approximate": True})
+    report = trafficgen.export(
+        model, to="iperf2", directory=tmp_path / "a", settings={"approximate": True}
+    )
     # gamma gaps of shape 0.7 are nothing like a clock
     assert report.distances["gap_s.ks"] > 0.3
 
 
 def test_a_model_of_tcp_alone_is_refused(tmp_path: Path) -> None:
-    phase = Phase(name="playout", start_s=0.0, duration_s=20.0, rate_bps=0.0, process=renewal(mean_s=0.01))
+    phase = Phase(
+        name="playout", start_s=0.0, duration_s=20.0, rate_bps=0.0, process=renewal(mean_s=0.01)
+    )
     with pytest.raises(ExportError, match="streams are TCP"):
-        trafficgen.export(model_with(stream(phases=(phase,), protocol="tcp")), to="iperf2", directory=tmp_path / "a")
+        trafficgen.export(
+            model_with(stream(phases=(phase,), protocol="tcp")),
+            to="iperf2",
+            directory=tmp_path / "a",
+        )

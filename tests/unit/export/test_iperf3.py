@@ -50,13 +50,19 @@ def test_the_list_of_epochs_says_the_same_as_the_script(tmp_path: Path) -> None:
 def test_tcp_is_written_by_tcp_and_said_to_be_packetised_by_the_tool(tmp_path: Path) -> None:
     table = table_of(np.array([0, 500_000_000]), np.array([1000, 1400]), protocol="tcp")
     report = trafficgen.export(table, to="iperf3", directory=tmp_path, settings={"guard_s": 0})
-    assert _RUN.findall((tmp_path / "flow0.sh").read_text()) == [("0", "0", "-N -p 5201 -k 2 -l 1200 -b 19200")]
+    assert _RUN.findall((tmp_path / "flow0.sh").read_text()) == [
+        ("0", "0", "-N -p 5201 -k 2 -l 1200 -b 19200")
+    ]
     assert any("segments" in text for text in report.cannot_express)
 
 
 def test_every_server_that_a_run_needs_is_started(tmp_path: Path) -> None:
-    trafficgen.export(steady(), to="iperf3", directory=tmp_path, settings={"first_port": 6000, "servers": 2})
-    started = re.findall(r"^iperf3 -s -p (\d+) >> sink", (tmp_path / "sink.sh").read_text(), re.MULTILINE)
+    trafficgen.export(
+        steady(), to="iperf3", directory=tmp_path, settings={"first_port": 6000, "servers": 2}
+    )
+    started = re.findall(
+        r"^iperf3 -s -p (\d+) >> sink", (tmp_path / "sink.sh").read_text(), re.MULTILINE
+    )
     used = {run.split()[2] for _, _, run in _RUN.findall((tmp_path / "flow0.sh").read_text())}
     assert started == ["6000", "6001"]
     assert used == set(started)
@@ -75,7 +81,9 @@ def test_what_leaves_no_epoch_or_no_port_is_refused(tmp_path: Path, name: str) -
     with pytest.raises(ExportError, match=r"lower guard_s or raise epoch_s"):
         trafficgen.export(steady(), to=name, directory=tmp_path / "a", settings={"guard_s": 0.6})
     with pytest.raises(ExportError, match=r"ports up to 65537.*lower first_port"):
-        trafficgen.export(steady(), to=name, directory=tmp_path / "a", settings={"first_port": 65534})
+        trafficgen.export(
+            steady(), to=name, directory=tmp_path / "a", settings={"first_port": 65534}
+        )
     with pytest.raises(SettingError, match="epoch_s"):
         trafficgen.export(steady(), to=name, directory=tmp_path / "a", settings={"epoch_s": 0})
     assert list(tmp_path.iterdir()) == []

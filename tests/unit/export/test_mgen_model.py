@@ -15,7 +15,13 @@ from trafficgen.models import Law, RenewalProcess
 
 def test_a_poisson_model_is_a_superposition_of_flows_of_one_size(tmp_path: Path) -> None:
     gap = Law(unit="s", family="expon", params={"loc": 0.0, "scale": 0.01}, observations=1)
-    size = Law(unit="bytes", family="norm", params={"loc": 800.0, "scale": 100.0}, integer=True, observations=1)
+    size = Law(
+        unit="bytes",
+        family="norm",
+        params={"loc": 800.0, "scale": 100.0},
+        integer=True,
+        observations=1,
+    )
     process = RenewalProcess(gap_s=gap, packet_bytes=size)
     model = model_with(stream(phases=(phase("playout", 2.0, 60.0, process),)))
     report = trafficgen.export(model, to="mgen", directory=tmp_path, settings={"sizes": 20})
@@ -31,9 +37,16 @@ def test_a_poisson_model_is_a_superposition_of_flows_of_one_size(tmp_path: Path)
 
 
 def test_a_law_that_mgen_cannot_draw_is_refused_unless_allowed(tmp_path: Path) -> None:
-    model = model_with(stream(phases=(phase("playout", 0.0, 60.0, renewal(mean_s=0.01, shape=0.1)),)))
-    with pytest.raises(ExportError, match=r"mgen cannot draw video-playout gap_s: .* more than 0\.2; .*approximate=on"):
+    model = model_with(
+        stream(phases=(phase("playout", 0.0, 60.0, renewal(mean_s=0.01, shape=0.1)),))
+    )
+    with pytest.raises(
+        ExportError,
+        match=r"mgen cannot draw video-playout gap_s: .* more than 0\.2; .*approximate=on",
+    ):
         trafficgen.export(model, to="mgen", directory=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-    report = trafficgen.export(model, to="mgen", directory=tmp_path / "out", settings={"approximate": "on"})
+    report = trafficgen.export(
+        model, to="mgen", directory=tmp_path / "out", settings={"approximate": "on"}
+    )
     assert report.distances["video-playout gap_s.ks"] > 0.2

@@ -1,4 +1,6 @@
-"""Laws of models for ns-3; that its OnOffApplication draws them is shown in ``tests/real_tools/test_ns3.py``."""
+"""Laws of models for ns-3; that its OnOffApplication draws them is shown in
+``tests/real_tools/test_ns3.py``.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,30 @@ def law(family: str, **fields: object) -> Law:
     ("known", "variable"),
     [
         (law("expon", params={"scale": 0.5}), "ns3::ExponentialRandomVariable[Mean=0.5|Bound=0]"),
-        (law("expon", params={"scale": 0.5}, maximum=2.0), "ns3::ExponentialRandomVariable[Mean=0.5|Bound=2.0]"),
+        (
+            law("expon", params={"scale": 0.5}, maximum=2.0),
+            "ns3::ExponentialRandomVariable[Mean=0.5|Bound=2.0]",
+        ),
         (
             law("weibull_min", params={"c": 0.7, "scale": 2.0}),
             "ns3::WeibullRandomVariable[Scale=2.0|Shape=0.7|Bound=0]",
         ),
-        (law("pareto", params={"b": 1.5, "scale": 0.1}), "ns3::ParetoRandomVariable[Scale=0.1|Shape=1.5|Bound=0]"),
-        (law("lognorm", params={"s": 0.4, "scale": 1.0}), "ns3::LogNormalRandomVariable[Mu=0.0|Sigma=0.4]"),
-        (law("gamma", params={"a": 3.0, "scale": 0.2}), "ns3::GammaRandomVariable[Alpha=3.0|Beta=0.2]"),
-        (law("atoms", atoms=[{"value": 0.02, "p": 1.0}]), "ns3::ConstantRandomVariable[Constant=0.02]"),
+        (
+            law("pareto", params={"b": 1.5, "scale": 0.1}),
+            "ns3::ParetoRandomVariable[Scale=0.1|Shape=1.5|Bound=0]",
+        ),
+        (
+            law("lognorm", params={"s": 0.4, "scale": 1.0}),
+            "ns3::LogNormalRandomVariable[Mu=0.0|Sigma=0.4]",
+        ),
+        (
+            law("gamma", params={"a": 3.0, "scale": 0.2}),
+            "ns3::GammaRandomVariable[Alpha=3.0|Beta=0.2]",
+        ),
+        (
+            law("atoms", atoms=[{"value": 0.02, "p": 1.0}]),
+            "ns3::ConstantRandomVariable[Constant=0.02]",
+        ),
     ],
     ids=lambda value: value.family if isinstance(value, Law) else "",
 )
@@ -76,7 +93,9 @@ def test_a_table_keeps_atoms_and_what_lies_between() -> None:
     drawn = table.sample(np.random.default_rng(2), 20_000)
     assert np.mean(drawn == 0.04) == pytest.approx(0.4, abs=0.02)
     again = mixed.sample(np.random.default_rng(3), 20_000)
-    assert stats.ks_2samp(drawn, again).statistic < 1.63 * np.sqrt(2 / 20_000) + 1.63 / np.sqrt(50_000)
+    assert stats.ks_2samp(drawn, again).statistic < 1.63 * np.sqrt(2 / 20_000) + 1.63 / np.sqrt(
+        50_000
+    )
 
 
 def test_a_table_of_few_values_takes_no_others() -> None:
@@ -101,7 +120,9 @@ def test_a_table_of_few_values_takes_no_others() -> None:
         ("Constant", np.full(100, 0.25)),
     ],
 )
-def test_the_nearest_random_variable_is_the_one_that_made_the_sample(name: str, sample_s: FloatArray) -> None:
+def test_the_nearest_random_variable_is_the_one_that_made_the_sample(
+    name: str, sample_s: FloatArray
+) -> None:
     found = nearest_law(sample_s)
     assert found.variable is not None
     assert found.variable.startswith(f"ns3::{name}RandomVariable[")
@@ -110,7 +131,9 @@ def test_the_nearest_random_variable_is_the_one_that_made_the_sample(name: str, 
 
 
 def test_normal_random_variables_of_ns3_take_the_variance() -> None:
-    variable = nearest_law(np.asarray(stats.norm.rvs(1.0, 0.1, size=20_000, random_state=1))).variable
+    variable = nearest_law(
+        np.asarray(stats.norm.rvs(1.0, 0.1, size=20_000, random_state=1))
+    ).variable
     assert variable is not None
     fields = dict(part.split("=") for part in variable.partition("[")[2].rstrip("]").split("|"))
     assert float(fields["Variance"]) == pytest.approx(0.01, rel=0.05)
@@ -122,13 +145,24 @@ def applications(folder: Path) -> list[dict[str, str]]:
 
 
 def test_each_phase_is_an_application_with_its_own_times(tmp_path: Path) -> None:
-    phases = (phase("buffering", 0.0, 5.0, renewal(mean_s=0.01)), phase("playout", 5.0, 20.0, bursts(spacing_s=0.5)))
+    phases = (
+        phase("buffering", 0.0, 5.0, renewal(mean_s=0.01)),
+        phase("playout", 5.0, 20.0, bursts(spacing_s=0.5)),
+    )
     report = trafficgen.export(model_with(stream(phases=phases)), to="ns3", directory=tmp_path)
     assert report.kind == "model"
     assert report.packets is None
     first, second = applications(tmp_path)
-    assert (first["phase"], float(first["start_s"]), float(first["stop_s"])) == ("buffering", 0.0, 5.0)
-    assert (second["phase"], float(second["start_s"]), float(second["stop_s"])) == ("playout", 5.0, 25.0)
+    assert (first["phase"], float(first["start_s"]), float(first["stop_s"])) == (
+        "buffering",
+        0.0,
+        5.0,
+    )
+    assert (second["phase"], float(second["start_s"]), float(second["stop_s"])) == (
+        "playout",
+        5.0,
+        25.0,
+    )
     assert first["off_time"] == f"ns3::GammaRandomVariable[Alpha=0.7|Beta={0.01 / 0.7!r}]"
     assert second["on_time"] in report.files
     assert report.distances["video.buffering.gap_s.ks"] < 0.02
@@ -150,8 +184,12 @@ def test_the_nearest_variable_is_refused_where_it_is_too_far(tmp_path: Path) -> 
     gaps = Law(unit="s", family="atoms", atoms=atoms, observations=1)
     process = renewal(mean_s=0.01).model_copy(update={"gap_s": gaps})
     model = model_with(stream(phases=(phase("playout", 0.0, 100.0, process),)))
-    with pytest.raises(ExportError, match=r"gap_s of phase playout of stream video.*largest_ks=0\.\d\d"):
-        trafficgen.export(model, to="ns3", directory=tmp_path / "out", settings={"laws": "variables"})
+    with pytest.raises(
+        ExportError, match=r"gap_s of phase playout of stream video.*largest_ks=0\.\d\d"
+    ):
+        trafficgen.export(
+            model, to="ns3", directory=tmp_path / "out", settings={"laws": "variables"}
+        )
     assert not (tmp_path / "out").exists()
     settings: dict[str, str | float] = {"laws": "variables", "largest_ks": 1.0}
     trafficgen.export(model, to="ns3", directory=tmp_path / "out", settings=settings)
@@ -176,7 +214,11 @@ def test_processes_with_a_memory_are_refused_until_they_may_lose_it(tmp_path: Pa
     )
     part = phase("playout", 0.0, 100.0, renewal(mean_s=1.0)).model_copy(update={"process": process})
     model = model_with(stream(phases=(part,)))
-    with pytest.raises(ExportError, match=r"phase playout of stream video is of the kind mmpp.*approximate=on"):
+    with pytest.raises(
+        ExportError, match=r"phase playout of stream video is of the kind mmpp.*approximate=on"
+    ):
         trafficgen.export(model, to="ns3", directory=tmp_path / "out")
-    report = trafficgen.export(model, to="ns3", directory=tmp_path / "out", settings={"approximate": True})
+    report = trafficgen.export(
+        model, to="ns3", directory=tmp_path / "out", settings={"approximate": True}
+    )
     assert any(text.startswith("dependence:") for text in report.cannot_express)

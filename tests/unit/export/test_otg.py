@@ -17,7 +17,9 @@ import trafficgen
 from trafficgen.errors import ExportError, SettingError
 
 
-def _exported(table: trafficgen.PacketTable, folder: Path, **settings: str | float) -> tuple[Any, Any]:
+def _exported(
+    table: trafficgen.PacketTable, folder: Path, **settings: str | float
+) -> tuple[Any, Any]:
     report = trafficgen.export(table, to="otg", directory=folder, settings=settings)
     return json.loads((folder / "config.json").read_text()), report
 
@@ -85,7 +87,10 @@ def test_an_epoch_is_a_flow_with_its_packets_rate_and_delay(tmp_path: Path) -> N
     }
     assert third["rate"] == {"choice": "pps", "pps": 100}
     # frames of 14 bytes of Ethernet, 28 of IP and UDP, and 4 of check sequence
-    assert third["size"]["weight_pairs"]["custom"] == [{"size": 646, "weight": 33}, {"size": 1046, "weight": 67}]
+    assert third["size"]["weight_pairs"]["custom"] == [
+        {"size": 646, "weight": 33},
+        {"size": 1046, "weight": 67},
+    ]
     assert report.packets == 1200
     assert report.bytes_before == report.bytes_after
     # the delay of the last epoch, 11 s, is 512 ns late in 32 bits: one gap of 1199
@@ -102,7 +107,8 @@ def test_more_sizes_than_pairs_are_joined_without_losing_bytes(tmp_path: Path) -
     table = table_of(np.arange(100) * 10_000_000, np.arange(100) + 500)
     config, report = _exported(table, tmp_path, size_pairs=10)
     pairs = config["flows"][0]["size"]["weight_pairs"]["custom"]
-    # ten sizes next to one another have a mean between the fifth and the sixth, which is rounded to even
+    # ten sizes next to one another have a mean between the fifth and the sixth, which is rounded to
+    # even
     assert [pair["weight"] for pair in pairs] == [10] * 10
     assert [pair["size"] for pair in pairs] == [546 + round(4.5 + 10 * k) for k in range(10)]
     assert abs(report.bytes_after - report.bytes_before) <= 100 * 0.5

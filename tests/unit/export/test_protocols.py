@@ -8,7 +8,15 @@ from trafficgen.export.protocols import protocol_number
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("udp", 17), ("TCP", 6), ("icmpv6", 58), ("gre", 47), ("ip-77", 77), ("ip-256", 253), ("nameless", 253)],
+    [
+        ("udp", 17),
+        ("TCP", 6),
+        ("icmpv6", 58),
+        ("gre", 47),
+        ("ip-77", 77),
+        ("ip-256", 253),
+        ("nameless", 253),
+    ],
 )
 def test_protocols_have_the_numbers_of_the_registry(name: str, number: int) -> None:
     assert protocol_number(name) == number

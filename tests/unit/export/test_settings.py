@@ -24,7 +24,10 @@ def test_what_is_not_said_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"modus": "exact"}, "no setting 'modus'; its settings are: mode, epoch_s, first_port, loop"),
+        (
+            {"modus": "exact"},
+            "no setting 'modus'; its settings are: mode, epoch_s, first_port, loop",
+        ),
         ({"mode": "fast"}, "mode=fast cannot be set: it is one of exact, epochs"),
         ({"epoch_s": "0"}, "it lies in"),
         ({"epoch_s": "nan"}, "it lies in"),

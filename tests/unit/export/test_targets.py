@@ -45,13 +45,17 @@ def media(table: PacketTable) -> PacketTable:
             "ip_bytes": np.where(np.arange(n) % 3, 1028, 628).astype(np.uint32),
             "payload_bytes": np.where(np.arange(n) % 3, 1000, 600).astype(np.uint32),
         },
-        schema=pa.schema([table.packets.schema.field(name) for name in table.packets.column_names[:6]]),
+        schema=pa.schema(
+            [table.packets.schema.field(name) for name in table.packets.column_names[:6]]
+        ),
     )
     return replace(table, packets=packets)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_export_has_the_files_it_reports_and_a_readme(media: PacketTable, tmp_path: Path, name: str) -> None:
+def test_every_export_has_the_files_it_reports_and_a_readme(
+    media: PacketTable, tmp_path: Path, name: str
+) -> None:
     report = trafficgen.export(media, to=name, directory=tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {*report.files, "README.md"}
     assert report.target == name
@@ -62,14 +66,18 @@ def test_every_export_has_the_files_it_reports_and_a_readme(media: PacketTable, 
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_report_is_the_published_json_object(media: PacketTable, tmp_path: Path, name: str) -> None:
+def test_every_report_is_the_published_json_object(
+    media: PacketTable, tmp_path: Path, name: str
+) -> None:
     report = trafficgen.export(media, to=name, directory=tmp_path / "out").to_dict()
     assert list(report) == _REPORT_KEYS
     assert json.loads(json.dumps(report)) == report
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_target_writes_the_same_bytes_for_the_same_table(media: PacketTable, tmp_path: Path, name: str) -> None:
+def test_every_target_writes_the_same_bytes_for_the_same_table(
+    media: PacketTable, tmp_path: Path, name: str
+) -> None:
     for folder in ("a", "b"):
         trafficgen.export(media, to=name, directory=tmp_path / folder)
     names = {path.name for path in (tmp_path / "a").iterdir()}
@@ -88,14 +96,18 @@ def test_no_target_exports_nothing(media: PacketTable, tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_target_takes_a_setting_it_does_not_have(media: PacketTable, tmp_path: Path, name: str) -> None:
+def test_no_target_takes_a_setting_it_does_not_have(
+    media: PacketTable, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(SettingError, match="no setting 'colour'"):
         trafficgen.export(media, to=name, directory=tmp_path / "out", settings={"colour": "red"})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_target_leaves_anything_where_it_cannot_write(media: PacketTable, tmp_path: Path, name: str) -> None:
+def test_no_target_leaves_anything_where_it_cannot_write(
+    media: PacketTable, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputFileError, match="cannot be written"):
         trafficgen.export(media, to=name, directory=tmp_path / "file" / "out")
@@ -103,7 +115,9 @@ def test_no_target_leaves_anything_where_it_cannot_write(media: PacketTable, tmp
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name not in _TAKE_ANYTHING])
-def test_senders_refuse_a_table_without_payload_to_the_client(table: PacketTable, tmp_path: Path, name: str) -> None:
+def test_senders_refuse_a_table_without_payload_to_the_client(
+    table: PacketTable, tmp_path: Path, name: str
+) -> None:
     upwards = replace(table, packets=table.packets.filter(pa.array(~table.to_client)))
     with pytest.raises(ExportError, match=name):
         trafficgen.export(upwards, to=name, directory=tmp_path / "new" / "out")

@@ -1,4 +1,6 @@
-"""The files for tcpreplay: what lies in the folder and what is said of it; scapy is the oracle of the frames."""
+"""The files for tcpreplay: what lies in the folder and what is said of it; scapy is the oracle of
+the frames.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ import trafficgen
 from trafficgen.tables import PacketTable
 
 
-def test_the_pcap_has_whole_frames_from_card_to_card_with_right_checksums(table: PacketTable, tmp_path: Path) -> None:
+def test_the_pcap_has_whole_frames_from_card_to_card_with_right_checksums(
+    table: PacketTable, tmp_path: Path
+) -> None:
     trafficgen.export(
         table,
         to="tcpreplay",
@@ -38,8 +42,12 @@ def test_the_pcap_has_whole_frames_from_card_to_card_with_right_checksums(table:
         assert (again[IP].chksum, again[transport].chksum) == sums
 
 
-def test_the_report_counts_packets_and_bytes_of_what_is_sent(table: PacketTable, tmp_path: Path) -> None:
-    report = trafficgen.export(table, to="tcpreplay", directory=tmp_path, settings={"direction": "to_server"})
+def test_the_report_counts_packets_and_bytes_of_what_is_sent(
+    table: PacketTable, tmp_path: Path
+) -> None:
+    report = trafficgen.export(
+        table, to="tcpreplay", directory=tmp_path, settings={"direction": "to_server"}
+    )
     assert (report.packets, report.packets_changed) == (2, 0)
     assert (report.bytes_before, report.bytes_after) == (80, 80)
     assert report.files == ("packets.pcap", "replay.sh", "replay.py")
@@ -52,7 +60,9 @@ def test_two_directions_get_a_script_for_two_interfaces(table: PacketTable, tmp_
 
 
 @pytest.mark.parametrize("script", ["replay.sh", "replay-two-way.sh"])
-def test_scripts_without_an_interface_say_how_they_are_called(table: PacketTable, tmp_path: Path, script: str) -> None:
+def test_scripts_without_an_interface_say_how_they_are_called(
+    table: PacketTable, tmp_path: Path, script: str
+) -> None:
     trafficgen.export(table, to="tcpreplay", directory=tmp_path)
     assert os.access(tmp_path / script, os.X_OK)
     done = subprocess.run([tmp_path / script], check=False, capture_output=True, text=True)

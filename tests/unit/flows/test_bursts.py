@@ -35,7 +35,9 @@ def test_threshold_lies_between_gaps_within_and_between_bursts(packets: int) -> 
     assert np.quantile(gaps[:, :-1], 0.999) < threshold_s < gaps[:, -1].min()
 
 
-@pytest.mark.parametrize("family", ["exponential", "lognormal", "gamma", "weibull", "pareto", "constant", "normal"])
+@pytest.mark.parametrize(
+    "family", ["exponential", "lognormal", "gamma", "weibull", "pareto", "constant", "normal"]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_gaps_of_one_kind_have_no_threshold(family: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,7 +84,10 @@ def test_spreading_keeps_order_and_stays_within_half_a_tick() -> None:
 def test_regular_pauses_part_bursts_although_they_are_few() -> None:
     def pauses(seed: int) -> FloatArray:
         rng = np.random.default_rng(seed)
-        chunks = [np.append(rng.lognormal(np.log(0.002), 1.8, int(rng.normal(1500, 300))), 6.0) for _ in range(15)]
+        chunks = [
+            np.append(rng.lognormal(np.log(0.002), 1.8, int(rng.normal(1500, 300))), 6.0)
+            for _ in range(15)
+        ]
         return np.concatenate(chunks)
 
     found = [find_burst_threshold_s(pauses(seed)) for seed in range(20)]
@@ -101,5 +106,6 @@ def test_rare_long_gaps_of_a_heavy_tailed_renewal_stream_are_no_pauses(family: s
         }[family]()
 
     found = sum(find_burst_threshold_s(gaps(seed)) is not None for seed in range(40))
-    # the test has a level of 5%: 2 of 40, and by the binomial law 8 or more with a probability below 0.1%
+    # the test has a level of 5%: 2 of 40, and by the binomial law 8 or more with a probability
+    # below 0.1%
     assert found < 8

@@ -28,7 +28,9 @@ def pieces_of(table: PacketTable, rows: int) -> PacketStream:
     return PacketStream(stream.head, pieces(), stream.columns)
 
 
-def condensed(table: PacketTable, *, rows: int = 7, stretches: Stretches = STRETCHES) -> CondensedSession:
+def condensed(
+    table: PacketTable, *, rows: int = 7, stretches: Stretches = STRETCHES
+) -> CondensedSession:
     return condense(pieces_of(table, rows), stretches, rtp_flows={0})
 
 
@@ -48,7 +50,9 @@ def rtp(make_table: TableMaker) -> PacketTable:
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_kept_packets_and_their_gaps_are_those_of_the_session(rtp: PacketTable, rows: int) -> None:
     found = condensed(rtp, rows=rows)
-    kept = np.concatenate([np.arange(0, 20), np.arange(40, 50), np.arange(70, 75), np.arange(90, 100)])
+    kept = np.concatenate(
+        [np.arange(0, 20), np.arange(40, 50), np.arange(70, 75), np.arange(90, 100)]
+    )
     assert found.table.ip_bytes.tolist() == rtp.ip_bytes[kept].tolist()
     assert np.diff(found.table.time_ns).tolist() == np.diff(rtp.time_ns)[kept[1:] - 1].tolist()
     assert found.bounds.tolist() == [0, 20, 30, 35, 45]
@@ -56,10 +60,17 @@ def test_kept_packets_and_their_gaps_are_those_of_the_session(rtp: PacketTable, 
 
 def test_times_go_back_to_the_clock_of_the_session(rtp: PacketTable) -> None:
     found = condensed(rtp)
-    kept = np.concatenate([np.arange(0, 20), np.arange(40, 50), np.arange(70, 75), np.arange(90, 100)])
+    kept = np.concatenate(
+        [np.arange(0, 20), np.arange(40, 50), np.arange(70, 75), np.arange(90, 100)]
+    )
     back = [found.clock.real(int(time_ns)) for time_ns in found.table.time_ns]
     assert back == rtp.time_ns[kept].tolist()
-    assert [found.clock.stretch(int(found.table.time_ns[row])) for row in (0, 19, 20, 44)] == [0, 0, 1, 3]
+    assert [found.clock.stretch(int(found.table.time_ns[row])) for row in (0, 19, 20, 44)] == [
+        0,
+        0,
+        1,
+        3,
+    ]
 
 
 def test_rtp_numbers_and_timestamps_go_on_over_joints_and_wraps(rtp: PacketTable) -> None:
@@ -109,7 +120,10 @@ def test_other_packets_than_were_announced_are_refused(rtp: PacketTable) -> None
 def test_a_sketch_does_not_depend_on_how_packets_come(make_table: TableMaker) -> None:
     rng = np.random.default_rng(2)
     time_s = np.cumsum(rng.exponential(1.0, 5000))
-    columns: dict[str, Any] = {"ip_bytes": rng.integers(60, 70_000, 5000), "flow": rng.integers(0, 3, 5000)}
+    columns: dict[str, Any] = {
+        "ip_bytes": rng.integers(60, 70_000, 5000),
+        "flow": rng.integers(0, 3, 5000),
+    }
     table = make_table(time_s, flows=[{"flow": number} for number in range(3)], **columns)
     sketches = []
     for rows in (5000, 11):

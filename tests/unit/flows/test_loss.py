@@ -30,7 +30,9 @@ def test_loss_across_the_wrap_is_counted_as_by_hand(make_table: TableMaker) -> N
     np.testing.assert_array_equal(found.lost_runs, [2, 1])
 
 
-def test_duplicates_are_no_receptions_and_late_packets_are_reordered(make_table: TableMaker) -> None:
+def test_duplicates_are_no_receptions_and_late_packets_are_reordered(
+    make_table: TableMaker,
+) -> None:
     # 10 11 13 12(late) 13(again) 15: 14 is lost
     found = loss_of(make_table, [10, 11, 13, 12, 13, 15])
     assert (found.expected, found.received, found.lost) == (6, 5, 1)
@@ -44,7 +46,8 @@ def test_a_restart_of_the_source_is_not_loss(make_table: TableMaker) -> None:
 
 
 def test_old_numbers_that_are_resent_in_a_row_are_no_restart(make_table: TableMaker) -> None:
-    # 1000 to 1299 but 1050, 1051 and 1052; of these the first two are resent after 1199, the third never
+    # 1000 to 1299 but 1050, 1051 and 1052; of these the first two are resent after 1199, the third
+    # never
     sent = [number for number in range(1000, 1300) if number not in (1050, 1051, 1052)]
     place = sent.index(1200)
     found = loss_of(make_table, [*sent[:place], 1050, 1051, *sent[place:]])
@@ -52,7 +55,9 @@ def test_old_numbers_that_are_resent_in_a_row_are_no_restart(make_table: TableMa
     assert (found.reordered, found.duplicates) == (2, 0)
 
 
-def test_a_restart_below_that_counts_up_past_the_old_numbers_is_a_restart(make_table: TableMaker) -> None:
+def test_a_restart_below_that_counts_up_past_the_old_numbers_is_a_restart(
+    make_table: TableMaker,
+) -> None:
     # from 1000 to 1199, then again from 1000 to 1399 with 1200 lost
     again = [number for number in range(1000, 1400) if number != 1200]
     found = loss_of(make_table, [*range(1000, 1200), *again])
@@ -76,10 +81,14 @@ def test_sources_of_one_flow_are_counted_apart(make_table: TableMaker) -> None:
 
 def test_packets_to_the_server_and_without_rtp_say_nothing(make_table: TableMaker) -> None:
     assert rtp_loss(make_table([0.0, 1.0])) == []
-    assert rtp_loss(make_table([0.0, 1.0], to_client=False, rtp_sequence=np.array([1, 5]), rtp_ssrc=1)) == []
+    assert (
+        rtp_loss(make_table([0.0, 1.0], to_client=False, rtp_sequence=np.array([1, 5]), rtp_ssrc=1))
+        == []
+    )
 
 
 def test_extension_undoes_the_wrap_in_both_directions() -> None:
     np.testing.assert_array_equal(
-        extend_sequence(np.array([65535, 0, 65534, 1], dtype=np.uint16)), [65535, 65536, 65534, 65537]
+        extend_sequence(np.array([65535, 0, 65534, 1], dtype=np.uint16)),
+        [65535, 65536, 65534, 65537],
     )

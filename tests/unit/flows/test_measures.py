@@ -63,7 +63,9 @@ def test_short_playouts_have_neither_rate_and_silent_ends_no_ratio() -> None:
 
 def test_the_two_parts_of_a_playout_give_what_the_whole_gives() -> None:
     size_bytes = two_rates(fast_from=30, fast_bins=25, bins=301)
-    parts = data_rates_of_parts(size_bytes[:160], late_bytes=float(size_bytes[200:].sum()), span_s=150.1)
+    parts = data_rates_of_parts(
+        size_bytes[:160], late_bytes=float(size_bytes[200:].sum()), span_s=150.1
+    )
     assert parts == data_rates(size_bytes, span_s=150.1)
 
 
@@ -78,7 +80,9 @@ def test_the_spread_is_the_ninth_over_the_first_decile() -> None:
 
 
 def test_a_normalised_difference_is_minus_one_where_udp_has_all() -> None:
-    found = normalised_differences(np.array([0.0, 75.0, 90.0]), np.array([150.0, 75.0, 60.0]), bottleneck_kbps=150)
+    found = normalised_differences(
+        np.array([0.0, 75.0, 90.0]), np.array([150.0, 75.0, 60.0]), bottleneck_kbps=150
+    )
     np.testing.assert_allclose(found, [-1, 0, 0.2])
 
 
@@ -94,9 +98,12 @@ def test_scale_changes_count_both_directions_and_no_repetitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates_bps", "expected_s"), [([34e3, 80e3], 0.0), ([80e3, 45e3, 34e3], 7.0), ([80e3, 45e3], math.inf)]
+    ("rates_bps", "expected_s"),
+    [([34e3, 80e3], 0.0), ([80e3, 45e3, 34e3], 7.0), ([80e3, 45e3], math.inf)],
 )
-def test_adaptation_is_the_first_rate_that_the_path_carries(rates_bps: list[float], expected_s: float) -> None:
+def test_adaptation_is_the_first_rate_that_the_path_carries(
+    rates_bps: list[float], expected_s: float
+) -> None:
     times_s = np.array([-0.1, 3.0, 7.0])[: len(rates_bps)]
     assert adaptation_time_s(times_s, np.array(rates_bps), limit_bps=35e3) == expected_s
 
@@ -104,7 +111,9 @@ def test_adaptation_is_the_first_rate_that_the_path_carries(rates_bps: list[floa
 def test_offered_rate_counts_what_was_sent_and_achieved_rate_what_came() -> None:
     sent_ns = np.array([0, 400, 900, 1000, 1500]) * 1_000_000
     arrived = np.array([True, False, True, True, True])
-    found = delivery(sent_ns, np.array([125, 250, 125, 999, 999]), arrived, start_ns=0, end_ns=1_000_000_000)
+    found = delivery(
+        sent_ns, np.array([125, 250, 125, 999, 999]), arrived, start_ns=0, end_ns=1_000_000_000
+    )
     assert (found.offered_kbps, found.achieved_kbps, found.loss) == pytest.approx((4.0, 2.0, 1 / 3))
     assert math.isnan(delivery(sent_ns, sent_ns, arrived, start_ns=-9, end_ns=-1).loss)
     with pytest.raises(ValueError, match="end after its start"):
@@ -113,7 +122,9 @@ def test_offered_rate_counts_what_was_sent_and_achieved_rate_what_came() -> None
 
 def test_what_was_received_in_an_interval_counts_whenever_it_was_sent() -> None:
     arrival_ns = np.array([-1, 0, 500_000_000, 999_999_999, 1_000_000_000])
-    received = received_kbps(arrival_ns, np.array([999, 125, 250, 125, 999]), start_ns=0, end_ns=1_000_000_000)
+    received = received_kbps(
+        arrival_ns, np.array([999, 125, 250, 125, 999]), start_ns=0, end_ns=1_000_000_000
+    )
     assert received == pytest.approx(500 * 8 / 1000)
     with pytest.raises(ValueError, match="must end after its start"):
         received_kbps(arrival_ns, arrival_ns, start_ns=5, end_ns=5)

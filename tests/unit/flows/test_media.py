@@ -11,7 +11,9 @@ TableMaker = Callable[..., PacketTable]
 
 
 def test_media_goes_to_the_client_and_carries_payload(make_table: TableMaker) -> None:
-    table = make_table([0, 1, 2], to_client=np.array([True, False, True]), ip_bytes=np.array([500, 500, 28]))
+    table = make_table(
+        [0, 1, 2], to_client=np.array([True, False, True]), ip_bytes=np.array([500, 500, 28])
+    )
     np.testing.assert_array_equal(media_packets(table), [True, False, False])
 
 

@@ -27,14 +27,20 @@ def test_a_super_packet_becomes_packets_of_mtu_size(make_table: TableMaker) -> N
     np.testing.assert_array_equal(cut.frame_bytes - cut.ip_bytes, 14)
     np.testing.assert_array_equal(cut.payload_bytes, [1460, 1460, 1460, 100, 1460])
     assert cut.payload_bytes.sum() == table.payload_bytes.sum()
-    np.testing.assert_array_equal(cut.values("tcp_sequence"), [1000, 4_294_966_296, 460, 1920, 5000])
+    np.testing.assert_array_equal(
+        cut.values("tcp_sequence"), [1000, 4_294_966_296, 460, 1920, 5000]
+    )
     np.testing.assert_array_equal(cut.values("tcp_flags"), [0x10, 0x10, 0x10, 0x18, 0x10])
     np.testing.assert_array_equal(np.diff(cut.time_ns)[1:3], 12_000)
     assert not cut.known("rtp_sequence").any()
 
 
 def test_pieces_stay_before_the_next_packet_of_their_flow(make_table: TableMaker) -> None:
-    table = make_table([0.0, 10e-6, 20e-6], ip_bytes=np.array([40 + 10 * 1460, 40 + 10 * 1460, 1500]), header_bytes=40)
+    table = make_table(
+        [0.0, 10e-6, 20e-6],
+        ip_bytes=np.array([40 + 10 * 1460, 40 + 10 * 1460, 1500]),
+        header_bytes=40,
+    )
     cut, count = resegment(table)
     assert (count, len(cut)) == (2, 21)
     assert np.all(np.diff(cut.time_ns) >= 0)

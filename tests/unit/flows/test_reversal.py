@@ -10,7 +10,9 @@ import trafficgen
 from trafficgen.flows import heaviest_upload, turned_round
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+EXAMPLE = (
+    Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +29,17 @@ def test_turning_round_twice_gives_the_table_back(download: PacketTable) -> None
     assert (there.to_client != download.to_client).all()
 
 
-def test_what_was_sent_to_the_client_is_the_upload_of_the_table_turned_round(download: PacketTable) -> None:
+def test_what_was_sent_to_the_client_is_the_upload_of_the_table_turned_round(
+    download: PacketTable,
+) -> None:
     sent = download.flows.column("payload_bytes_to_client")[0].as_py()
     assert heaviest_upload(turned_round(download).flows) == (0, sent)
     assert heaviest_upload(FLOW_SCHEMA.empty_table()) == (-1, 0)
 
 
-def test_an_upload_is_fitted_like_the_download_it_was_made_from(download: PacketTable, tmp_path: Path) -> None:
+def test_an_upload_is_fitted_like_the_download_it_was_made_from(
+    download: PacketTable, tmp_path: Path
+) -> None:
     path = tmp_path / "upload.parquet"
     trafficgen.export(turned_round(download), to="parquet", directory=tmp_path)
     (tmp_path / "packets.parquet").rename(path)

@@ -31,7 +31,12 @@ def two_sessions(make_table: TableMaker) -> PacketTable:
 
 def test_the_session_with_most_bytes_to_a_client_is_taken(two_sessions: PacketTable) -> None:
     view = choose_session(two_sessions)
-    assert (view.session, view.flows, view.media_flows, view.heaviest_flow) == (0, (0, 1, 2), (2, 1), 2)
+    assert (view.session, view.flows, view.media_flows, view.heaviest_flow) == (
+        0,
+        (0, 1, 2),
+        (2, 1),
+        2,
+    )
     assert len(view.table) == 4
     assert view.first_media_ns == 1_000_000_000
 

@@ -12,8 +12,12 @@ def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize(("packets", "most"), [(1_000_000, 50_000), (100_001, 100_000), (70, 66), (10**9, 10**6)])
-def test_stretches_are_disjoint_whole_at_both_ends_and_no_more_than_allowed(packets: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("packets", "most"), [(1_000_000, 50_000), (100_001, 100_000), (70, 66), (10**9, 10**6)]
+)
+def test_stretches_are_disjoint_whole_at_both_ends_and_no_more_than_allowed(
+    packets: int, most: int
+) -> None:
     found = plan_stretches(packets, most, generator=generator())
     assert found.start[0] == 0
     assert found.stop[-1] == packets

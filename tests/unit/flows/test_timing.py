@@ -17,7 +17,8 @@ def test_gaps_are_between_packets_of_the_same_flow(make_table: Callable[..., Pac
 
 
 @pytest.mark.parametrize(
-    ("time_ns", "tick_ns"), [([5, 12, 23], 1), ([3000, 8000, 9000], 1000), ([7, 20_000_007, 40_000_007], 1_000_000)]
+    ("time_ns", "tick_ns"),
+    [([5, 12, 23], 1), ([3000, 8000, 9000], 1000), ([7, 20_000_007, 40_000_007], 1_000_000)],
 )
 def test_the_tick_is_the_last_decimal_digit_in_use(time_ns: list[int], tick_ns: int) -> None:
     assert clock_tick_ns(np.array(time_ns)) == tick_ns

@@ -1,4 +1,6 @@
-"""Addresses of sessions lie in the ranges that were given, and no two sessions could be taken for one."""
+"""Addresses of sessions lie in the ranges that were given, and no two sessions could be taken for
+one.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,15 @@ from trafficgen.tables.addresses import PAIRS, documentation_pair
 def ranges(*texts: str) -> dict[int, AddressRange]:
     networks = [ipaddress.ip_network(text) for text in texts]
     versions = {network.version for network in networks}
-    return {version: AddressRange(tuple(one for one in networks if one.version == version)) for version in versions}
+    return {
+        version: AddressRange(tuple(one for one in networks if one.version == version))
+        for version in versions
+    }
 
 
-def plan(clients: str | None, servers: str | None, *, sessions: int = 10, flows_each: int = 2) -> AddressPlan:
+def plan(
+    clients: str | None, servers: str | None, *, sessions: int = 10, flows_each: int = 2
+) -> AddressPlan:
     return AddressPlan(
         clients=ranges(clients) if clients else {},
         servers=ranges(servers) if servers else {},
@@ -46,7 +53,12 @@ def test_a_range_has_the_hosts_of_its_network(text: str, hosts: int, first: str,
 
 def test_several_networks_are_one_range() -> None:
     one = ranges("192.0.2.0/30", "198.51.100.0/30")[4]
-    assert [one.address(number) for number in range(4)] == ["192.0.2.1", "192.0.2.2", "198.51.100.1", "198.51.100.2"]
+    assert [one.address(number) for number in range(4)] == [
+        "192.0.2.1",
+        "192.0.2.2",
+        "198.51.100.1",
+        "198.51.100.2",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +90,9 @@ def test_every_pair_is_taken_before_one_comes_again() -> None:
     pairs = [tried.pair(session, version=4) for session in range(37)]
     assert len(set(pairs[:36])) == 36
     assert pairs[36] == pairs[0]
-    assert len({server for server, _ in pairs[:6]}) == 6  # and sessions that follow each other have other servers
+    assert (
+        len({server for server, _ in pairs[:6]}) == 6
+    )  # and sessions that follow each other have other servers
 
 
 def test_ports_are_those_of_the_model_where_there_is_an_address_for_each_session() -> None:
@@ -89,7 +103,9 @@ def test_without_ranges_addresses_are_those_of_documentation() -> None:
     tried = plan(None, None, sessions=PAIRS + 5)
     assert tried.pair(1234, version=4) == documentation_pair(1234)
     assert tried.pair(1234, version=6) == documentation_pair(1234, ipv6=True)
-    assert tried.client_ports(PAIRS + 1, [40_000], version=4) != tried.client_ports(1, [40_000], version=4)
+    assert tried.client_ports(PAIRS + 1, [40_000], version=4) != tried.client_ports(
+        1, [40_000], version=4
+    )
 
 
 def test_a_range_without_room_is_refused() -> None:
@@ -115,5 +131,7 @@ def test_more_flows_than_planned_are_refused_where_addresses_come_again() -> Non
         ((None, None), False),
     ],
 )
-def test_ranges_that_overlap_in_part_are_found(other: tuple[str | None, str | None], *, overlaps: bool) -> None:
+def test_ranges_that_overlap_in_part_are_found(
+    other: tuple[str | None, str | None], *, overlaps: bool
+) -> None:
     assert plan("10.0.0.0/16", "192.0.2.0/28").overlaps(plan(*other)) is overlaps

@@ -1,4 +1,6 @@
-"""Starts of sessions follow their process, and the start of a session is the same however many follow it."""
+"""Starts of sessions follow their process, and the start of a session is the same however many
+follow it.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,15 @@ CROWD = FlashCrowd(base_per_s=0.5, start_s=600.0, rise_s=60.0, peak_factor=20.0,
 INTENSITIES = [
     pytest.param(ConstantIntensity(0.3), id="constant"),
     pytest.param(HOURLY, id="hourly"),
-    pytest.param(HourlyIntensity(HOURLY.rates_per_s, begins_s=18.5 * 3600), id="from half past six"),
+    pytest.param(
+        HourlyIntensity(HOURLY.rates_per_s, begins_s=18.5 * 3600), id="from half past six"
+    ),
     pytest.param(CROWD, id="flash crowd"),
     pytest.param(FlashCrowd(2.0, 0.0, 0.0, 50.0, 10.0), id="a jump at once"),
     pytest.param(FlashCrowd(2.0, 5.0, 3.0, 1.0, 10.0), id="no surge"),
 ]
-#: A wrong process fails with near certainty, a right one with this probability, which the fixed seed decides once.
+#: A wrong process fails with near certainty, a right one with this probability, which the fixed
+#: seed decides once.
 SMALLEST_P = 0.001
 
 
@@ -48,12 +53,17 @@ def starts_s(arrivals: Arrivals, **options: float | int | None) -> FloatArray:
 @pytest.mark.parametrize("intensity", INTENSITIES)
 def test_times_are_the_inverse_of_the_expected_number(intensity: Intensity) -> None:
     expected = np.linspace(0.001, 3000.0, 4000)
-    # Starts are whole nanoseconds: in one of them fewer than 1e-10 sessions start at the lowest of these rates.
-    np.testing.assert_allclose(intensity.expected(intensity.times_s(expected)), expected, rtol=1e-10, atol=1e-10)
+    # Starts are whole nanoseconds: in one of them fewer than 1e-10 sessions start at the lowest of
+    # these rates.
+    np.testing.assert_allclose(
+        intensity.expected(intensity.times_s(expected)), expected, rtol=1e-10, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("intensity", INTENSITIES)
-def test_the_expected_number_is_the_integral_of_what_the_rate_is_said_to_be(intensity: Intensity) -> None:
+def test_the_expected_number_is_the_integral_of_what_the_rate_is_said_to_be(
+    intensity: Intensity,
+) -> None:
     def rate_per_s(time_s: float) -> float:
         if isinstance(intensity, ConstantIntensity):
             return intensity.rate_per_s
@@ -75,7 +85,9 @@ def test_the_expected_number_is_the_integral_of_what_the_rate_is_said_to_be(inte
 
 
 @pytest.mark.parametrize("intensity", INTENSITIES)
-def test_gaps_on_the_clock_of_the_intensity_are_exponential_and_independent(intensity: Intensity) -> None:
+def test_gaps_on_the_clock_of_the_intensity_are_exponential_and_independent(
+    intensity: Intensity,
+) -> None:
     times_s = starts_s(PoissonArrivals(intensity), sessions=5000)
     gaps = np.diff(intensity.expected(times_s), prepend=0.0)
     assert stats.kstest(gaps, "expon").pvalue > SMALLEST_P
@@ -93,8 +105,12 @@ def test_sessions_of_each_hour_are_as_many_as_its_rate_says() -> None:
 
 
 def test_a_day_that_begins_in_the_evening_has_the_evening_first() -> None:
-    times_s = starts_s(PoissonArrivals(HourlyIntensity(HOURLY.rates_per_s, begins_s=20 * 3600)), window_s=DAY_S)
-    assert np.count_nonzero((times_s >= 7 * 3600) & (times_s < 8 * 3600)) == 0  # from 3 to 4 at night
+    times_s = starts_s(
+        PoissonArrivals(HourlyIntensity(HOURLY.rates_per_s, begins_s=20 * 3600)), window_s=DAY_S
+    )
+    assert (
+        np.count_nonzero((times_s >= 7 * 3600) & (times_s < 8 * 3600)) == 0
+    )  # from 3 to 4 at night
     low, high = stats.poisson.interval(1 - SMALLEST_P, 3600 * HOURLY.rates_per_s[20])
     assert low <= np.count_nonzero(times_s < 3600) <= high
 
@@ -151,8 +167,16 @@ def test_listed_starts_are_taken_as_they_are() -> None:
         (TogetherArrivals(), {"sessions": 0}, "ask for at least 1"),
         (TogetherArrivals(), {"sessions": 10**9}, "at most 100,000,000"),
         (PoissonArrivals(CROWD), {}, "for ever"),
-        (PoissonArrivals(CROWD, is_known=False), {"sessions": 4}, "both a number of sessions and a time"),
-        (PoissonArrivals(ConstantIntensity(1e-7)), {"sessions": 1000}, "ask for a higher arrival rate"),
+        (
+            PoissonArrivals(CROWD, is_known=False),
+            {"sessions": 4},
+            "both a number of sessions and a time",
+        ),
+        (
+            PoissonArrivals(ConstantIntensity(1e-7)),
+            {"sessions": 1000},
+            "ask for a higher arrival rate",
+        ),
         (PoissonArrivals(ConstantIntensity(1e-7)), {"window_s": 1.0}, "no session starts"),
         (PoissonArrivals(ConstantIntensity(1e7)), {"window_s": 1e3}, "more than 100,000,000"),
         (ListedArrivals((1.0, 2.0)), {"sessions": 3}, "2 starts are listed"),
@@ -160,7 +184,9 @@ def test_listed_starts_are_taken_as_they_are() -> None:
         (ListedArrivals((1.7e9,)), {}, "count times from the start"),
     ],
 )
-def test_starts_that_cannot_be_are_refused(arrivals: Arrivals, options: dict[str, float], message: str) -> None:
+def test_starts_that_cannot_be_are_refused(
+    arrivals: Arrivals, options: dict[str, float], message: str
+) -> None:
     with pytest.raises(GenerationError, match=message):
         starts_s(arrivals, **options)
 
@@ -176,7 +202,13 @@ def test_starts_that_cannot_be_are_refused(arrivals: Arrivals, options: dict[str
     ],
 )
 def test_a_flash_crowd_without_sense_is_refused(fields: dict[str, float]) -> None:
-    usual = {"base_per_s": 0.5, "start_s": 600.0, "rise_s": 60.0, "peak_factor": 20.0, "decay_s": 300.0}
+    usual = {
+        "base_per_s": 0.5,
+        "start_s": 600.0,
+        "rise_s": 60.0,
+        "peak_factor": 20.0,
+        "decay_s": 300.0,
+    }
     with pytest.raises(ValueError, match="flash crowd"):
         FlashCrowd(**{**usual, **fields})
 
@@ -190,5 +222,8 @@ def test_a_table_of_hours_without_sense_is_refused() -> None:
 
 
 def test_other_seeds_give_other_starts() -> None:
-    seeds = [arrival_times_ns(PoissonArrivals(CROWD), sessions=5, seed=seed).tolist() for seed in range(3)]
+    seeds = [
+        arrival_times_ns(PoissonArrivals(CROWD), sessions=5, seed=seed).tolist()
+        for seed in range(3)
+    ]
     assert all(first != second for first, second in itertools.combinations(seeds, 2))

@@ -52,7 +52,9 @@ def test_rtp_timestamp_follows_the_time_where_packets_stand_alone(mixed_model: M
     table = generate_sessions(mixed_model).of_flows([0])
     media = table.select(table.to_client)
     ticks = np.mod(np.diff(media.values("rtp_timestamp").astype(np.int64)), 1 << 32)
-    np.testing.assert_allclose(np.cumsum(ticks) / 8000, media.time_s[1:] - media.time_s[0], atol=1 / 8000)
+    np.testing.assert_allclose(
+        np.cumsum(ticks) / 8000, media.time_s[1:] - media.time_s[0], atol=1 / 8000
+    )
     assert not media.values("rtp_marker").any()
 
 
@@ -89,9 +91,14 @@ def test_tcp_numbers_of_each_end_grow_by_what_it_sends(tcp_model: Model) -> None
         assert np.array_equal(np.diff(sequence) % (1 << 32), taken[rows][:-1])
 
 
-def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(tcp_model: Model) -> None:
+def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(
+    tcp_model: Model,
+) -> None:
     table = generate_sessions(tcp_model, seed=4)
-    sequence, flags = table.values("tcp_sequence").astype(np.int64), table.values("tcp_flags").astype(np.int64)
+    sequence, flags = (
+        table.values("tcp_sequence").astype(np.int64),
+        table.values("tcp_flags").astype(np.int64),
+    )
     data = table.to_client & (table.payload_bytes > 0)
     first = int(sequence[data][0])
     end = np.where(data, (sequence - first) % (1 << 32) + table.payload_bytes, 0)
@@ -100,7 +107,8 @@ def test_client_acknowledges_every_second_segment_and_never_what_was_not_sent(tc
     acknowledged = (table.values("tcp_acknowledgement").astype(np.int64)[pure] - first) % (1 << 32)
     assert np.all(acknowledged <= sent[pure])
     assert np.all(np.diff(acknowledged) > 0)
-    # Every second segment, and one more at most for each pause: between a half and one acknowledgement a segment.
+    # Every second segment, and one more at most for each pause: between a half and one
+    # acknowledgement a segment.
     assert 0.5 * data.sum() - 1 <= pure.sum() <= 0.6 * data.sum()
 
 
@@ -110,7 +118,9 @@ def test_tcp_flow_ends_with_fin_from_both_ends(tcp_model: Model) -> None:
     assert table.values("tcp_flags")[closing].tolist() == [FIN | ACK, FIN | ACK, ACK]
     assert table.to_client[closing].tolist() == [True, False, True]
     assert closing[-1] == len(table) - 1
-    assert not np.any(table.to_client[closing[0] + 1 : -1])  # only acknowledgements that were under way
+    assert not np.any(
+        table.to_client[closing[0] + 1 : -1]
+    )  # only acknowledgements that were under way
 
 
 def test_last_segment_of_a_burst_is_pushed(tcp_model: Model) -> None:

@@ -45,11 +45,15 @@ def test_same_seed_gives_the_same_bytes_for_any_blocks_and_workers(
     monkeypatch.setattr(held, "_BLOCK_PACKETS", block_packets)
     at_once = table_bytes(generate_sessions(model, sessions=5, seed=3, arrival_rate_per_s=0.2))
     for workers in (1, 3):
-        made = trafficgen.generate(model, sessions=5, seed=3, arrival_rate_per_s=0.2, workers=workers)
+        made = trafficgen.generate(
+            model, sessions=5, seed=3, arrival_rate_per_s=0.2, workers=workers
+        )
         assert table_bytes(made) == at_once
 
 
-def test_putting_many_packets_in_order_tells_how_far_it_is(udp_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_putting_many_packets_in_order_tells_how_far_it_is(
+    udp_model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(held, "_BLOCK_PACKETS", 100)
     steps: list[trafficgen.Step] = []
     with trafficgen.following(steps.append):
@@ -65,11 +69,16 @@ def test_no_workers_at_all_are_refused(udp_model: Model) -> None:
 
 
 def test_other_seed_gives_other_packets(model: Model) -> None:
-    assert table_bytes(generate_sessions(model, seed=1)) != table_bytes(generate_sessions(model, seed=2))
+    assert table_bytes(generate_sessions(model, seed=1)) != table_bytes(
+        generate_sessions(model, seed=2)
+    )
 
 
 def test_a_session_is_the_same_alone_and_among_others(udp_model: Model) -> None:
-    alone, among = generate_sessions(udp_model, sessions=1), generate_sessions(udp_model, sessions=3)
+    alone, among = (
+        generate_sessions(udp_model, sessions=1),
+        generate_sessions(udp_model, sessions=3),
+    )
     first = among.of_flows([0])
     assert np.array_equal(first.time_ns, alone.time_ns)
     assert np.array_equal(first.ip_bytes, alone.ip_bytes)
@@ -97,9 +106,13 @@ def test_flow_counters_equal_the_packets(model: Model) -> None:
             assert row[f"payload_bytes_{direction}"] == part.payload_bytes.sum()
 
 
-def test_every_flow_has_addresses_of_its_own_from_the_documentation_ranges(mixed_model: Model) -> None:
+def test_every_flow_has_addresses_of_its_own_from_the_documentation_ranges(
+    mixed_model: Model,
+) -> None:
     rows = generate_sessions(mixed_model, sessions=40, duration_s=4.0).flows.to_pylist()
-    tuples = {(r["protocol"], r["server"], r["server_port"], r["client"], r["client_port"]) for r in rows}
+    tuples = {
+        (r["protocol"], r["server"], r["server_port"], r["client"], r["client_port"]) for r in rows
+    }
     assert len(tuples) == len(rows) == 120
     for row in rows:
         assert row["server"].startswith(("192.0.2.", "2001:db8:"))
@@ -132,7 +145,9 @@ def test_phases_lie_where_the_model_puts_them(udp_model: Model) -> None:
     assert time_s[names == "playout"].max() < 27.0
 
 
-def test_duration_counts_from_the_first_packet_and_stretches_the_last_phase(udp_model: Model) -> None:
+def test_duration_counts_from_the_first_packet_and_stretches_the_last_phase(
+    udp_model: Model,
+) -> None:
     longer = generate_sessions(udp_model, duration_s=60.0)
     names = phases_of(longer)
     assert 59.0 < longer.time_s[-1] < 60.0
@@ -142,7 +157,9 @@ def test_duration_counts_from_the_first_packet_and_stretches_the_last_phase(udp_
     assert 5.5 < shorter.time_s[-1] < 6.0
 
 
-def test_a_stall_is_a_gap_and_the_end_keeps_its_length_when_the_playout_is_stretched(stalled_model: Model) -> None:
+def test_a_stall_is_a_gap_and_the_end_keeps_its_length_when_the_playout_is_stretched(
+    stalled_model: Model,
+) -> None:
     table = generate_sessions(stalled_model, duration_s=2.0 + 52.0)
     names, media_s = phases_of(table), table.time_s - 2.0
     assert not np.any((media_s > 10) & (media_s < 15))
@@ -153,9 +170,11 @@ def test_a_stall_is_a_gap_and_the_end_keeps_its_length_when_the_playout_is_stret
 
 
 def test_phase_counts_meet_the_mean_of_the_law(udp_model: Model) -> None:
-    """Over 200 sessions the mean count per phase is the length over the mean gap, plus at most one at the start.
+    """Over 200 sessions the mean count per phase is the length over the mean gap, plus at most one
+    at the start.
 
-    The number of points of a renewal process in t has variance t cv**2 / mean; the band is five standard errors.
+    The number of points of a renewal process in t has variance t cv**2 / mean; the band is five
+    standard errors.
     """
     sessions = 200
     table = generate_sessions(udp_model, sessions=sessions)
@@ -167,7 +186,9 @@ def test_phase_counts_meet_the_mean_of_the_law(udp_model: Model) -> None:
 
 
 def test_burst_phase_meets_the_rate_of_its_laws(rtp_model: Model) -> None:
-    """Mean bytes a session, from the means of spacing, packets and sizes; five standard errors over 100 sessions."""
+    """Mean bytes a session, from the means of spacing, packets and sizes; five standard errors over
+    100 sessions.
+    """
     process = rtp_model.streams[0].phases[0].process
     assert isinstance(process, BurstProcess)
     packets, full = process.burst_packets.distribution(), process.packet_bytes.distribution()
@@ -177,7 +198,8 @@ def test_burst_phase_meets_the_rate_of_its_laws(rtp_model: Model) -> None:
     table = generate_sessions(rtp_model, sessions=sessions)
     mean_bytes = table.ip_bytes[table.to_client].sum() / sessions
     error = 5 * np.sqrt(count * packets.variance / sessions) * full.mean
-    # A regular rhythm that starts with a burst has up to one burst more than length over spacing; the last may be cut.
+    # A regular rhythm that starts with a burst has up to one burst more than length over spacing;
+    # the last may be cut.
     assert (count - 1) * burst_bytes - error < mean_bytes < (count + 1) * burst_bytes + error
 
 
@@ -194,7 +216,9 @@ def test_poisson_arrivals_have_exponential_gaps(udp_model: Model) -> None:
     starts_s = np.array(table.flows.column("first_time_ns").to_pylist()) / 1e9
     gaps_s = np.diff(starts_s)
     assert abs(gaps_s.mean() - 0.5) < 5 * 0.5 / np.sqrt(399)
-    assert abs(gaps_s.std() - 0.5) < 5 * 0.5 * np.sqrt(2 / 399)  # var of a sample's std of an exponential, about 2/n
+    assert abs(gaps_s.std() - 0.5) < 5 * 0.5 * np.sqrt(
+        2 / 399
+    )  # var of a sample's std of an exponential, about 2/n
 
 
 def test_notes_say_what_was_generated(udp_model: Model) -> None:
@@ -221,11 +245,17 @@ def test_gaps_that_never_advance_are_refused(udp_model: Model) -> None:
     still = process.gap_s.model_validate(
         {"unit": "s", "family": "atoms", "atoms": [{"value": 0.0, "p": 1.0}], "observations": 1}
     )
-    phase = stream.phases[0].model_copy(update={"process": process.model_copy(update={"gap_s": still})})
-    broken = udp_model.model_copy(update={"streams": (stream.model_copy(update={"phases": (phase,)}),)})
+    phase = stream.phases[0].model_copy(
+        update={"process": process.model_copy(update={"gap_s": still})}
+    )
+    broken = udp_model.model_copy(
+        update={"streams": (stream.model_copy(update={"phases": (phase,)}),)}
+    )
     with pytest.raises(GenerationError, match="correct gap_s"):
         generate_sessions(broken)
 
 
 def _silence(model: Model, silence_s: float) -> object:
-    return model.startup.model_copy(update={"silence_s": Estimate(value=silence_s, method="by hand")})
+    return model.startup.model_copy(
+        update={"silence_s": Estimate(value=silence_s, method="by hand")}
+    )

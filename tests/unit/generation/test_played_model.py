@@ -1,4 +1,6 @@
-"""A session plays what was asked for: its clip, its rate, its length, and no more than its viewer watched."""
+"""A session plays what was asked for: its clip, its rate, its length, and no more than its viewer
+watched.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def packets_of(played: PlayedModel, viewing: Viewing) -> tuple[IntArray, IntArra
     """Return times, ns, and IP bytes of the packets to the client, in order."""
     tables = tables_of(played.session(viewing, start_ns=0, first_flow=0).packets)
     time_ns = np.concatenate([table.column("time_ns").to_numpy() for table in tables])
-    ip_bytes = np.concatenate([table.column("ip_bytes").to_numpy() for table in tables]).astype(np.int64)
+    ip_bytes = np.concatenate([table.column("ip_bytes").to_numpy() for table in tables]).astype(
+        np.int64
+    )
     to_client = np.concatenate([table.column("to_client").to_numpy() for table in tables])
     order = np.argsort(time_ns[to_client], kind="stable")
     return time_ns[to_client][order], ip_bytes[to_client][order]
@@ -37,7 +41,8 @@ def test_a_viewer_who_leaves_ends_the_session_there(any_model: Model, share: flo
     whole_s = played.timeline(Viewing(session=3)).length_s
     time_ns, _ = packets_of(played, Viewing(session=3, leaves_at=share))
     staying_ns, _ = packets_of(played, Viewing(session=3))
-    # The last media come at most a gap or a burst before the end; what closes a TCP connection comes a little later.
+    # The last media come at most a gap or a burst before the end; what closes a TCP connection
+    # comes a little later.
     assert 0.6 * share * whole_s < time_ns[-1] / 1e9 < share * whole_s + 0.2
     assert staying_ns[-1] / 1e9 > 0.9 * whole_s
 
@@ -62,24 +67,33 @@ def test_a_viewer_who_would_leave_after_the_end_stays(udp_model: Model) -> None:
     played = PlayedModel(udp_model, seed=1)
     staying = played.timeline(Viewing(session=0))
     assert played.timeline(Viewing(session=0, leaves_after_s=1e6)) is staying
-    assert played.timeline(Viewing(session=9, leaves_at=1.0)) is staying  # and sessions that are alike share it
+    assert (
+        played.timeline(Viewing(session=9, leaves_at=1.0)) is staying
+    )  # and sessions that are alike share it
 
 
 @pytest.mark.parametrize("factor", [0.5, 3.0])
 def test_a_clip_of_another_rate_sends_so_much_more(udp_model: Model, factor: float) -> None:
     played = PlayedModel(udp_model, seed=1)
     usual = sum(int(packets_of(played, Viewing(session=k))[1].sum()) for k in range(8))
-    scaled = sum(int(packets_of(played, Viewing(session=k, rate_factor=factor))[1].sum()) for k in range(8))
-    # Gaps have a coefficient of variation of 1.2: 8 sessions of some 3,500 packets vary by under 1 %.
+    scaled = sum(
+        int(packets_of(played, Viewing(session=k, rate_factor=factor))[1].sum()) for k in range(8)
+    )
+    # Gaps have a coefficient of variation of 1.2: 8 sessions of some 3,500 packets vary by under 1
+    # %.
     assert scaled / usual == pytest.approx(factor, rel=0.04)
-    expected = [played.expected_packets(Viewing(session=0, rate_factor=rate)) for rate in (1.0, factor)]
+    expected = [
+        played.expected_packets(Viewing(session=0, rate_factor=rate)) for rate in (1.0, factor)
+    ]
     assert expected[1] / expected[0] == pytest.approx(factor)
 
 
 def test_a_length_is_that_of_the_session(any_model: Model) -> None:
     played = PlayedModel(any_model, seed=1)
     for length_s in (played.shortest_s(), 7.0, 50.0):
-        assert played.timeline(Viewing(session=0, length_s=length_s)).length_s == pytest.approx(length_s)
+        assert played.timeline(Viewing(session=0, length_s=length_s)).length_s == pytest.approx(
+            length_s
+        )
     with pytest.raises(GenerationError, match="before its first media packet"):
         played.timeline(Viewing(session=0, length_s=played.shortest_s() - 2e-3))
 

@@ -27,11 +27,15 @@ from trafficgen.tables import PacketTable
 from trafficgen.workloads import held
 
 
-def law(median: float, deviation: float, unit: str, *, positive_share: float = 1.0) -> PopulationLaw:
+def law(
+    median: float, deviation: float, unit: str, *, positive_share: float = 1.0
+) -> PopulationLaw:
     params = {"s": deviation, "loc": 0.0, "scale": median}
     estimate = Estimate(value=median, method="by hand")
     return PopulationLaw(
-        law=Law.model_validate({"unit": unit, "family": "lognorm", "params": params, "observations": 1}),
+        law=Law.model_validate(
+            {"unit": unit, "family": "lognorm", "params": params, "observations": 1}
+        ),
         median=estimate,
         log_deviation=Estimate(value=deviation, method="by hand"),
         sessions=20,
@@ -41,8 +45,12 @@ def law(median: float, deviation: float, unit: str, *, positive_share: float = 1
     )
 
 
-def with_population(*models: Model, correlation: float = 0.0, buffering_share: float = 1.0) -> Model:
-    """Return the first model with a population of which each model is a prototype of the same weight."""
+def with_population(
+    *models: Model, correlation: float = 0.0, buffering_share: float = 1.0
+) -> Model:
+    """Return the first model with a population of which each model is a prototype of the same
+    weight.
+    """
     laws: dict[PopulationQuantity, PopulationLaw] = {
         "media_duration_s": law(20.0, 0.3, "s"),
         "playout_rate_bps": law(300e3, 0.4, "bps"),
@@ -71,7 +79,9 @@ def with_population(*models: Model, correlation: float = 0.0, buffering_share: f
         )
         for number, model in enumerate(models)
     )
-    population = Population(captures=20, sessions=20, laws=laws, dependence=(pair,), prototypes=prototypes)
+    population = Population(
+        captures=20, sessions=20, laws=laws, dependence=(pair,), prototypes=prototypes
+    )
     return rated(models[0]).model_copy(update={"population": rated_prototypes(population)})
 
 
@@ -79,7 +89,11 @@ def rated(model: Model) -> Model:
     """Return a model whose phases have a rate, as fitted ones do."""
     streams = tuple(
         stream.model_copy(
-            update={"phases": tuple(phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases)}
+            update={
+                "phases": tuple(
+                    phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases
+                )
+            }
         )
         for stream in model.streams
     )
@@ -93,7 +107,11 @@ def rated_prototypes(population: Population) -> Population:
         if streams is not None:
             streams = tuple(
                 stream.model_copy(
-                    update={"phases": tuple(phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases)}
+                    update={
+                        "phases": tuple(
+                            phase.model_copy(update={"rate_bps": 300e3}) for phase in stream.phases
+                        )
+                    }
                 )
                 for stream in streams
             )
@@ -116,13 +134,20 @@ def test_any_blocks_and_workers_give_the_same_bytes(
     model = with_population(udp_model, mixed_model)
     at_once = table_bytes(generate_sessions(model, sessions=70, seed=2, duration_s=6.0))
     for workers in (1, 3):
-        assert table_bytes(trafficgen.generate(model, sessions=70, seed=2, duration_s=6.0, workers=workers)) == at_once
+        assert (
+            table_bytes(
+                trafficgen.generate(model, sessions=70, seed=2, duration_s=6.0, workers=workers)
+            )
+            == at_once
+        )
 
 
 def test_flows_are_numbered_through_where_sessions_differ_in_their_streams(
     udp_model: Model, mixed_model: Model
 ) -> None:
-    table = generate_sessions(with_population(udp_model, mixed_model), sessions=12, seed=1, duration_s=8.0)
+    table = generate_sessions(
+        with_population(udp_model, mixed_model), sessions=12, seed=1, duration_s=8.0
+    )
     rows = table.flows.to_pylist()
     assert [row["flow"] for row in rows] == list(range(len(rows)))
     sessions = [row["session"] for row in rows]
@@ -148,15 +173,21 @@ def test_sessions_are_drawn_from_the_laws(udp_model: Model) -> None:
     assert silent.mean() == pytest.approx(0.5, abs=3.3 * 0.5 / 2000**0.5)
 
 
-def test_sessions_of_a_clip_are_alike_and_not_the_same(udp_model: Model, mixed_model: Model) -> None:
+def test_sessions_of_a_clip_are_alike_and_not_the_same(
+    udp_model: Model, mixed_model: Model
+) -> None:
     played = PlayedModel(with_population(udp_model, mixed_model), seed=1)
     first, second = Viewing(session=3, clip=5), Viewing(session=8, clip=5)
     assert played.timeline(first) is played.timeline(second)
-    assert played.timeline(Viewing(session=5)).length_s == played.timeline(first).length_s  # a clip is such a draw
+    assert (
+        played.timeline(Viewing(session=5)).length_s == played.timeline(first).length_s
+    )  # a clip is such a draw
     made = [played.session(viewing, start_ns=0, first_flow=0) for viewing in (first, second)]
     assert len(made[0].flows) == len(made[1].flows)
     assert made[0].flows[0]["client"] != made[1].flows[0]["client"]
-    assert not np.array_equal(made[0].packets[-1].columns.ip_bytes, made[1].packets[-1].columns.ip_bytes)
+    assert not np.array_equal(
+        made[0].packets[-1].columns.ip_bytes, made[1].packets[-1].columns.ip_bytes
+    )
 
 
 def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> None:
@@ -167,7 +198,9 @@ def test_a_clip_of_another_rate_is_drawn_at_so_much_more(udp_model: Model) -> No
     assert faster.playout_rate_bps == 2 * usual.playout_rate_bps
     assert faster.media_duration_s == usual.media_duration_s
     played = PlayedModel(model, seed=1)
-    expected = [played.expected_packets(Viewing(session=4, rate_factor=rate)) for rate in (1.0, 2.0)]
+    expected = [
+        played.expected_packets(Viewing(session=4, rate_factor=rate)) for rate in (1.0, 2.0)
+    ]
     assert expected[1] == pytest.approx(2 * expected[0])
 
 
@@ -187,7 +220,9 @@ def test_a_session_is_the_same_whoever_draws_it(udp_model: Model) -> None:
     model = with_population(udp_model)
     assert model.population is not None
     first, second = (SessionSampler(model, model.population, seed=9) for _ in range(2))
-    assert [first.drawn(session) for session in range(5)] == [second.drawn(session) for session in (0, 1, 2, 3, 4)]
+    assert [first.drawn(session) for session in range(5)] == [
+        second.drawn(session) for session in (0, 1, 2, 3, 4)
+    ]
     assert first.drawn(7) == second.drawn(7)
 
 
@@ -196,7 +231,10 @@ def test_rates_come_from_the_prototype_that_is_near(udp_model: Model, rtp_model:
     assert model.population is not None
     sampler = SessionSampler(model, model.population, seed=1)
     drawn = [sampler.drawn(session) for session in range(500)]
-    rates = [np.median([each.playout_rate_bps for each in drawn if each.prototype == number]) for number in (0, 1)]
+    rates = [
+        np.median([each.playout_rate_bps for each in drawn if each.prototype == number])
+        for number in (0, 1)
+    ]
     assert rates[0] < 250e3
     assert rates[1] > 350e3
 

@@ -6,27 +6,49 @@ import numpy as np
 import pytest
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.generation.scaling import expected_bytes, on_faster_clock, quantiles_of, scaled_law, scaled_process
-from trafficgen.models import Atom, BurstProcess, Law, ModulatedProcess, PacketProcess, QuantilePoint, RateClass
+from trafficgen.generation.scaling import (
+    expected_bytes,
+    on_faster_clock,
+    quantiles_of,
+    scaled_law,
+    scaled_process,
+)
+from trafficgen.models import (
+    Atom,
+    BurstProcess,
+    Law,
+    ModulatedProcess,
+    PacketProcess,
+    QuantilePoint,
+    RateClass,
+)
 from trafficgen.processes import playable
 
-SIZE = Law(unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1.0),), integer=True, observations=1)
+SIZE = Law(
+    unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1.0),), integer=True, observations=1
+)
 
 
 def played_bytes(process: PacketProcess, *, span_s: float) -> float:
     def generator_of(quantity: str) -> np.random.Generator:
         return np.random.default_rng(sum(quantity.encode()))
 
-    packets = playable(process).play(start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of)
+    packets = playable(process).play(
+        start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of
+    )
     return float(packets.ip_bytes.sum(dtype=np.float64))
 
 
 def bursts(packets: Law) -> BurstProcess:
     return BurstProcess(
         threshold_s=0.01,
-        spacing_s=Law(unit="s", family="gamma", params={"a": 50.0, "loc": 0.0, "scale": 0.01}, observations=1),
+        spacing_s=Law(
+            unit="s", family="gamma", params={"a": 50.0, "loc": 0.0, "scale": 0.01}, observations=1
+        ),
         burst_packets=packets,
-        gap_within_s=Law(unit="s", family="expon", params={"loc": 0.0, "scale": 1e-4}, observations=1),
+        gap_within_s=Law(
+            unit="s", family="expon", params={"loc": 0.0, "scale": 1e-4}, observations=1
+        ),
         packet_bytes=SIZE,
         last_packet_bytes=SIZE,
     )
@@ -37,9 +59,13 @@ def counts(**fields: object) -> Law:
 
 
 BURSTS = {
-    "gamma": counts(family="gamma", params={"a": 4.0, "loc": 0.0, "scale": 3.0}, minimum=1, maximum=60),
+    "gamma": counts(
+        family="gamma", params={"a": 4.0, "loc": 0.0, "scale": 3.0}, minimum=1, maximum=60
+    ),
     "atoms": counts(family="atoms", atoms=(Atom(value=1, p=0.5), Atom(value=3, p=0.5))),
-    "quantiles": counts(family="quantiles", quantiles=(QuantilePoint(p=0.0, value=1), QuantilePoint(p=1.0, value=9))),
+    "quantiles": counts(
+        family="quantiles", quantiles=(QuantilePoint(p=0.0, value=1), QuantilePoint(p=1.0, value=9))
+    ),
 }
 
 
@@ -49,14 +75,18 @@ def test_bursts_send_at_the_new_rate(law: str, factor: float) -> None:
     before = bursts(BURSTS[law])
     after = scaled_process(before, factor)
     # Draws are spread over their laws; 600 s have 1200 bursts.
-    assert played_bytes(after, span_s=600.0) == pytest.approx(factor * played_bytes(before, span_s=600.0), rel=0.03)
+    assert played_bytes(after, span_s=600.0) == pytest.approx(
+        factor * played_bytes(before, span_s=600.0), rel=0.03
+    )
 
 
 def test_larger_bursts_keep_their_spacing_and_sizes() -> None:
     before = bursts(BURSTS["gamma"])
     after = scaled_process(before, 3.0)
     assert isinstance(after, BurstProcess)
-    assert after.spacing_s.distribution().mean == pytest.approx(before.spacing_s.distribution().mean, rel=0.02)
+    assert after.spacing_s.distribution().mean == pytest.approx(
+        before.spacing_s.distribution().mean, rel=0.02
+    )
     assert after.burst_packets.distribution().mean == pytest.approx(36, rel=0.05)
     assert after.packet_bytes == before.packet_bytes
 
@@ -85,12 +115,16 @@ def test_slow_ups_and_downs_keep_their_times() -> None:
         observations=1,
     )
     part = RateClass(up_to_bytes=None, gap_s=gap, packet_bytes=SIZE)
-    before = ModulatedProcess(bin_s=0.5, bin_bytes=volume, autocorrelation=(0.5, 0.25), classes=(part,))
+    before = ModulatedProcess(
+        bin_s=0.5, bin_bytes=volume, autocorrelation=(0.5, 0.25), classes=(part,)
+    )
     after = scaled_process(before, 2.0)
     assert isinstance(after, ModulatedProcess)
     assert after.bin_s == 0.5
     assert after.bin_bytes.atoms == (Atom(value=0, p=0.2),)
-    assert played_bytes(after, span_s=500.0) == pytest.approx(2 * played_bytes(before, span_s=500.0), rel=0.03)
+    assert played_bytes(after, span_s=500.0) == pytest.approx(
+        2 * played_bytes(before, span_s=500.0), rel=0.03
+    )
 
 
 def test_any_other_process_runs_on_another_clock() -> None:
@@ -100,7 +134,9 @@ def test_any_other_process_runs_on_another_clock() -> None:
     assert isinstance(after, BurstProcess)
     assert after.threshold_s == process.threshold_s / 4
     assert after.burst_packets == process.burst_packets
-    assert played_bytes(after, span_s=150.0) == pytest.approx(played_bytes(process, span_s=600.0), rel=0.02)
+    assert played_bytes(after, span_s=150.0) == pytest.approx(
+        played_bytes(process, span_s=600.0), rel=0.02
+    )
 
 
 @pytest.mark.parametrize("span_s", [0.6, 5.0, 300.0])
@@ -114,13 +150,17 @@ def test_expected_bytes_are_those_played_on_average(span_s: float) -> None:
         def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
             return np.random.default_rng([seed, sum(quantity.encode())])
 
-        played = playable(process).play(start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of)
+        played = playable(process).play(
+            start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of
+        )
         each.append(float(played.ip_bytes.sum(dtype=np.float64)))
     # 3.3 standard errors, and a hundredth for the limit of many points.
     assert np.mean(each) == pytest.approx(wanted, rel=0.01, abs=3.3 * np.std(each) / 300**0.5)
 
 
-def test_a_family_that_is_not_scaled_by_its_parameters_becomes_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_that_is_not_scaled_by_its_parameters_becomes_quantiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("trafficgen.generation.scaling._SCALED_PARAMS", ())
     law = Law(unit="s", family="gamma", params={"a": 2.0, "loc": 0.0, "scale": 1.0}, observations=1)
     scaled = scaled_law(law, 3.0)
@@ -138,7 +178,10 @@ def mixed_laws() -> dict[str, MixedLaw]:
         "within": (Atom(value=0.5, p=0.2), Atom(value=0.25, p=0.1)),
         "above": (Atom(value=2.0, p=0.4),),
     }
-    return {name: Law.model_validate({**fields, "atoms": each}).distribution() for name, each in atoms.items()}
+    return {
+        name: Law.model_validate({**fields, "atoms": each}).distribution()
+        for name, each in atoms.items()
+    }
 
 
 @pytest.mark.parametrize("name", ["none", "below", "within", "above"])
@@ -153,9 +196,17 @@ def test_quantiles_of_a_mixed_law_invert_its_distribution_function(name: str) ->
 
 @pytest.mark.parametrize("factor", [0.3, 5.0])
 def test_the_tail_of_a_smoothed_empirical_law_is_scaled_with_it(factor: float) -> None:
-    points = tuple(QuantilePoint(p=p, value=value) for p, value in ((0.0, 1.0), (0.5, 2.0), (1.0, 4.0)))
+    points = tuple(
+        QuantilePoint(p=p, value=value) for p, value in ((0.0, 1.0), (0.5, 2.0), (1.0, 4.0))
+    )
     tail = {"p": 0.01, "threshold": 4.0, "c": 0.2, "scale": 1.0}
-    fields = {"unit": "s", "family": "quantiles", "quantiles": points, "tail": tail, "observations": 500}
+    fields = {
+        "unit": "s",
+        "family": "quantiles",
+        "quantiles": points,
+        "tail": tail,
+        "observations": 500,
+    }
     before = Law.model_validate(fields)
     after = scaled_law(before, factor)
     assert after.tail is not None

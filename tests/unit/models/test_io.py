@@ -15,7 +15,11 @@ from trafficgen.models.frames import GroupOfPictures
 
 def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
     points = [{"p": number / 1000, "value": 1.5} for number in range(12)]
-    value = {"name": "a", "law": {"family": "quantiles", "quantiles": points, "atoms": []}, "text": "x" * 200}
+    value = {
+        "name": "a",
+        "law": {"family": "quantiles", "quantiles": points, "atoms": []},
+        "text": "x" * 200,
+    }
     text = io._text(value, indent=0, before=0)
     assert json.loads(text) == value
     lines = text.splitlines()
@@ -26,17 +30,25 @@ def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:
 
 
 @pytest.mark.parametrize("name", ["model.json", "model.yaml"])
-def test_a_file_larger_than_any_model_is_refused_by_its_beginning(tmp_path: Path, name: str) -> None:
+def test_a_file_larger_than_any_model_is_refused_by_its_beginning(
+    tmp_path: Path, name: str
+) -> None:
     with (tmp_path / name).open("wb") as file:
         file.truncate(10**12)  # as long as a disk, and empty
-    with pytest.raises(ModelFileError, match=r"is larger than 4,000,000 bytes, and no model is; give a file made by"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"is larger than 4,000,000 bytes, and no model is; give a file made by",
+    ):
         io.read_model(tmp_path / name)
 
 
 def test_a_list_of_nothing_but_mistakes_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "model.json"
     file.write_text('{"schema_version": "1.0", "streams": [' + "1, " * 20_000 + "1]}")
-    with pytest.raises(ModelFileError, match=r"model\.json: the file as a whole: 20,006 values of it are wrong; see"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"model\.json: the file as a whole: 20,006 values of it are wrong; see",
+    ):
         io.read_model(file)
 
 
@@ -46,4 +58,6 @@ def test_numbers_of_frames_that_no_session_has_are_refused(field: str) -> None:
     with pytest.raises(ValidationError, match="less than or equal to 2147483647"):
         GroupOfPictures.model_validate(content)
     with pytest.raises(ValidationError, match="less than or equal to 2147483647"):
-        GroupOfPictures.model_validate({"distances": ({"frames": 10**400, "share": 1.0},), "first_key_frame": 0})
+        GroupOfPictures.model_validate(
+            {"distances": ({"frames": 10**400, "share": 1.0},), "first_key_frame": 0}
+        )

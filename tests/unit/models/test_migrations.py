@@ -1,4 +1,6 @@
-"""Model files of every earlier version load, as their steps leave them, and files of no version do not."""
+"""Model files of every earlier version load, as their steps leave them, and files of no version do
+not.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import pytest
 import trafficgen
 from trafficgen.errors import ModelFileError, OutputFileError
 from trafficgen.models import SCHEMA_VERSION, Model, model_of, read_versioned_model
-from trafficgen.models.migrations import FITTED_STEPS, PUBLISHED_STEPS, UnknownVersionError, migrated, steps_from
+from trafficgen.models.migrations import (
+    FITTED_STEPS,
+    PUBLISHED_STEPS,
+    UnknownVersionError,
+    migrated,
+    steps_from,
+)
 
 EARLIER = sorted((Path(__file__).parent / "earlier").glob("*.json"))
 #: Keys of a file whose value the step from 1.0 may change.
@@ -49,18 +57,29 @@ def test_a_file_of_an_earlier_version_is_the_model_that_it_was(earlier: Path) ->
     assert found.steps == FITTED_STEPS
     shown = found.model.model_dump(mode="json")
     assert shown["schema_version"] == SCHEMA_VERSION
-    assert _lacking(content, shown) == ["schema_version"]  # nothing else of the file has another value now
+    assert _lacking(content, shown) == [
+        "schema_version"
+    ]  # nothing else of the file has another value now
 
 
 def _lacking(before: Any, after: Any, place: str = "") -> list[str]:
-    """Return the places of a file whose value is not that of the model; keys that came later do not count."""
+    """Return the places of a file whose value is not that of the model; keys that came later do not
+    count.
+    """
     if isinstance(before, dict) and isinstance(after, dict):
         pairs = [(key, one, after.get(key, "nothing")) for key, one in before.items()]
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        pairs = [(str(row), one, other) for row, (one, other) in enumerate(zip(before, after, strict=True))]
+        pairs = [
+            (str(row), one, other)
+            for row, (one, other) in enumerate(zip(before, after, strict=True))
+        ]
     else:
         return [] if before == after else [place]
-    return [found for key, one, other in pairs for found in _lacking(one, other, f"{place}.{key}" if place else key)]
+    return [
+        found
+        for key, one, other in pairs
+        for found in _lacking(one, other, f"{place}.{key}" if place else key)
+    ]
 
 
 def test_a_model_of_an_earlier_version_is_played(earlier: Path, tmp_path: Path) -> None:
@@ -77,7 +96,11 @@ def test_migrating_writes_what_loading_gives(earlier: Path, tmp_path: Path) -> N
     assert (done.from_version, done.to_version) == ("1.0", SCHEMA_VERSION)
     assert done.steps == ("addresses in names of files are masked",)
     assert _content(tmp_path / "present.json")["schema_version"] == SCHEMA_VERSION
-    assert trafficgen.load_model(tmp_path / "present.json") == trafficgen.load_model(earlier) == done.model
+    assert (
+        trafficgen.load_model(tmp_path / "present.json")
+        == trafficgen.load_model(earlier)
+        == done.model
+    )
     assert trafficgen.models_migrate(tmp_path / "present.json", tmp_path / "again.json").steps == ()
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "present.json").read_bytes()
 
@@ -101,13 +124,18 @@ def test_the_step_from_1_0_masks_addresses_in_names_and_nothing_else() -> None:
     assert result["provenance"]["files"] == ["address.pcap", "b.pcap"]
     assert result["provenance"]["receiver_files"] == ["address.pcap"]
     assert result["provenance"]["player_log"] == "address"
-    assert result["same_source"] == {"source": "address.pcap", "captures": ["address.pcap", "b.pcap"]}
+    assert result["same_source"] == {
+        "source": "address.pcap",
+        "captures": ["address.pcap", "b.pcap"],
+    }
     assert result["population"] == {"prototypes": [{"name": "address.pcap, session 1"}]}
     for key in content.keys() - {*NAMES, "same_source", "population"}:
         assert result[key] == content[key]
 
 
-@pytest.mark.parametrize("odd", [None, 3, [], "x", {"prototypes": 1}, {"prototypes": [1, {"name": 7}]}])
+@pytest.mark.parametrize(
+    "odd", [None, 3, [], "x", {"prototypes": 1}, {"prototypes": [1, {"name": 7}]}]
+)
 def test_what_a_step_does_not_know_is_left_for_the_schema_to_refuse(odd: object) -> None:
     content = {**_content(EARLIER[0]), "schema_version": "1.0", "name": odd}
     content |= {"provenance": odd, "population": odd, "same_source": odd}
@@ -118,7 +146,9 @@ def test_what_a_step_does_not_know_is_left_for_the_schema_to_refuse(odd: object)
 @pytest.mark.parametrize("version", ["0.9", "1.2", "2.0", "", "1", "newest"])
 @pytest.mark.parametrize("published", [False, True])
 def test_versions_that_are_not_known_are_refused(version: str, published: bool) -> None:
-    with pytest.raises(UnknownVersionError, match=f"it has schema version {version}, this trafficgen reads 1.0"):
+    with pytest.raises(
+        UnknownVersionError, match=f"it has schema version {version}, this trafficgen reads 1.0"
+    ):
         migrated({"schema_version": version}, published=published)
 
 
@@ -131,7 +161,11 @@ def test_a_file_is_not_migrated_into_itself(tmp_path: Path) -> None:
         with pytest.raises(OutputFileError, match="is the file to be migrated, which is kept"):
             trafficgen.models_migrate(file, tmp_path / name)
     assert file.read_bytes() == EARLIER[0].read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.json", "link.json", "model.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "hard.json",
+        "link.json",
+        "model.json",
+    ]
 
 
 def test_a_published_model_is_written_with_what_it_extends(tmp_path: Path) -> None:
@@ -139,4 +173,8 @@ def test_a_published_model_is_written_with_what_it_extends(tmp_path: Path) -> No
     (tmp_path / "mine.json").write_text(json.dumps(child), encoding="utf-8")
     done = trafficgen.models_migrate(tmp_path / "mine.json", tmp_path / "whole.json")
     assert done.steps == ()
-    assert trafficgen.load_model(tmp_path / "whole.json") == trafficgen.load_model(tmp_path / "mine.json") == done.model
+    assert (
+        trafficgen.load_model(tmp_path / "whole.json")
+        == trafficgen.load_model(tmp_path / "mine.json")
+        == done.model
+    )

@@ -23,7 +23,12 @@ from trafficgen.models import (
     save_model,
 )
 
-SOURCE = {"authors": ["Nichols"], "year": 2004, "title": "Measurement of Windows Streaming Media", "supports": ["all"]}
+SOURCE = {
+    "authors": ["Nichols"],
+    "year": 2004,
+    "title": "Measurement of Windows Streaming Media",
+    "supports": ["all"],
+}
 
 
 def _content(**parts: Any) -> dict[str, Any]:
@@ -31,7 +36,14 @@ def _content(**parts: Any) -> dict[str, Any]:
     content = {
         "name": "a",
         "provenance": {"kind": "published", "citations": [SOURCE]},
-        "options": {"rate_kbps": {"default": 340, "choices": [28, 340], "description": "Rate.", "source": "NIC-S2"}},
+        "options": {
+            "rate_kbps": {
+                "default": 340,
+                "choices": [28, 340],
+                "description": "Rate.",
+                "source": "NIC-S2",
+            }
+        },
         "mechanism": {
             "kind": "wmedia9",
             "parameters": {"silence_s": {"value": 5.0, "basis": "figure", "source": "NIC-B1"}},
@@ -48,22 +60,39 @@ def _with_parameter(name: str, **parts: Any) -> dict[str, Any]:
 def test_a_published_file_is_told_from_a_fitted_one_by_its_mechanism() -> None:
     assert isinstance(model_of(_content(), file="a"), PublishedModel)
     with pytest.raises(ModelFileError, match="startup: Field required"):
-        model_of({key: part for key, part in _content().items() if key in ("name", "provenance")}, file="a")
+        model_of(
+            {key: part for key, part in _content().items() if key in ("name", "provenance")},
+            file="a",
+        )
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        pytest.param(_with_parameter("silence"), "parameters.silence: a number says its unit", id="no-unit"),
-        pytest.param(_with_parameter("a_s", basis="open", source=None), "open needs a reason", id="open-no-reason"),
         pytest.param(
-            _with_parameter("a_s", basis="derived", reason=" "), "needs a reason: the arithmetic", id="derived"
+            _with_parameter("silence"), "parameters.silence: a number says its unit", id="no-unit"
+        ),
+        pytest.param(
+            _with_parameter("a_s", basis="open", source=None),
+            "open needs a reason",
+            id="open-no-reason",
+        ),
+        pytest.param(
+            _with_parameter("a_s", basis="derived", reason=" "),
+            "needs a reason: the arithmetic",
+            id="derived",
         ),
         pytest.param(_with_parameter("a_s", source=None), "figure needs a source", id="no-source"),
-        pytest.param(_with_parameter("a_s", value="1e6"), "looks like a number", id="number-as-text"),
-        pytest.param(_with_parameter("a_s", value=[1.0, {"b": "2"}]), "looks like a number", id="nested-text"),
         pytest.param(
-            _with_parameter("a_s", value=[{"b_s": 1.0}], parts={"*.c_s": {"basis": "open", "reason": "why"}}),
+            _with_parameter("a_s", value="1e6"), "looks like a number", id="number-as-text"
+        ),
+        pytest.param(
+            _with_parameter("a_s", value=[1.0, {"b": "2"}]), "looks like a number", id="nested-text"
+        ),
+        pytest.param(
+            _with_parameter(
+                "a_s", value=[{"b_s": 1.0}], parts={"*.c_s": {"basis": "open", "reason": "why"}}
+            ),
             "parts.*.c_s names no value of the table",
             id="part-of-nothing",
         ),
@@ -72,16 +101,24 @@ def test_a_published_file_is_told_from_a_fitted_one_by_its_mechanism() -> None:
             "open needs a reason",
             id="part-without-a-reason",
         ),
-        pytest.param(_with_parameter("rate_kbps"), "options.rate_kbps: rate_kbps is set by mechanism", id="set-twice"),
+        pytest.param(
+            _with_parameter("rate_kbps"),
+            "options.rate_kbps: rate_kbps is set by mechanism",
+            id="set-twice",
+        ),
         pytest.param(_content(extra=1), "extra: Extra inputs are not permitted", id="unknown-key"),
         pytest.param(_content(schema_version="9.0"), "it has schema version 9.0", id="newer"),
         pytest.param(
-            _content(options={"a": {"default": 3, "choices": [1, 2], "description": "A.", "source": "X"}}),
+            _content(
+                options={"a": {"default": 3, "choices": [1, 2], "description": "A.", "source": "X"}}
+            ),
             "options.a: 3 is none of 1, 2",
             id="default-not-among-choices",
         ),
         pytest.param(
-            _content(options={"a": {"default": True, "high": 2, "description": "A.", "source": "X"}}),
+            _content(
+                options={"a": {"default": True, "high": 2, "description": "A.", "source": "X"}}
+            ),
             "options.a: true is not a number",
             id="truth-in-a-range",
         ),
@@ -98,7 +135,12 @@ def test_a_child_takes_over_what_it_does_not_give_and_leaves_out_what_it_sets_to
         mechanism={
             "kind": "wmedia9",
             "parameters": {
-                "silence_s": {"value": 5.0, "basis": "figure", "source": "NIC-B1", "reason": "about 5 s"},
+                "silence_s": {
+                    "value": 5.0,
+                    "basis": "figure",
+                    "source": "NIC-B1",
+                    "reason": "about 5 s",
+                },
                 "probe_packets": {"value": 3, "basis": "figure", "source": "NIC-M1"},
                 "gap_s": {"value": 0.1, "basis": "figure", "source": "NIC-I1"},
             },
@@ -110,7 +152,10 @@ def test_a_child_takes_over_what_it_does_not_give_and_leaves_out_what_it_sets_to
         "provenance": {"kind": "published", "limitations": ["short"]},
         "options": {"rate_kbps": {"default": 28}},
         "mechanism": {
-            "parameters": {"silence_s": {"value": 4.0, "basis": "figure", "source": "NIC-B2"}, "gap_s": None}
+            "parameters": {
+                "silence_s": {"value": 4.0, "basis": "figure", "source": "NIC-B2"},
+                "gap_s": None,
+            }
         },
     }
     model = model_of(extended(child, parent=parent), file="b")
@@ -141,17 +186,25 @@ def test_a_published_model_written_then_read_is_equal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        pytest.param(lambda text: text + "name: again\n", "line 2: 'name' is given twice", id="twice"),
-        pytest.param(lambda text: text + "b: &x 1\nc: *x\n", "aliases (*x) are not read", id="alias"),
+        pytest.param(
+            lambda text: text + "name: again\n", "line 2: 'name' is given twice", id="twice"
+        ),
+        pytest.param(
+            lambda text: text + "b: &x 1\nc: *x\n", "aliases (*x) are not read", id="alias"
+        ),
         pytest.param(lambda text: text + "b: 2004-01-01\n", "date", id="date"),
         pytest.param(lambda text: text + "b: .nan\n", "b: nan is no number of JSON", id="nan"),
         pytest.param(lambda text: text + "b: [1\n", "line 3", id="broken"),
         pytest.param(
-            lambda text: text + "b: !!python/object:os.system 1\n", "could not determine a constructor", id="tag"
+            lambda text: text + "b: !!python/object:os.system 1\n",
+            "could not determine a constructor",
+            id="tag",
         ),
     ],
 )
-def test_yaml_that_would_lose_something_is_refused(tmp_path: Path, change: Callable[[str], str], problem: str) -> None:
+def test_yaml_that_would_lose_something_is_refused(
+    tmp_path: Path, change: Callable[[str], str], problem: str
+) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(change("name: a\n"), encoding="utf-8")
     with pytest.raises(ModelFileError) as caught:

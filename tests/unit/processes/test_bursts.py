@@ -21,7 +21,11 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
     return BurstProcess(
         threshold_s=0.02,
         spacing_s=Law(
-            unit="s", family="gamma", params={"a": 4.0, "scale": spacing_s / 4}, minimum=0.03, observations=1
+            unit="s",
+            family="gamma",
+            params={"a": 4.0, "scale": spacing_s / 4},
+            minimum=0.03,
+            observations=1,
         ),
         burst_packets=Law(
             unit="packets",
@@ -32,7 +36,9 @@ def process(*, packets: float, spacing_s: float) -> BurstProcess:
             integer=True,
             observations=1,
         ),
-        gap_within_s=Law(unit="s", family="expon", params={"scale": 0.001}, maximum=0.015, observations=1),
+        gap_within_s=Law(
+            unit="s", family="expon", params={"scale": 0.001}, maximum=0.015, observations=1
+        ),
         packet_bytes=BYTES,
         last_packet_bytes=BYTES,
     )
@@ -51,7 +57,8 @@ def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray
 
 
 def test_long_bursts_leave_all_laws_as_they_are() -> None:
-    # Bursts of 60 ms on average and spacings of 150 ms: of pairs drawn apart, about one in eight would overlap.
+    # Bursts of 60 ms on average and spacings of 150 ms: of pairs drawn apart, about one in eight
+    # would overlap.
     model = process(packets=60.0, spacing_s=0.15)
     times, first = played(model, end_s=300.0)
     starts = times[first]
@@ -59,7 +66,9 @@ def test_long_bursts_leave_all_laws_as_they_are() -> None:
     assert np.diff(times).min() >= 0.0
     assert (starts[1:] - times[first[1:] - 1]).min() > 0.02
     assert model.gap_within_s is not None
-    assert stats.kstest(model.gap_within_s.distribution().cdf(within), "uniform").pvalue > FALSE_ALARM
+    assert (
+        stats.kstest(model.gap_within_s.distribution().cdf(within), "uniform").pvalue > FALSE_ALARM
+    )
     spacing = np.diff(starts)
     assert stats.kstest(model.spacing_s.distribution().cdf(spacing), "uniform").pvalue > FALSE_ALARM
     counts, law = np.diff(np.append(first, times.size)), model.burst_packets.distribution()
@@ -67,7 +76,9 @@ def test_long_bursts_leave_all_laws_as_they_are() -> None:
 
 
 def test_bursts_drawn_apart_would_have_overlapped() -> None:
-    """The law of the test above needs the dealing: the share of pairs without room is far from none."""
+    """The law of the test above needs the dealing: the share of pairs without room is far from
+    none.
+    """
     model = process(packets=60.0, spacing_s=0.15)
     generator = np.random.default_rng(0)
     lengths = model.burst_packets.distribution().sample(generator, 2000) * 0.001 + model.threshold_s
@@ -75,7 +86,8 @@ def test_bursts_drawn_apart_would_have_overlapped() -> None:
 
 
 def test_next_burst_waits_where_no_spacing_is_long_enough() -> None:
-    # Bursts of 50 ms need 70 ms of 100 ms on average, but the longest need 420 ms, more than the longest spacing.
+    # Bursts of 50 ms need 70 ms of 100 ms on average, but the longest need 420 ms, more than the
+    # longest spacing.
     model = process(packets=50.0, spacing_s=0.1)
     times, first = played(model, end_s=100.0)
     assert (times[first[1:]] - times[first[1:] - 1]).min() > 0.02
@@ -87,16 +99,20 @@ def test_laws_without_room_on_average_keep_the_rate() -> None:
     times, first = played(model, end_s=50.0)
     assert np.all(np.diff(times) >= 0)
     expected = 50.0 / model.spacing_s.distribution().mean
-    assert abs(first.size - expected) < 5 * np.sqrt(expected / 4) + 1  # squared coefficient of variation: 1/4
+    assert (
+        abs(first.size - expected) < 5 * np.sqrt(expected / 4) + 1
+    )  # squared coefficient of variation: 1/4
 
 
 def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None:
-    # Bursts of 1 to 2000 packets, 40 to a phase: drawn independently, their sum would vary by 27 % between seeds.
+    # Bursts of 1 to 2000 packets, 40 to a phase: drawn independently, their sum would vary by 27 %
+    # between seeds.
     laws = BurstLaws(
         threshold_s=0.02,
         spacing_s=MixedLaw(continuous=Gamma(a=4.0, scale=0.5)),
         burst_packets=MixedLaw(
-            continuous=Truncated(whole=Lognormal(s=1.5, scale=50.0), minimum=1.0, maximum=2000.0), integer=True
+            continuous=Truncated(whole=Lognormal(s=1.5, scale=50.0), minimum=1.0, maximum=2000.0),
+            integer=True,
         ),
         gap_within_s=None,
         packet_bytes=MixedLaw(continuous=None, values=(1000.0,), probabilities=(1.0,)),
@@ -109,9 +125,12 @@ def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None
         def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
             return random_stream(seed, session=0, purpose=quantity)
 
-        times, _ = burst_times(laws, start_s=0.0, end_s=80.0, first_at_start=True, generator_of=generator_of)
+        times, _ = burst_times(
+            laws, start_s=0.0, end_s=80.0, first_at_start=True, generator_of=generator_of
+        )
         totals.append(int((times < 80.0).sum()))
     expected = 40 * laws.burst_packets.mean
-    # One draw from each of 40 slices: what is left of the spread is that within the uppermost slices.
+    # One draw from each of 40 slices: what is left of the spread is that within the uppermost
+    # slices.
     assert np.std(totals) < 0.12 * expected
     assert abs(np.mean(totals) - expected) < 0.06 * expected

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.distributions import MixedLaw, distribution_of
-from trafficgen.processes.frames import FrameLaws, FrameTypeLaws, GroupLaws, frame_types, packetised, sent_times
+from trafficgen.processes.frames import (
+    FrameLaws,
+    FrameTypeLaws,
+    GroupLaws,
+    frame_types,
+    packetised,
+    sent_times,
+)
 from trafficgen.units import FloatArray
 
 
@@ -27,7 +34,9 @@ def laws(**changes: object) -> FrameLaws:
         "lateness_s": None,
         "lateness_spectrum": None,
         "first_lateness_s": 0.0,
-        "types": (FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(), lead_share=0.0),),
+        "types": (
+            FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(), lead_share=0.0),
+        ),
         "group": None,
         "size_spectrum": None,
         "packetisation": "filled",
@@ -42,7 +51,8 @@ def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
     played = laws().play(start_s=1.0, end_s=1.1, first_at_start=True, generator_of=generator_of)
     assert played.ip_bytes.tolist() == [1400, 1400, 200] * 3
     np.testing.assert_allclose(
-        played.time_s, [1 + 0.04 * frame + 0.001 * number for frame in range(3) for number in range(3)]
+        played.time_s,
+        [1 + 0.04 * frame + 0.001 * number for frame in range(3) for number in range(3)],
     )
     assert played.burst_starts is not None
     assert played.burst_starts.tolist() == [0, 3, 6]
@@ -51,20 +61,26 @@ def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
 
 
 def test_a_phase_too_short_for_anything_has_its_first_packet() -> None:
-    played = laws().play(start_s=1.0, end_s=1.0 + 1e-300, first_at_start=True, generator_of=generator_of)
+    played = laws().play(
+        start_s=1.0, end_s=1.0 + 1e-300, first_at_start=True, generator_of=generator_of
+    )
     assert (played.time_s.tolist(), played.ip_bytes.tolist()) == ([1.0], [1400])
     assert played.frame_clock_s is not None
     assert played.frame_clock_s.tolist() == [1.0]
 
 
 def test_equal_packets_are_as_few_as_the_largest_allows() -> None:
-    played = laws(packetisation="equal").play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    played = laws(packetisation="equal").play(
+        start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of
+    )
     assert played.ip_bytes.tolist() == [1000, 1000, 1000]
 
 
 def test_lead_packets_come_first_and_are_part_of_the_frame() -> None:
     key = FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(66, 44), lead_share=1.0)
-    played = laws(types=(key,)).play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    played = laws(types=(key,)).play(
+        start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of
+    )
     assert played.ip_bytes.tolist() == [66, 44, 1400, 1400, 90]
 
 
@@ -84,13 +100,20 @@ def test_a_late_first_frame_is_followed_by_those_that_were_due() -> None:
     late = laws(lateness_s=atom(0.0), first_lateness_s=0.1, gap_within_s=atom(0.001))
     played = late.play(start_s=0, end_s=0.2, first_at_start=True, generator_of=generator_of)
     assert played.burst_starts is not None
-    # frames due at -60 and -20 ms follow at once, three packets of 1 ms each; from 20 ms on the clock has caught up
-    np.testing.assert_allclose(played.time_s[played.burst_starts][:5], [0, 0.003, 0.006, 0.02, 0.06], atol=1e-12)
+    # frames due at -60 and -20 ms follow at once, three packets of 1 ms each; from 20 ms on the
+    # clock has caught up
+    np.testing.assert_allclose(
+        played.time_s[played.burst_starts][:5], [0, 0.003, 0.006, 0.02, 0.06], atol=1e-12
+    )
 
 
 def test_key_frames_come_after_the_first_one_at_the_lengths_of_groups() -> None:
     group = GroupLaws(
-        frames=np.array([5]), share=np.array([1.0]), first_key_frame=2, reference_period=2, reference_position=1
+        frames=np.array([5]),
+        share=np.array([1.0]),
+        first_key_frame=2,
+        reference_period=2,
+        reference_position=1,
     )
     types = tuple(
         FrameTypeLaws(name=name, frame_bytes=atom(1000), lead_bytes=(), lead_share=0.0)
@@ -112,11 +135,15 @@ def test_key_frames_come_after_the_first_one_at_the_lengths_of_groups() -> None:
 def test_packets_add_up_to_their_frames(
     frame_bytes: list[int], packetisation: str, leads: list[int], share: float, scale: float
 ) -> None:
-    part = FrameTypeLaws(name="frame", frame_bytes=atom(1), lead_bytes=tuple(leads), lead_share=share)
+    part = FrameTypeLaws(
+        name="frame", frame_bytes=atom(1), lead_bytes=tuple(leads), lead_share=share
+    )
     law = MixedLaw(continuous=distribution_of("expon", {"loc": 1.0, "scale": scale}), integer=True)
     sizes = np.array(frame_bytes)
     process = laws(types=(part,), packetisation=packetisation, packet_bytes=law)
-    frame, packets = packetised(process, np.zeros(sizes.size, dtype=np.int64), sizes, generator_of=generator_of)
+    frame, packets = packetised(
+        process, np.zeros(sizes.size, dtype=np.int64), sizes, generator_of=generator_of
+    )
     np.testing.assert_array_equal(np.bincount(frame, weights=packets, minlength=sizes.size), sizes)
     assert np.all(np.diff(frame) >= 0)
     assert packets.min() >= 1
@@ -139,12 +166,23 @@ def test_sending_times_are_lindleys_recursion() -> None:
 def test_expected_packets_are_about_those_that_come(packetisation: str) -> None:
     sizes = {"key": 9000, "predicted": 3000, "bidirectional": 900}
     types = tuple(
-        FrameTypeLaws(name=name, frame_bytes=atom(size), lead_bytes=(60,) if name == "key" else (), lead_share=1.0)
+        FrameTypeLaws(
+            name=name,
+            frame_bytes=atom(size),
+            lead_bytes=(60,) if name == "key" else (),
+            lead_share=1.0,
+        )
         for name, size in sizes.items()
     )
     group = GroupLaws(
-        frames=np.array([12]), share=np.ones(1), first_key_frame=0, reference_period=3, reference_position=0
+        frames=np.array([12]),
+        share=np.ones(1),
+        first_key_frame=0,
+        reference_period=3,
+        reference_position=0,
     )
     clocked = laws(types=types, group=group, packetisation=packetisation)
     played = clocked.play(start_s=0, end_s=60, first_at_start=True, generator_of=generator_of)
-    assert clocked.expected_packets(60.0, place="here") == pytest.approx(played.time_s.size, rel=0.1)
+    assert clocked.expected_packets(60.0, place="here") == pytest.approx(
+        played.time_s.size, rel=0.1
+    )

@@ -39,6 +39,8 @@ def test_dwells_that_are_lost_beside_the_time_are_refused() -> None:
         mean_dwell_s=np.array([1e-9, 1e-9]),
         transition=np.array([[0.0, 1.0], [1.0, 0.0]]),
     )
-    assert chain.path(start_s=0.0, end_s=1e-7, generator=np.random.default_rng(1)).edge_s[-1] == 1e-7
+    assert (
+        chain.path(start_s=0.0, end_s=1e-7, generator=np.random.default_rng(1)).edge_s[-1] == 1e-7
+    )
     with pytest.raises(GenerationError, match="dwells of 1e-09 s on average are too short"):
         chain.path(start_s=_LATE_S, end_s=_LATE_S + 1.0, generator=np.random.default_rng(1))

@@ -1,4 +1,6 @@
-"""Packets under a slowly varying rate: bins keep their law, their order and their bytes; gaps keep their law."""
+"""Packets under a slowly varying rate: bins keep their law, their order and their bytes; gaps keep
+their law.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 
 BIN_S = 0.5
-SIZES = Law(unit="bytes", family="atoms", atoms=(Atom(value=200, p=0.3), Atom(value=1200, p=0.7)), observations=1)
+SIZES = Law(
+    unit="bytes",
+    family="atoms",
+    atoms=(Atom(value=200, p=0.3), Atom(value=1200, p=0.7)),
+    observations=1,
+)
 
 
 def gaps(mean_s: float) -> Law:
@@ -23,9 +30,14 @@ def gaps(mean_s: float) -> Law:
 
 
 def process(
-    autocorrelation: tuple[float, ...] = (0.8, 0.64, 0.512), *, idle: float = 0.0, bursts: bool = False
+    autocorrelation: tuple[float, ...] = (0.8, 0.64, 0.512),
+    *,
+    idle: float = 0.0,
+    bursts: bool = False,
 ) -> ModulatedProcess:
-    """Return bins of 9 to 90 kB; their packets have 900 bytes on average, so a class of 50 kB has gaps of 9 ms."""
+    """Return bins of 9 to 90 kB; their packets have 900 bytes on average, so a class of 50 kB has
+    gaps of 9 ms.
+    """
     atoms = (Atom(value=0.0, p=idle),) if idle else ()
     law = Law(
         unit="bytes",
@@ -38,17 +50,27 @@ def process(
     extra = (
         {
             "idle_s": gaps(0.03),
-            "burst_packets": Law(unit="packets", family="atoms", atoms=(Atom(value=4, p=1.0),), observations=1),
+            "burst_packets": Law(
+                unit="packets", family="atoms", atoms=(Atom(value=4, p=1.0),), observations=1
+            ),
         }
         if bursts
         else {}
     )
-    slow = RateClass(up_to_bytes=49_500, gap_s=gaps(0.002 if bursts else 0.0154), packet_bytes=SIZES, **extra)
-    fast = RateClass(up_to_bytes=None, gap_s=gaps(0.002 if bursts else 0.0065), packet_bytes=SIZES, **extra)
-    return ModulatedProcess(bin_s=BIN_S, bin_bytes=law, autocorrelation=autocorrelation, classes=(slow, fast))
+    slow = RateClass(
+        up_to_bytes=49_500, gap_s=gaps(0.002 if bursts else 0.0154), packet_bytes=SIZES, **extra
+    )
+    fast = RateClass(
+        up_to_bytes=None, gap_s=gaps(0.002 if bursts else 0.0065), packet_bytes=SIZES, **extra
+    )
+    return ModulatedProcess(
+        bin_s=BIN_S, bin_bytes=law, autocorrelation=autocorrelation, classes=(slow, fast)
+    )
 
 
-def play(model: ModulatedProcess, *, span_s: float = 200.0, seed: int = 0, first: bool = True) -> PlayedPackets:
+def play(
+    model: ModulatedProcess, *, span_s: float = 200.0, seed: int = 0, first: bool = True
+) -> PlayedPackets:
     return playable(model).play(
         start_s=3.0,
         end_s=3.0 + span_s,
@@ -59,7 +81,9 @@ def play(model: ModulatedProcess, *, span_s: float = 200.0, seed: int = 0, first
 
 def binned(packets: PlayedPackets, *, span_s: float = 200.0) -> FloatArray:
     rows = ((packets.time_s - 3.0) / BIN_S).astype(np.int64)
-    return np.bincount(rows, weights=packets.ip_bytes, minlength=round(span_s / BIN_S)).astype(np.float64)
+    return np.bincount(rows, weights=packets.ip_bytes, minlength=round(span_s / BIN_S)).astype(
+        np.float64
+    )
 
 
 def test_bins_have_the_law_and_the_autocorrelation_of_the_model() -> None:
@@ -77,7 +101,9 @@ def test_gaps_keep_the_laws_of_their_classes() -> None:
     # Both classes have about as many packets as bytes: 27 of 72 shares in the slow one.
     slow, fast = 29.25 / 99, 69.75 / 99
     grid = np.array([0.002, 0.005, 0.01, 0.02])
-    law = slow * gaps(0.0154).distribution().cdf(grid) + fast * gaps(0.0065).distribution().cdf(grid)
+    law = slow * gaps(0.0154).distribution().cdf(grid) + fast * gaps(0.0065).distribution().cdf(
+        grid
+    )
     empirical = np.searchsorted(np.sort(gap_s), grid, side="right") / gap_s.size
     assert np.max(np.abs(empirical - law)) < 0.05
 
@@ -129,4 +155,6 @@ def test_a_law_of_bins_without_bytes_is_refused() -> None:
 def test_classes_have_to_ascend() -> None:
     part = process().classes[0]
     with pytest.raises(ValueError, match="ascend"):
-        ModulatedProcess(bin_s=0.5, bin_bytes=process().bin_bytes, autocorrelation=(), classes=(part, part))
+        ModulatedProcess(
+            bin_s=0.5, bin_bytes=process().bin_bytes, autocorrelation=(), classes=(part, part)
+        )

@@ -26,7 +26,8 @@ def chain(first_state: int | None = None) -> RateChain:
 def test_time_in_each_state_is_that_of_the_theory() -> None:
     path = chain().path(start_s=0, end_s=40_000, generator=np.random.default_rng(1))
     share = np.array([time_in(path, state) for state in range(3)]) / 40_000
-    # By hand: the jump chain rests at (4/13 ... ) where pi P = pi; its weights times the mean dwells.
+    # By hand: the jump chain rests at (4/13 ... ) where pi P = pi; its weights times the mean
+    # dwells.
     jumps = np.linalg.matrix_power(TRANSITION, 500)[0]
     expected = jumps * MEAN_S / np.dot(jumps, MEAN_S)
     # 10,000 dwells: a standard error of about half a per cent.
@@ -46,7 +47,9 @@ def test_jumps_follow_the_chain_and_dwells_their_law() -> None:
 
 def test_a_path_fills_its_span_and_begins_where_it_is_told() -> None:
     for seed in range(20):
-        path = chain(first_state=1).path(start_s=5.0, end_s=25.0, generator=np.random.default_rng(seed))
+        path = chain(first_state=1).path(
+            start_s=5.0, end_s=25.0, generator=np.random.default_rng(seed)
+        )
         assert path.state[0] == 1
         assert (path.edge_s[0], path.edge_s[-1]) == (5.0, 25.0)
         assert np.all(np.diff(path.edge_s) > 0)
@@ -72,7 +75,12 @@ def test_a_session_as_long_as_the_capture_keeps_its_mean_rate() -> None:
         generator = np.random.default_rng(seed)
         free.append(chain(0).path(start_s=0, end_s=120, generator=generator).mean(rate) / mean)
         path = chain(0).path_with_mean(
-            rate, mean=mean, observed_s=120, start_s=0, end_s=120, generator=np.random.default_rng(seed)
+            rate,
+            mean=mean,
+            observed_s=120,
+            start_s=0,
+            end_s=120,
+            generator=np.random.default_rng(seed),
         )
         kept.append(path.mean(rate) / mean)
     assert np.abs(np.array(kept) - 1).max() <= 0.02
@@ -84,7 +92,14 @@ def test_a_short_session_is_left_to_chance() -> None:
     means = {
         round(
             chain(0)
-            .path_with_mean(rate, mean=260, observed_s=1000, start_s=0, end_s=20, generator=np.random.default_rng(seed))
+            .path_with_mean(
+                rate,
+                mean=260,
+                observed_s=1000,
+                start_s=0,
+                end_s=20,
+                generator=np.random.default_rng(seed),
+            )
             .mean(rate)
         )
         for seed in range(10)
@@ -94,7 +109,9 @@ def test_a_short_session_is_left_to_chance() -> None:
 
 def test_more_changes_than_memory_holds_are_refused() -> None:
     with pytest.raises(GenerationError, match="changes of state"):
-        chain().path_with_mean(MEAN_S, mean=1, observed_s=1, start_s=0, end_s=1e9, generator=np.random.default_rng(0))
+        chain().path_with_mean(
+            MEAN_S, mean=1, observed_s=1, start_s=0, end_s=1e9, generator=np.random.default_rng(0)
+        )
 
 
 def test_a_clock_of_a_state_runs_only_in_its_dwells() -> None:

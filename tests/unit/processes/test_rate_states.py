@@ -72,7 +72,9 @@ def test_levels_are_played_with_their_packets_and_the_mean_rate_of_the_capture()
     process = two_levels()
     rates = []
     for seed in range(10):
-        played = playable(process).play(start_s=2.0, end_s=602.0, first_at_start=True, generator_of=streams(seed))
+        played = playable(process).play(
+            start_s=2.0, end_s=602.0, first_at_start=True, generator_of=streams(seed)
+        )
         assert played.time_s[0] == 2.0
         assert played.time_s[-1] < 602.0
         assert np.all(np.diff(played.time_s) >= 0)
@@ -83,7 +85,9 @@ def test_levels_are_played_with_their_packets_and_the_mean_rate_of_the_capture()
 
 
 def test_bursts_of_a_state_keep_their_first_packets_in_the_whole() -> None:
-    played = playable(two_levels()).play(start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(1))
+    played = playable(two_levels()).play(
+        start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(1)
+    )
     assert played.burst_starts is not None
     assert played.burst_starts[0] == 0
     assert np.all(np.diff(played.burst_starts) > 0)
@@ -94,7 +98,9 @@ def test_bursts_of_a_state_keep_their_first_packets_in_the_whole() -> None:
 
 
 def test_states_of_single_packets_have_no_bursts() -> None:
-    states = tuple(RateState(rate_bps=80_000, dwell_s=expon(5.0), process=regular(gap)) for gap in (0.1, 0.05))
+    states = tuple(
+        RateState(rate_bps=80_000, dwell_s=expon(5.0), process=regular(gap)) for gap in (0.1, 0.05)
+    )
     played = playable(two_levels(states=states)).play(
         start_s=0.0, end_s=100.0, first_at_start=False, generator_of=streams(1)
     )
@@ -130,12 +136,15 @@ def mmpp(**changes: object) -> MmppProcess:
 
 
 def test_mmpp_has_the_counts_of_the_theory() -> None:
-    played = playable(mmpp()).play(start_s=0.0, end_s=6000.0, first_at_start=True, generator_of=streams(3))
+    played = playable(mmpp()).play(
+        start_s=0.0, end_s=6000.0, first_at_start=True, generator_of=streams(3)
+    )
     count = played.time_s.size
     assert count == pytest.approx(150 * 6000, rel=0.03)
     assert played.burst_starts is None
-    # Variance of the count in a bin of t: mean + 2 v (t / r - (1 - exp(-r t)) / r^2), with the variance v of the rate
-    # and the rate r at which its autocorrelation falls (Fischer and Meier-Hellstern 1993).
+    # Variance of the count in a bin of t: mean + 2 v (t / r - (1 - exp(-r t)) / r^2), with the
+    # variance v of the rate and the rate r at which its autocorrelation falls (Fischer and
+    # Meier-Hellstern 1993).
     t, r = 1.0, 1 / 2 + 1 / 5
     v = (2 / 7) * (5 / 7) * 350**2
     variance = 150 * t + 2 * v * (t / r - (1 - np.exp(-r * t)) / r**2)
@@ -145,15 +154,20 @@ def test_mmpp_has_the_counts_of_the_theory() -> None:
 
 def test_mmpp_session_as_long_as_the_capture_keeps_its_mean_rate() -> None:
     for seed in range(10):
-        played = playable(mmpp()).play(start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(seed))
-        # The path is within 2%, and 45,000 packets at random add a standard error of half a per cent.
+        played = playable(mmpp()).play(
+            start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(seed)
+        )
+        # The path is within 2%, and 45,000 packets at random add a standard error of half a per
+        # cent.
         assert played.time_s.size == pytest.approx(150 * 300, rel=0.04)
 
 
 def test_same_seed_gives_the_same_packets_and_another_does_not() -> None:
     for process in (mmpp(), two_levels()):
         one, same, other = (
-            playable(process).play(start_s=0, end_s=300.0, first_at_start=True, generator_of=streams(seed))
+            playable(process).play(
+                start_s=0, end_s=300.0, first_at_start=True, generator_of=streams(seed)
+            )
             for seed in (1, 1, 2)
         )
         np.testing.assert_array_equal(one.time_s, same.time_s)
@@ -176,6 +190,9 @@ def test_chains_that_cannot_be_played_are_refused(changes: dict[str, object], me
 
 
 def test_an_mmpp_without_packets_is_refused() -> None:
-    idle = MmppState(rate_per_s=Estimate(value=0.0, method="given"), mean_sojourn_s=Estimate(value=1.0, method="given"))
+    idle = MmppState(
+        rate_per_s=Estimate(value=0.0, method="given"),
+        mean_sojourn_s=Estimate(value=1.0, method="given"),
+    )
     with pytest.raises(ValidationError, match="above 0"):
         mmpp(states=(idle, idle))

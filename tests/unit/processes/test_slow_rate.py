@@ -21,7 +21,9 @@ def autoregression(coefficient: float, *, lags: int) -> FloatArray:
 
 def test_an_order_keeps_every_value_once() -> None:
     ascending = np.sort(random_stream(1, session=0, purpose="values").lognormal(size=500))
-    series = correlated_order(ascending, autoregression(0.8, lags=20), random_stream(1, session=0, purpose="order"))
+    series = correlated_order(
+        ascending, autoregression(0.8, lags=20), random_stream(1, session=0, purpose="order")
+    )
     np.testing.assert_array_equal(np.sort(series), ascending)
 
 
@@ -38,19 +40,26 @@ def test_a_strict_period_comes_back_with_its_autocorrelation() -> None:
     measured = np.tile([5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], 20)
     measured += random_stream(0, session=0, purpose="noise").normal(0, 0.1, measured.size)
     wanted = sample_autocorrelation(measured, 24)
-    series = correlated_order(np.sort(measured), wanted, random_stream(0, session=0, purpose="order"))
+    series = correlated_order(
+        np.sort(measured), wanted, random_stream(0, session=0, purpose="order")
+    )
     assert np.max(np.abs(sample_autocorrelation(series, 24) - wanted)) < 0.15
 
 
 def test_seeds_give_different_orders_and_one_seed_always_the_same() -> None:
     ascending, wanted = np.arange(100.0), autoregression(0.7, lags=10)
-    runs = [correlated_order(ascending, wanted, random_stream(seed, session=0, purpose="order")) for seed in (1, 2, 1)]
+    runs = [
+        correlated_order(ascending, wanted, random_stream(seed, session=0, purpose="order"))
+        for seed in (1, 2, 1)
+    ]
     np.testing.assert_array_equal(runs[0], runs[2])
     assert np.any(runs[0] != runs[1])
 
 
 def test_without_lags_the_order_is_random() -> None:
-    series = correlated_order(np.arange(400.0), np.zeros(0), random_stream(0, session=0, purpose="order"))
+    series = correlated_order(
+        np.arange(400.0), np.zeros(0), random_stream(0, session=0, purpose="order")
+    )
     # 3.5 standard deviations of the autocorrelation of independent values.
     assert np.max(np.abs(sample_autocorrelation(series, 5))) < 3.5 / np.sqrt(400)
 

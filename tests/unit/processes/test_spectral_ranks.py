@@ -12,9 +12,13 @@ from trafficgen.units import FloatArray, IntArray
 
 
 def misfit(ascending: FloatArray, amplitude: FloatArray, ranks: IntArray) -> float:
-    """Return the share of the power that is in differences between amplitudes, at the scale that suits best."""
+    """Return the share of the power that is in differences between amplitudes, at the scale that
+    suits best.
+    """
     found = np.abs(np.fft.rfft(ascending[ranks]))
-    return float(1 - np.dot(found, amplitude) ** 2 / (np.dot(found, found) * np.dot(amplitude, amplitude)))
+    return float(
+        1 - np.dot(found, amplitude) ** 2 / (np.dot(found, found) * np.dot(amplitude, amplitude))
+    )
 
 
 def ranks_in_numpy(
@@ -49,7 +53,9 @@ def test_ranks_are_those_of_a_loop_in_numpy(count: int, turns: int) -> None:
     ranks = spectral_ranks(ascending, amplitude, phase, most_turns=turns, near=1e-4)
     assert sorted(ranks) == list(range(count))
     expected = ranks_in_numpy(ascending, amplitude, phase, turns=turns, near=1e-4)
-    assert np.mean(ranks == expected) > 0.99  # values that differ by rounding alone may change places
+    assert (
+        np.mean(ranks == expected) > 0.99
+    )  # values that differ by rounding alone may change places
 
 
 def test_turns_end_when_amplitudes_are_as_near_as_asked() -> None:
@@ -82,7 +88,10 @@ def test_series_of_any_length_have_every_rank_once(count: int) -> None:
     ranks = ranks_with(spectrum, count, np.random.default_rng(count))
     assert sorted(ranks) == list(range(count))
     given = ranks_with(
-        spectrum, count, np.random.default_rng(count), ascending=np.sort(np.random.default_rng(1).random(count))
+        spectrum,
+        count,
+        np.random.default_rng(count),
+        ascending=np.sort(np.random.default_rng(1).random(count)),
     )
     assert sorted(given) == list(range(count))
 
@@ -90,7 +99,10 @@ def test_series_of_any_length_have_every_rank_once(count: int) -> None:
 @pytest.mark.parametrize("count", [20, 101, 1024, 4999, 99_991, 1_000_003])
 def test_a_series_is_made_hardly_longer_than_it_is_needed(count: int) -> None:
     spectrum = Spectrum(
-        upper=np.array([0.5]), share=np.array([1.0]), line_frequency=np.array([]), line_share=np.array([])
+        upper=np.array([0.5]),
+        share=np.array([1.0]),
+        line_frequency=np.array([]),
+        line_share=np.array([]),
     )
     length = spectrum.length(count)
     assert length % 2 == 0
@@ -104,7 +116,10 @@ def test_a_series_is_made_hardly_longer_than_it_is_needed(count: int) -> None:
 
 def test_a_length_is_chosen_into_which_a_strict_period_fits() -> None:
     spectrum = Spectrum(
-        upper=np.array([0.5]), share=np.array([0.1]), line_frequency=np.array([1 / 48]), line_share=np.array([0.9])
+        upper=np.array([0.5]),
+        share=np.array([0.1]),
+        line_frequency=np.array([1 / 48]),
+        line_share=np.array([0.9]),
     )
     length = spectrum.length(4999)
     assert length % 48 == 0

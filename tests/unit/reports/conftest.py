@@ -21,7 +21,9 @@ def bursts(seed: int) -> SessionView:
             for start_s, count in zip(starts_s, counts, strict=True)
         ]
     )
-    return choose_session(build_table(np.sort(time_s), ip_bytes=generator.integers(200, 1500, time_s.size)))
+    return choose_session(
+        build_table(np.sort(time_s), ip_bytes=generator.integers(200, 1500, time_s.size))
+    )
 
 
 @pytest.fixture(scope="session")

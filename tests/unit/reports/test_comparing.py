@@ -19,12 +19,18 @@ def drawing_of(comparison: Comparison, name: str) -> Drawing:
 
 
 def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
+    return next(
+        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
+    )
 
 
 def metrics_table(comparison: Comparison) -> Table:
     blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
-    return next(block for block in blocks if isinstance(block, Table) and block.title.startswith("All metrics"))
+    return next(
+        block
+        for block in blocks
+        if isinstance(block, Table) and block.title.startswith("All metrics")
+    )
 
 
 def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
@@ -44,11 +50,15 @@ def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
         "burst-packets",
         "burst-spacing",
     }
-    names = {layer.name for layer in drawing_of(comparison, "gaps").layers if isinstance(layer, Curve)}
+    names = {
+        layer.name for layer in drawing_of(comparison, "gaps").layers if isinstance(layer, Curve)
+    }
     assert names == {"reference", "candidate", "cbr", "poisson", "renewal"}
 
 
-def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(comparison: Comparison) -> None:
+def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(
+    comparison: Comparison,
+) -> None:
     drawing = drawing_of(comparison, "packet-sizes")
     one, other = curve_of(drawing, "reference"), curve_of(drawing, "candidate")
     places = np.union1d(one.x, other.x)
@@ -70,7 +80,9 @@ def test_rates_of_both_sides_share_their_axes(comparison: Comparison) -> None:
 
 def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
     drawing = drawing_of(comparison, "distances")
-    shown = dict(zip(drawing.y.categories, np.asarray(curve_of(drawing, "candidate").x), strict=True))
+    shown = dict(
+        zip(drawing.y.categories, np.asarray(curve_of(drawing, "candidate").x), strict=True)
+    )
     assert shown[metric_name("gap_s.ks")] == comparison.flat()["gap_s.ks"]
 
 
@@ -80,7 +92,11 @@ def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Compari
     rows = list(comparison.flat())
     assert marks[rows.index("burst_packets.ks")] == "good"
     assert rows.index("phases.buffering_end_s") not in marks
-    worse = replace(comparison, wins={**comparison.wins, "gap_s.ks": []}, ties={**comparison.ties, "gap_s.ks": []})
+    worse = replace(
+        comparison,
+        wins={**comparison.wins, "gap_s.ks": []},
+        ties={**comparison.ties, "gap_s.ks": []},
+    )
     assert dict(metrics_table(worse).marks)[rows.index("gap_s.ks")] == "bad"
 
 
@@ -104,7 +120,14 @@ def test_metrics_have_names_in_words(name: str, words: str) -> None:
 
 def test_totals_stand_beside_each_other_with_their_difference(comparison: Comparison) -> None:
     blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
-    totals = next(block for block in blocks if isinstance(block, Table) and block.title == "What was compared")
+    totals = next(
+        block for block in blocks if isinstance(block, Table) and block.title == "What was compared"
+    )
     reference, candidate = comparison.totals
     difference = f"{(candidate.packets - reference.packets) / reference.packets:+.2%}"
-    assert totals.rows[0] == ("media packets", f"{reference.packets:,}", f"{candidate.packets:,}", difference)
+    assert totals.rows[0] == (
+        "media packets",
+        f"{reference.packets:,}",
+        f"{candidate.packets:,}",
+        difference,
+    )

@@ -1,4 +1,6 @@
-"""The report of a fit draws what the capture has, at the values that were estimated, and nothing else."""
+"""The report of a fit draws what the capture has, at the values that were estimated, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def two_rates() -> SessionView:
     """Return a source that goes back and forth between two rates, 12 s at each."""
     generator = np.random.default_rng(5)
     gap_s = np.concatenate(
-        [mean_s * generator.uniform(0.9, 1.1, int(12 / mean_s)) for _ in range(5) for mean_s in (0.05, 0.01)]
+        [
+            mean_s * generator.uniform(0.9, 1.1, int(12 / mean_s))
+            for _ in range(5)
+            for mean_s in (0.05, 0.01)
+        ]
     )
     return choose_session(build_table(np.cumsum(gap_s), ip_bytes=1000))
 
@@ -120,12 +126,16 @@ def drawing_of(report: Report, name: str) -> Drawing:
 
 
 def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
+    return next(
+        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
+    )
 
 
 def table_of(report: Report, title: str) -> Table:
     blocks = [block for part in report.sections for block in part.blocks]
-    return next(block for block in blocks if isinstance(block, Table) and block.title.startswith(title))
+    return next(
+        block for block in blocks if isinstance(block, Table) and block.title.startswith(title)
+    )
 
 
 def texts(report: Report) -> str:
@@ -133,12 +143,33 @@ def texts(report: Report) -> str:
     return "\n".join(line for block in blocks if isinstance(block, Text) for line in block.lines)
 
 
-def test_packets_at_random_have_neither_bursts_nor_frames_nor_loss_nor_levels(plain: Calibration) -> None:
+def test_packets_at_random_have_neither_bursts_nor_frames_nor_loss_nor_levels(
+    plain: Calibration,
+) -> None:
     shown = names(report(plain))
-    assert shown >= ALWAYS | {"rate-distribution", "rate-autocorrelation", "gap-autocorrelation", "variance-time"}
-    for part in ("burst", "frame", "loss", "queueing", "level", "player", "response", "tcp", "buffering"):
+    assert shown >= ALWAYS | {
+        "rate-distribution",
+        "rate-autocorrelation",
+        "gap-autocorrelation",
+        "variance-time",
+    }
+    for part in (
+        "burst",
+        "frame",
+        "loss",
+        "queueing",
+        "level",
+        "player",
+        "response",
+        "tcp",
+        "buffering",
+    ):
         assert not [name for name in shown if part in name], part
-    assert not [layer for layer in drawing_of(report(plain), "rate").layers if isinstance(layer, Span | Rule)]
+    assert not [
+        layer
+        for layer in drawing_of(report(plain), "rate").layers
+        if isinstance(layer, Span | Rule)
+    ]
 
 
 def test_a_fast_start_and_bursts_are_drawn_with_their_laws(paced: trafficgen.Fit) -> None:
@@ -168,16 +199,22 @@ def test_frames_of_rtp_are_drawn_by_their_sizes(framed: trafficgen.Fit) -> None:
     assert [name for name in shown if name.startswith("frame-sizes-")]
     process = framed.model.streams[0].phases[0].process
     assert process.kind == "frames"
-    assert f"{process.frame_rate_hz.value:.4g} frames a second" in drawing_of(made, "frames").caption
+    assert (
+        f"{process.frame_rate_hz.value:.4g} frames a second" in drawing_of(made, "frames").caption
+    )
 
 
-def test_levels_are_drawn_over_the_rate_with_their_transitions_and_stays(switching: Calibration) -> None:
+def test_levels_are_drawn_over_the_rate_with_their_transitions_and_stays(
+    switching: Calibration,
+) -> None:
     levels = switching.session.levels
     assert levels is not None
     made = report(switching)
     path = curve_of(drawing_of(made, "rate"), "level")
     np.testing.assert_allclose(np.asarray(path.y)[:-1], levels.kbps[levels.level])
-    np.testing.assert_allclose(np.asarray(path.x), s_from_ns(levels.edge_ns - switching.views.captured.first_media_ns))
+    np.testing.assert_allclose(
+        np.asarray(path.x), s_from_ns(levels.edge_ns - switching.views.captured.first_media_ns)
+    )
     (cells,) = drawing_of(made, "level-transitions").layers
     assert isinstance(cells, Cells)
     for row, chain in zip(cells.values, levels.transition_rows(), strict=True):
@@ -205,10 +242,14 @@ def test_loss_is_drawn_over_time_and_by_its_runs() -> None:
     np.testing.assert_allclose(law.y, (1 - back) ** (np.asarray(law.x) - 1))
 
 
-def test_the_law_of_the_gaps_is_drawn_over_the_sample_that_it_was_fitted_to(plain: Calibration) -> None:
+def test_the_law_of_the_gaps_is_drawn_over_the_sample_that_it_was_fitted_to(
+    plain: Calibration,
+) -> None:
     session, views = plain.session, plain.views
     law = session.gap_s.parametric
-    sample = np.sort(playout_gaps_s(views.captured, subject.FitSubject(plain, FLOW, ()).captured_rows))
+    sample = np.sort(
+        playout_gaps_s(views.captured, subject.FitSubject(plain, FLOW, ()).captured_rows)
+    )
     assert law.observations == sample.size
     drawn = curve_of(drawing_of(report(plain), "gaps"), law.family)
     np.testing.assert_allclose(drawn.y, law.distribution().cdf(drawn.x))
@@ -226,7 +267,9 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
         high={"scale": 2.1},
         observations=400,
     )
-    sample = Sample(name="measured", role="measured", values=np.random.default_rng(1).exponential(2.0, 400))
+    sample = Sample(
+        name="measured", role="measured", values=np.random.default_rng(1).exponential(2.0, 400)
+    )
     axis = Axis(label="gap", unit="s", log=True)
     drawing = law_drawing("d", "D", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
     assert drawing is not None
@@ -237,13 +280,17 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
     assert tail is not None
     curve = curve_of(tail, "expon")
     below = np.isfinite(np.asarray(curve.y, dtype=float))
-    np.testing.assert_allclose(np.asarray(curve.y)[below], np.exp(-np.asarray(curve.x)[below] / 2.0), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(curve.y)[below], np.exp(-np.asarray(curve.x)[below] / 2.0), rtol=1e-9
+    )
     # The law is followed to where one of 400 values is expected beyond with probability a half.
     assert np.asarray(curve.x)[below].max() == pytest.approx(2 * np.log(800), rel=0.1)
 
 
 def test_quantiles_of_draws_of_the_law_itself_stay_in_its_envelope() -> None:
-    law = Law(unit="s", family="lognorm", params={"s": 0.7, "loc": 0.0, "scale": 0.01}, observations=2000)
+    law = Law(
+        unit="s", family="lognorm", params={"s": 0.7, "loc": 0.0, "scale": 0.01}, observations=2000
+    )
     generator = np.random.default_rng(3)
     axis = Axis(label="gap", unit="s", log=True)
     inside = []
@@ -254,7 +301,8 @@ def test_quantiles_of_draws_of_the_law_itself_stay_in_its_envelope() -> None:
         (band,) = (layer for layer in drawing.layers if isinstance(layer, Band))
         y = np.asarray(curve_of(drawing, "measured").y)
         inside.append(np.mean((y >= band.low) & (y <= band.high)))
-    # Neighbouring quantiles go together, so whole samples are counted: a mean of 40 shares of about 0.95 each.
+    # Neighbouring quantiles go together, so whole samples are counted: a mean of 40 shares of about
+    # 0.95 each.
     assert np.mean(inside) == pytest.approx(0.95, abs=3 * np.std(inside) / np.sqrt(40))
 
 
@@ -262,12 +310,17 @@ def test_measured_facts_are_drawn_beside_those_of_played_sessions(plain: Calibra
     made, facts = report(plain), plain.model.facts
     assert facts is not None
     np.testing.assert_allclose(
-        np.asarray(curve_of(drawing_of(made, "rate-autocorrelation"), "measured").y), facts.rate_autocorrelation
+        np.asarray(curve_of(drawing_of(made, "rate-autocorrelation"), "measured").y),
+        facts.rate_autocorrelation,
     )
     measured = curve_of(drawing_of(made, "variance-time"), "measured")
-    np.testing.assert_allclose(np.asarray(measured.y), [scale.relative_variance for scale in facts.scales])
+    np.testing.assert_allclose(
+        np.asarray(measured.y), [scale.relative_variance for scale in facts.scales]
+    )
     drawing = drawing_of(made, "variance-time")
-    band = next(one for one in drawing.layers if isinstance(one, Band) and one.name == "played by the model")
+    band = next(
+        one for one in drawing.layers if isinstance(one, Band) and one.name == "played by the model"
+    )
     # Independent packets: played sessions vary about the slope -1 as the capture does.
     y = np.asarray(measured.y)
     assert np.mean((y >= np.asarray(band.low)) & (y <= np.asarray(band.high))) > 0.5
@@ -290,7 +343,9 @@ def test_estimates_stand_in_the_table_as_in_the_model(paced: trafficgen.Fit) -> 
     buffering = paced.model.buffering
     assert buffering is not None
     rows = {row[0]: row for row in table_of(report_of(paced), "Estimates").rows}
-    assert float(rows["buffering, duration"][1].replace(",", "")) == pytest.approx(buffering.duration_s.value, rel=1e-3)
+    assert float(rows["buffering, duration"][1].replace(",", "")) == pytest.approx(
+        buffering.duration_s.value, rel=1e-3
+    )
     assert rows["buffering, rate"][4] == "kbit/s"
     assert float(rows["buffering, rate"][1].replace(",", "")) == pytest.approx(
         kbps_from_bps(buffering.rate_bps.value), rel=1e-3
@@ -298,7 +353,9 @@ def test_estimates_stand_in_the_table_as_in_the_model(paced: trafficgen.Fit) -> 
     assert rows["buffering, rate"][5] == buffering.rate_bps.method
 
 
-def test_every_law_of_the_model_stands_in_the_table_with_its_goodness_of_fit(plain: Calibration) -> None:
+def test_every_law_of_the_model_stands_in_the_table_with_its_goodness_of_fit(
+    plain: Calibration,
+) -> None:
     rows = table_of(report(plain), "Laws").rows
     assert [row[0] for row in rows[:2]] == ["packet sizes of the playout", "gaps of the playout"]
     law = plain.session.gap_s.parametric
@@ -368,7 +425,9 @@ def test_a_population_draws_its_laws_over_the_values_of_its_sessions(tmp_path: P
     for seed in (1, 2, 3):
         view = at_random(seed, seconds=20.0 + 5 * seed)
         write_parquet(view.table, tmp_path / f"s{seed}.parquet")
-    found = trafficgen.fit_population([tmp_path / f"s{seed}.parquet" for seed in (1, 2, 3)], workers=1)
+    found = trafficgen.fit_population(
+        [tmp_path / f"s{seed}.parquet" for seed in (1, 2, 3)], workers=1
+    )
     made = report_of(found)
     lengths = [each.observed["media_duration_s"].value for each in found.sessions]
     drawn = curve_of(drawing_of(made, "media-duration"), "sessions")
@@ -390,7 +449,9 @@ def test_an_answer_to_congestion_is_drawn_with_its_intervals() -> None:
         intervals=12,
         captures=2,
     )
-    calm = point.model_copy(update={"condition": 0.0, "relative_rate": Estimate(value=1.0, method="mean")})
+    calm = point.model_copy(
+        update={"condition": 0.0, "relative_rate": Estimate(value=1.0, method="mean")}
+    )
     curve = ResponseCurve(
         condition="loss_rate",
         points=(calm, point),
@@ -432,7 +493,9 @@ def test_every_source_of_a_loss_has_words() -> None:
 
 
 def test_loss_of_a_table_that_knows_arrivals_is_drawn() -> None:
-    table = trafficgen.generate("cbr", path="rate=2Mbps,delay=20ms,loss=0.05", settings={"duration_s": 40.0}, seed=2)
+    table = trafficgen.generate(
+        "cbr", path="rate=2Mbps,delay=20ms,loss=0.05", settings={"duration_s": 40.0}, seed=2
+    )
     made = report(fitted(choose_session(table)))
     assert "arrivals" in drawing_of(made, "loss").caption
     assert "arrivals" in texts(made)

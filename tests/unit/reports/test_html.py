@@ -26,7 +26,9 @@ def report(name: str = "a.pcap") -> Report:
         layers=(Curve(name=name, x=[0, 1], y=[2, 3], role="measured", notes=(name, name)),),
         caption=f"of {name}",
     )
-    table = Table(title=name, header=("metric", name), rows=((name, "1"),), numbers=(1,), marks=((0, "bad"),))
+    table = Table(
+        title=name, header=("metric", name), rows=((name, "1"),), numbers=(1,), marks=((0, "bad"),)
+    )
     text = [Text(lines=(name,), kind=kind) for kind in ("lead", "text", "list", "warnings")]
     section = Section(title=name, blocks=(*text, table, drawing))
     return Report(title=name, subtitle=name, sections=(section,), made_by=name)
@@ -42,7 +44,9 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(tag)
-        self.addresses += [value or "" for key, value in attrs if key in {"src", "href", "action", "data"}]
+        self.addresses += [
+            value or "" for key, value in attrs if key in {"src", "href", "action", "data"}
+        ]
         assert not [key for key, _ in attrs if key.startswith("on")]
 
 
@@ -75,7 +79,9 @@ def test_the_policy_of_the_page_lets_it_load_nothing() -> None:
 
 def test_data_of_drawings_can_be_read_back() -> None:
     text = render_html(report(HOSTILE))
-    data = re.search(r'<script type="application/json" id="drawings">(.*?)</script>', text, re.DOTALL)
+    data = re.search(
+        r'<script type="application/json" id="drawings">(.*?)</script>', text, re.DOTALL
+    )
     assert data is not None
     (drawing,) = json.loads(data[1])
     assert drawing["layers"][0]["name"] == HOSTILE

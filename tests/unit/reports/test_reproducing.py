@@ -16,10 +16,18 @@ from trafficgen.reproduction import DrawnFigure, Finding, FindingResult, Reprodu
 
 
 def row(identifier: str, *values: float, **parts: Any) -> FindingResult:
-    given = {"quantity": f"what {identifier} is about", "unit": "kbps", "published": 100, "low": 90.0, "high": 110.0}
+    given = {
+        "quantity": f"what {identifier} is about",
+        "unit": "kbps",
+        "published": 100,
+        "low": 90.0,
+        "high": 110.0,
+    }
     entry = {"role": "predicted", "entry": "realvideo10_boyden2005", "key": "value"}
     finding = Finding(**{"id": identifier, **given, **entry, **parts})
-    return FindingResult(finding=finding, values=values, entry_digest=entry_digest(load_entry(finding.entry)))
+    return FindingResult(
+        finding=finding, values=values, entry_digest=entry_digest(load_entry(finding.entry))
+    )
 
 
 ROWS = (
@@ -27,7 +35,17 @@ ROWS = (
     row("BMW-T1.1", 100.0, 100.0, 100.0, role="input"),
     row("BMW-B1", 120.0, 130.0, 125.0, gap="the queue is not told"),
     row("BMW-B2", 5.0, 6.0, 7.0, low=10.0, high=None, published="more", unit="packets"),
-    row("NIC-B1", 0.5, 0.5, 0.5, low=0.4, high=0.6, published="half", unit="share", entry="wmedia9_nichols2004"),
+    row(
+        "NIC-B1",
+        0.5,
+        0.5,
+        0.5,
+        low=0.4,
+        high=0.6,
+        published="half",
+        unit="share",
+        entry="wmedia9_nichols2004",
+    ),
     row("NIC-B2", math.nan, math.nan, 1.0, entry="wmedia9_nichols2004"),
 )
 FIGURE = Drawing(
@@ -61,27 +79,44 @@ def drawing_of(report: Report, name: str) -> Drawing:
 
 
 def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
+    return next(
+        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
+    )
 
 
 def test_the_first_words_count_what_is_within_range(report: Report) -> None:
     first = report.sections[0].blocks[0]
     assert isinstance(first, Text)
     assert first.kind == "lead"
-    assert first.lines[0].startswith("2 of 5 predicted quantities lie within the accepted range (40%). 1 of 1 inputs")
+    assert first.lines[0].startswith(
+        "2 of 5 predicted quantities lie within the accepted range (40%). 1 of 1 inputs"
+    )
 
 
 def test_every_miss_is_told_with_its_reason_or_that_there_is_none(report: Report) -> None:
     words = texts_of(report)
-    assert "BMW-B1: what BMW-B1 is about: 125 kbps, accepted 90 to 110. Why: the queue is not told." in words
-    assert "BMW-B2: what BMW-B2 is about: 6 packets, accepted at least 10. Why is not known." in words
-    assert "NIC-B2: what NIC-B2 is about: not measured in most runs, accepted 90 to 110. Why is not known." in words
+    assert (
+        "BMW-B1: what BMW-B1 is about: 125 kbps, accepted 90 to 110. Why: the queue is not told."
+        in words
+    )
+    assert (
+        "BMW-B2: what BMW-B2 is about: 6 packets, accepted at least 10. Why is not known." in words
+    )
+    assert (
+        "NIC-B2: what NIC-B2 is about: not measured in most runs, accepted 90 to 110. Why is not"
+        " known." in words
+    )
     assert "NIC-B1" not in words
 
 
 def test_a_paper_has_a_section_with_all_its_rows_in_order(report: Report) -> None:
     table = table_of(report, "RealVideo 10 and TurboPlay")
-    assert [cells[0].partition(":")[0] for cells in table.rows] == ["BMW-T1.1", "BMW-T1.1", "BMW-B1", "BMW-B2"]
+    assert [cells[0].partition(":")[0] for cells in table.rows] == [
+        "BMW-T1.1",
+        "BMW-T1.1",
+        "BMW-B1",
+        "BMW-B2",
+    ]
     assert table.rows[0][1:4] == ("100", "90 to 110", "101")
     assert dict(table.marks) == {0: "good", 1: "good", 2: "bad", 3: "bad"}
     assert table.rows[2][6] == "MISS: the queue is not told"
@@ -110,7 +145,9 @@ def test_figures_stand_with_their_paper(report: Report) -> None:
 
 
 def test_without_figures_the_report_says_so() -> None:
-    assert "The papers' figures were not asked for." in texts_of(report_of(Reproduction(rows=ROWS, seed=4, runs=3)))
+    assert "The papers' figures were not asked for." in texts_of(
+        report_of(Reproduction(rows=ROWS, seed=4, runs=3))
+    )
 
 
 def test_findings_of_other_papers_are_not_lost() -> None:
@@ -120,4 +157,6 @@ def test_findings_of_other_papers_are_not_lost() -> None:
 
 
 def test_the_report_names_the_command_that_makes_it_again(report: Report) -> None:
-    assert report.made_by.endswith("trafficgen reproduce BMW-T1.1 BMW-B1 BMW-B2 NIC-B1 NIC-B2 --runs 3 --seed 4")
+    assert report.made_by.endswith(
+        "trafficgen reproduce BMW-T1.1 BMW-B1 BMW-B2 NIC-B1 NIC-B2 --runs 3 --seed 4"
+    )

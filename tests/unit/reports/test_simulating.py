@@ -19,7 +19,11 @@ PATH = "rate=250kbps,delay=45ms,queue=80p"
 @pytest.fixture(scope="module")
 def result() -> trafficgen.SimulationResult:
     return trafficgen.simulate(
-        "wmedia9_nichols2004", path=PATH, settings={"encoding_rate_kbps": 548}, compete=["tcp@-10s"], seed=2
+        "wmedia9_nichols2004",
+        path=PATH,
+        settings={"encoding_rate_kbps": 548},
+        compete=["tcp@-10s"],
+        seed=2,
     )
 
 
@@ -44,9 +48,14 @@ def test_all_flows_level_buffer_frames_and_loss_are_drawn(report: Report) -> Non
     assert shown == {"buffering", "tcp-1", "media"}
 
 
-def test_curves_are_the_series_of_the_result(result: trafficgen.SimulationResult, report: Report) -> None:
+def test_curves_are_the_series_of_the_result(
+    result: trafficgen.SimulationResult, report: Report
+) -> None:
     series = result.series
-    for drawing, name, key in (("rates", "media", "media_kbps"), ("offered", "offered", "media_offered_kbps")):
+    for drawing, name, key in (
+        ("rates", "media", "media_kbps"),
+        ("offered", "offered", "media_offered_kbps"),
+    ):
         curve = next(one for one in drawing_of(report, drawing).layers if one.name == name)
         assert isinstance(curve, Curve)
         np.testing.assert_array_equal(np.asarray(curve.y), series[key])
@@ -54,7 +63,9 @@ def test_curves_are_the_series_of_the_result(result: trafficgen.SimulationResult
         assert np.diff(np.asarray(curve.x)) == pytest.approx(series["interval_s"])
 
 
-def test_the_phase_of_buffering_is_shaded(result: trafficgen.SimulationResult, report: Report) -> None:
+def test_the_phase_of_buffering_is_shaded(
+    result: trafficgen.SimulationResult, report: Report
+) -> None:
     span = next(one for one in drawing_of(report, "rates").layers if isinstance(one, Span))
     phase = result.events.buffering()
     assert phase is not None
@@ -63,7 +74,10 @@ def test_the_phase_of_buffering_is_shaded(result: trafficgen.SimulationResult, r
 
 def test_halts_of_the_playback_are_shaded() -> None:
     stalled = trafficgen.simulate("cbr", path="rate=300kbps,delay=20ms", duration_s=5, seed=0)
-    assert not any(isinstance(one, Span) and one.name == "playback halts" for one in _layers(report_of(stalled)))
+    assert not any(
+        isinstance(one, Span) and one.name == "playback halts"
+        for one in _layers(report_of(stalled))
+    )
     starved = trafficgen.simulate(
         "chunked",
         path="rate=250kbps,delay=40ms,queue=30p",
@@ -71,7 +85,11 @@ def test_halts_of_the_playback_are_shaded() -> None:
         settings={"duration_s": 60},
         seed=1,
     )
-    halts = [one for one in _layers(report_of(starved)) if isinstance(one, Span) and one.name == "playback halts"]
+    halts = [
+        one
+        for one in _layers(report_of(starved))
+        if isinstance(one, Span) and one.name == "playback halts"
+    ]
     assert {(one.start, one.end) for one in halts} == {
         (stall.start_s, stall.start_s + stall.duration_s) for stall in starved.events.stalls
     }
@@ -82,7 +100,9 @@ def _layers(report: Report) -> list[object]:
     return list(drawing_of(report, "rates").layers)
 
 
-def test_words_and_tables_tell_the_figures(result: trafficgen.SimulationResult, report: Report) -> None:
+def test_words_and_tables_tell_the_figures(
+    result: trafficgen.SimulationResult, report: Report
+) -> None:
     lead = report.sections[0].blocks[0]
     assert isinstance(lead, Text)
     assert result.buffering is not None
@@ -106,4 +126,6 @@ def test_a_trace_is_named_without_its_folder(tmp_path: Path) -> None:
 
 def test_the_report_names_the_command_that_makes_it_again(report: Report) -> None:
     command = "trafficgen simulate wmedia9_nichols2004 --path rate=250000bps,delay=0.045s,queue=80p"
-    assert report.made_by.endswith(f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2")
+    assert report.made_by.endswith(
+        f"{command} --set encoding_rate_kbps=548 --compete tcp@-10s --seed 2"
+    )

@@ -22,7 +22,9 @@ RATE = Drawing(
         Band(name="95%", x=[0, 1, 2], low=[1, 1, 1], high=[3, 3, 3], role="law"),
         Curve(name="steps", x=[0, 1, 2], y=[1, 2, 3], role="measured", shape="steps"),
         Curve(name="bars", x=[0, 1, 2], y=[1, 2, 3], role="synthetic", shape="bars"),
-        Curve(name="points", x=[0, 1], y=[1, 2], low=[0, 1], high=[2, 4], role="other", shape="points"),
+        Curve(
+            name="points", x=[0, 1], y=[1, 2], low=[0, 1], high=[2, 4], role="other", shape="points"
+        ),
         Rule(name="link", at=2.5),
     ),
 )
@@ -56,10 +58,19 @@ def test_axes_carry_their_units_and_the_legend_names_each_layer_once() -> None:
     assert axes.get_xlabel() == "time, s"
     assert axes.get_ylabel() == "rate, kbit/s"
     (legend,) = figure.legends  # below the axes
-    assert {text.get_text() for text in legend.get_texts()} == {"buffering", "95%", "steps", "bars", "points", "link"}
+    assert {text.get_text() for text in legend.get_texts()} == {
+        "buffering",
+        "95%",
+        "steps",
+        "bars",
+        "points",
+        "link",
+    }
 
 
-def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(OutputFileError, match="choose pdf, svg, png"):
         save_drawings([RATE], tmp_path / "plots", formats=["pdf", "gif"])
     assert list(tmp_path.iterdir()) == []

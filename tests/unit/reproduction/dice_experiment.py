@@ -11,12 +11,26 @@ import numpy as np
 
 from trafficgen.drawings import Axis, Curve, Drawing
 from trafficgen.reproduction import Finding, FindingResult
-from trafficgen.reproduction.figures import Figure, MeasuredFigure, Measures, PlayedFigure, Seeds, TabledFigure
+from trafficgen.reproduction.figures import (
+    Figure,
+    MeasuredFigure,
+    Measures,
+    PlayedFigure,
+    Seeds,
+    TabledFigure,
+)
 
 
 def dice_finding(**parts: Any) -> Finding:
     """Return a finding about dice with some parts replaced."""
-    given = {"id": "DICE-1", "quantity": "mean", "unit": "", "published": 3.5, "low": 1.0, "high": 6.0}
+    given = {
+        "id": "DICE-1",
+        "quantity": "mean",
+        "unit": "",
+        "published": 3.5,
+        "low": 1.0,
+        "high": 6.0,
+    }
     return Finding(**{**given, "role": "predicted", "entry": "cbr", "key": "mean", **parts})
 
 
@@ -33,13 +47,20 @@ class Dice:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Throw a few times."""
-        return {"part": part, "seed": seed, "throws": np.random.default_rng(seed).integers(1, 7, size=4).tolist()}
+        return {
+            "part": part,
+            "seed": seed,
+            "throws": np.random.default_rng(seed).integers(1, 7, size=4).tolist(),
+        }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the mean of all throws; pieces must come in order."""
         if [part["part"] for part in parts] != list(range(self.parts)):
             return {"mean": math.nan, "six": math.nan}
-        return {"mean": float(np.mean([throw for part in parts for throw in part["throws"]])), "six": math.nan}
+        return {
+            "mean": float(np.mean([throw for part in parts for throw in part["throws"]])),
+            "six": math.nan,
+        }
 
 
 def _drawing(name: str, values: Sequence[float], curve: str) -> tuple[Drawing, ...]:
@@ -57,7 +78,9 @@ def played_again(seeds: Seeds) -> tuple[Drawing, ...]:
 
 def of_measures(measures: Measures) -> tuple[Drawing, ...]:
     """Draw the throws that were measured."""
-    return _drawing("throws", [throw for part in measures["dice"] for throw in part["throws"]], "throws")
+    return _drawing(
+        "throws", [throw for part in measures["dice"] for throw in part["throws"]], "throws"
+    )
 
 
 def of_rows(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
@@ -68,5 +91,7 @@ def of_rows(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
 FIGURES: tuple[Figure, ...] = (
     PlayedFigure(name="played", experiments=("dice",), findings=("DICE-1",), draw=played_again),
     MeasuredFigure(name="measured", experiments=("dice",), findings=("DICE-1",), draw=of_measures),
-    TabledFigure(name="tabled", experiments=("dice",), findings=("DICE-1", "DICE-10"), draw=of_rows),
+    TabledFigure(
+        name="tabled", experiments=("dice",), findings=("DICE-1", "DICE-10"), draw=of_rows
+    ),
 )

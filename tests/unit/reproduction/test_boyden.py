@@ -1,4 +1,6 @@
-"""RealVideo 10: what the paper found, and what the mechanism does on links that the paper did not have."""
+"""RealVideo 10: what the paper found, and what the mechanism does on links that the paper did not
+have.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,23 @@ import pytest
 from trafficgen.catalogue import load_entry, parameters_for_engine
 from trafficgen.reproduction import Experiment, run_experiments
 from trafficgen.reproduction.boyden import EXPERIMENTS
-from trafficgen.reproduction.boyden.setups import SURESTREAM, TCP, TURBOPLAY_ENTRY, UNASSISTED_ENTRY, Setup
+from trafficgen.reproduction.boyden.setups import (
+    SURESTREAM,
+    TCP,
+    TURBOPLAY_ENTRY,
+    UNASSISTED_ENTRY,
+    Setup,
+)
 
-#: Rows whose value in one run depends on how full the queue happens to be, or that cannot hold (384 of BMW-B1).
+#: Rows whose value in one run depends on how full the queue happens to be, or that cannot hold (384
+#: of BMW-B1).
 _NEEDS_MEANS = ("lost_", "then_kbps", "low_kbps", "fast_s", "gave_up", "peak_kbps", "ratio/384")
 
 
 def test_turboplay_is_all_that_the_two_entries_differ_in() -> None:
-    with_it, without = (parameters_for_engine(load_entry(name)) for name in (TURBOPLAY_ENTRY, UNASSISTED_ENTRY))
+    with_it, without = (
+        parameters_for_engine(load_entry(name)) for name in (TURBOPLAY_ENTRY, UNASSISTED_ENTRY)
+    )
     assert {name for name in with_it if with_it[name] != without[name]} == {"turboplay"}
 
 
@@ -46,7 +57,9 @@ def test_turboplay_fills_links_that_the_paper_did_not_have(link_kbps: float) -> 
 
 
 @pytest.mark.parametrize("link_kbps", [500.0, 1000.0])
-def test_without_turboplay_a_low_rate_beside_tcp_ends_as_audio_on_any_link(link_kbps: float) -> None:
+def test_without_turboplay_a_low_rate_beside_tcp_ends_as_audio_on_any_link(
+    link_kbps: float,
+) -> None:
     session = Setup(clip=512, link_kbps=link_kbps, beside_tcp=True).play(seed=3)
     assert session.mean_kbps(90.0, session.last_s) < 100.0
     assert session.frames_per_s(90.0, session.last_s) == 0.0

@@ -38,9 +38,14 @@ def test_rows_have_keys_of_their_own() -> None:
 
 def test_every_row_accepts_the_figure_that_was_published() -> None:
     published = [
-        finding for experiment in EXPERIMENTS for finding in experiment.findings if isinstance(finding.published, float)
+        finding
+        for experiment in EXPERIMENTS
+        for finding in experiment.findings
+        if isinstance(finding.published, float)
     ]
-    assert [finding.key for finding in published if not finding.accepts(float(finding.published or 0))] == []
+    assert [
+        finding.key for finding in published if not finding.accepts(float(finding.published or 0))
+    ] == []
 
 
 def test_the_playlist_has_79_clips_of_which_55_answer_pings() -> None:
@@ -78,7 +83,9 @@ def constant_rate_run(*, loss: float) -> Outcome:
     clip = playlist_clips()[0]
     made = scenario(clip, ("udp",), Bottleneck(1000, 10_000).link(), seed=4)
     for link in made["links"]:  # type: ignore[attr-defined]
-        link.update({"delay_s": 0.0} if link["name"] == "bottleneck" else {"delay_s": 0.05, "loss": None})
+        link.update(
+            {"delay_s": 0.0} if link["name"] == "bottleneck" else {"delay_s": 0.05, "loss": None}
+        )
     if loss:
         made["links"][2]["loss"] = {"rate": loss, "mean_burst_packets": 1.0}  # type: ignore[index]
     route = {"forward": [0, 1], "reverse": [2], "start_s": 0.0}
@@ -103,7 +110,9 @@ def test_a_constant_rate_is_measured_as_what_it_is() -> None:
 def test_pings_tell_the_path_and_its_loss() -> None:
     clean = constant_rate_run(loss=0).pings("ping")
     assert clean.loss == 0
-    assert 0.1 <= clean.rtt_s <= 0.105  # two ways of 50 ms, and at most one packet of 500 bytes before it
+    assert (
+        0.1 <= clean.rtt_s <= 0.105
+    )  # two ways of 50 ms, and at most one packet of 500 bytes before it
     # 120 pings, each lost with 30%: four standard errors are 17 points
     assert constant_rate_run(loss=0.3).pings("ping").loss == pytest.approx(0.3, abs=0.17)
 
@@ -114,7 +123,9 @@ def test_servers_that_answer_no_ping_have_no_loss() -> None:
 
 def test_head_to_head_measures_every_row_from_a_few_clips() -> None:
     experiment = HeadToHead(clips=(5, 14, 26, 33, 50, 55, 76))
-    found = experiment.quantities([experiment.measure(part, seed=part) for part in range(experiment.parts)])
+    found = experiment.quantities(
+        [experiment.measure(part, seed=part) for part in range(experiment.parts)]
+    )
     assert set(found) == {finding.key for finding in experiment.findings}
     # Shares of all pairs are shares, and the filter bounds what a stream can buffer at.
     assert found["h1_equal"] + found["h1_tcp"] + found["h1_udp"] == pytest.approx(1)

@@ -70,7 +70,12 @@ def playout(
 
 
 def pair(
-    rate_kbps: int, *, udp: float = 50.0, tcp: float = 50.0, pings: Pings | None = None, clip: PlaylistClip = CLIP
+    rate_kbps: int,
+    *,
+    udp: float = 50.0,
+    tcp: float = 50.0,
+    pings: Pings | None = None,
+    clip: PlaylistClip = CLIP,
 ) -> Pair:
     return Pair(
         clip,
@@ -95,7 +100,12 @@ def test_pairs_are_equal_within_a_fiftieth_of_the_bottleneck() -> None:
 
 def test_starved_pairs_are_also_those_with_twice_the_rate() -> None:
     pairs = at_every_rate()
-    pairs[150] = [pair(150, udp=140, tcp=10), pair(150, udp=100, tcp=50), pair(150, udp=60, tcp=60), pair(150, udp=40)]
+    pairs[150] = [
+        pair(150, udp=140, tcp=10),
+        pair(150, udp=100, tcp=50),
+        pair(150, udp=60, tcp=60),
+        pair(150, udp=40),
+    ]
     found = bandwidth.quantities(pairs)
     assert (found["h2_150"], found["h3_twice_150"], found["h3_starved_150"]) == (0.5, 0.5, 0.25)
     assert found["h3_tcp_150"] == 1
@@ -113,7 +123,10 @@ def test_distributions_separate_as_the_rate_falls() -> None:
 def test_correlations_leave_out_servers_that_answer_no_ping() -> None:
     lengths_s = (0.1, 0.2, 0.3)
     pairs = {
-        rate: [pair(rate, tcp=50 - slope * rtt, pings=Pings(rtt, 0.01 * rtt)) for rtt in lengths_s] + [pair(rate)]
+        rate: (
+            [pair(rate, tcp=50 - slope * rtt, pings=Pings(rtt, 0.01 * rtt)) for rtt in lengths_s]
+            + [pair(rate)]
+        )
         for rate, slope in zip(RATES_KBPS, (0.0, 10.0, 20.0, -30.0), strict=True)
     }
     pairs[600][0] = replace(pairs[600][0], tcp=playout("tcp", mean_kbps=50.1))
@@ -151,12 +164,18 @@ def test_buffering_is_judged_by_all_streams_of_all_rates() -> None:
     pairs = at_every_rate()
     for rate, udp, tcp in ((75, (120.0, 20.0), (60.0, 40.0)), (600, (500.0, 250.0), None)):
         pairs[rate] = [
-            replace(pairs[rate][0], udp=playout(rates=udp, stalls_s=(3.0, 7.0)), tcp=playout("tcp", rates=tcp))
+            replace(
+                pairs[rate][0],
+                udp=playout(rates=udp, stalls_s=(3.0, 7.0)),
+                tcp=playout("tcp", rates=tcp),
+            )
         ]
     pairs[300] = [replace(pairs[300][0], tcp=playout("tcp", rates=(90.0, 1.0), has_left=True))]
     found = buffering.head_to_head(pairs)
     assert (found["b2_largest"], found["b2_bound"]) == pytest.approx((6, 120 / 75))
-    assert found["b2_rank"] == pytest.approx(-0.5)  # ranks 1, 2, 3 of the rate against 3, 1, 2 of the ratio
+    assert found["b2_rank"] == pytest.approx(
+        -0.5
+    )  # ranks 1, 2, 3 of the rate against 3, 1, 2 of the ratio
     assert (found["b5_longest"], found["b5_75"]) == (7, 7)
 
 
@@ -173,16 +192,24 @@ def test_ratios_on_the_lan_are_compared_clip_by_clip() -> None:
         for udp, tcp in ratios
     ]
     found = buffering.unconstrained(pairs)
-    assert (found["b3_tcp"], found["b3_equal"], found["b3_higher"]) == pytest.approx((2.1, 1 / 3, 2 / 3))
+    assert (found["b3_tcp"], found["b3_equal"], found["b3_higher"]) == pytest.approx(
+        (2.1, 1 / 3, 2 / 3)
+    )
     assert (found["b4_longest"], found["b4_rise"]) == (40, 2.5)
 
 
-def scaled(number: int, *encodings: tuple[float, float], transport: Transport = "udp", span_s: float = 180) -> Playout:
+def scaled(
+    number: int, *encodings: tuple[float, float], transport: Transport = "udp", span_s: float = 180
+) -> Playout:
     return playout(transport, clip=replace(CLIP, number=number), encodings=encodings, span_s=span_s)
 
 
 def test_scaling_counts_changes_and_the_time_to_the_first_level_that_fits() -> None:
-    udp = [scaled(65, (0, 80), (3, 45), (6, 34), (50, 45)), scaled(78, (0, 80), (1, 45), (2, 34)), scaled(3, (0, 20))]
+    udp = [
+        scaled(65, (0, 80), (3, 45), (6, 34), (50, 45)),
+        scaled(78, (0, 80), (1, 45), (2, 34)),
+        scaled(3, (0, 20)),
+    ]
     tcp = [
         scaled(65, (0, 80), (20, 45), (30, 34), transport="tcp", span_s=310),
         scaled(78, (0, 80), (25, 34), transport="tcp"),
@@ -191,7 +218,9 @@ def test_scaling_counts_changes_and_the_time_to_the_first_level_that_fits() -> N
     found = scaling.quantities(udp, tcp)
     assert (found["m1_udp"], found["m1_tcp"], found["m1_only"]) == pytest.approx((1 / 3, 1 / 3, 0))
     assert found["m1_more"] == pytest.approx(5 / 3 - 1)
-    assert (found["m2_udp_2"], found["m2_tcp_2"], found["m2_udp_10"]) == pytest.approx((2 / 3, 1 / 3, 1))
+    assert (found["m2_udp_2"], found["m2_tcp_2"], found["m2_udp_10"]) == pytest.approx(
+        (2 / 3, 1 / 3, 1)
+    )
     assert found["m2_behind"] == pytest.approx(1 / 3)
     assert found["m2_later"] == 23  # second smallest of 0, 2, 6 against 0, 25, 30
     assert (found["m3_udp_steps"], found["m3_tcp_steps"], found["m3_times"]) == (2, 2, 5)
@@ -203,10 +232,15 @@ def test_the_lag_runs_from_the_servers_switch_down_to_its_first_packet() -> None
     def of(transport: Transport, lag_s: float) -> list[Playout]:
         got = ((0.0, 80.0), (5 + lag_s, 34.0), (60.0, 80.0))
         written = ((-0.1, 80.0), (5.0, 34.0), (40.0, 80.0))
-        return [playout(transport, clip=replace(CLIP, number=n), encodings=got, written=written) for n in (65, 78)]
+        return [
+            playout(transport, clip=replace(CLIP, number=n), encodings=got, written=written)
+            for n in (65, 78)
+        ]
 
     assert scaling.quantities(of("udp", 0.5), of("tcp", 15.0))["m4_lag"] == pytest.approx(30)
-    assert math.isnan(scaling.quantities([scaled(65, (0, 80)), scaled(78, (0, 80))], of("tcp", 1))["m4_lag"])
+    assert math.isnan(
+        scaling.quantities([scaled(65, (0, 80)), scaled(78, (0, 80))], of("tcp", 1))["m4_lag"]
+    )
 
 
 def test_steps_up_that_follow_steps_down_beat_chance() -> None:
@@ -230,14 +264,19 @@ def test_a_cleared_stream_has_gone_down_in_time_and_up_after() -> None:
 def pool(*, ratios: float = 1.0, udp_bytes: int = 640, tcp_bytes: int = 1500) -> Pool:
     spread = np.exp(np.linspace(-1, 1, 101) * ratios)
     sizes = np.eye(1501, dtype=np.int64)
-    return Pool(Series(spread, 1000 * sizes[udp_bytes]), Series(spread**2, 400 * sizes[tcp_bytes] + sizes[52]))
+    return Pool(
+        Series(spread, 1000 * sizes[udp_bytes]),
+        Series(spread**2, 400 * sizes[tcp_bytes] + sizes[52]),
+    )
 
 
 def test_spreads_are_those_of_the_pooled_ratios() -> None:
     found = smoothness.quantities({600: pool(), 300: pool(ratios=2), 150: pool(), 75: pool()})
     decile = math.exp(1.6)  # 90% over 10% quantile of exp(u), u uniform on -1..1
     assert (found["v1_600"], found["v1_300"]) == pytest.approx((decile, decile**2))
-    assert (found["v1_udp_300"], found["v1_tcp_300"], found["v1_udp_75"]) == pytest.approx((decile, decile**2, 1))
+    assert (found["v1_udp_300"], found["v1_tcp_300"], found["v1_udp_75"]) == pytest.approx(
+        (decile, decile**2, 1)
+    )
 
 
 def test_traffic_has_low_clips_lossless_pings_and_packet_sizes() -> None:

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 from trafficgen.drawings import Curve, Drawing
-from trafficgen.reproduction import experiments, figures, run_experiments, select_figures, select_findings
+from trafficgen.reproduction import (
+    experiments,
+    figures,
+    run_experiments,
+    select_figures,
+    select_findings,
+)
 from trafficgen.reproduction.chung import Alone, Population
 from trafficgen.reproduction.figures import Figure, MeasuredFigure, PlayedFigure, TabledFigure
 from trafficgen.reproduction.nichols.single_rate import GRID
@@ -31,7 +37,9 @@ def dice(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def played(name: str) -> dict[str, Drawing]:
-    """Return the drawings of a figure by name, each of its experiments with one seed for all pieces."""
+    """Return the drawings of a figure by name, each of its experiments with one seed for all
+    pieces.
+    """
     figure = FIGURES[name]
     assert isinstance(figure, PlayedFigure)
     given = {one: (SEED,) * EXPERIMENTS[one].parts for one in figure.experiments}
@@ -47,7 +55,9 @@ def measured(name: str, parts: list[dict[str, Any]]) -> dict[str, Drawing]:
 
 def curve_of(drawing: Drawing, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return places and values of a curve."""
-    found = next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name)
+    found = next(
+        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
+    )
     return np.asarray(found.x, dtype=float), np.asarray(found.y, dtype=float)
 
 
@@ -59,7 +69,9 @@ def step_at(drawing: Drawing, name: str, place: float) -> float:
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
 def test_a_figure_belongs_to_findings_of_its_experiments(figure: Figure) -> None:
-    of_each = [{finding.id for finding in EXPERIMENTS[name].findings} for name in figure.experiments]
+    of_each = [
+        {finding.id for finding in EXPERIMENTS[name].findings} for name in figure.experiments
+    ]
     assert set(figure.findings) <= set(chain(*of_each))
     assert all(ids & set(figure.findings) for ids in of_each)
     assert not isinstance(figure, TabledFigure) or len(figure.experiments) == 1
@@ -87,7 +99,9 @@ def test_chosen_findings_choose_their_figures(wanted: str, names: list[str]) -> 
 
 
 def test_every_finding_of_a_series_or_a_distribution_has_a_figure() -> None:
-    """What stays without one has no figure in its paper: definitions, mechanisms, what only the text tells."""
+    """What stays without one has no figure in its paper: definitions, mechanisms, what only the
+    text tells.
+    """
     without = {finding.id for one in experiments() for finding in one.findings}
     without -= set(chain(*(one.findings for one in figures())))
     assert without == {"CCZ-M5", "BMW-B10", "NIC-M1", "LJM-D1", "LJM-D3", "LJM-E8"}
@@ -124,7 +138,9 @@ def test_figures_of_nichols_by_encoded_rate_are_means_over_the_runs() -> None:
         for grid in (dict.fromkeys(GRID, 1.0 + run) for run in (0, 2))
     ]
     drawing = measured("nic-figures-14-19", parts)["nic-figures-14-18"]
-    curve = next(layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == "725 kbit/s")
+    curve = next(
+        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == "725 kbit/s"
+    )
     assert set(np.asarray(curve.y)) == {2.0}
     assert curve.low is not None
     assert curve.high is not None
@@ -166,13 +182,17 @@ def test_figures_of_chung_on_the_playlist_are_those_of_the_table() -> None:
 
 
 def test_table_1_of_boyden_shows_the_rows_that_were_asked_for() -> None:
-    found = run_experiments(select_findings([EXPERIMENTS["bmw-table"]], ["BMW-T1.1"]), runs=1, workers=1)
+    found = run_experiments(
+        select_findings([EXPERIMENTS["bmw-table"]], ["BMW-T1.1"]), runs=1, workers=1
+    )
     figure = FIGURES["bmw-table-1"]
     assert isinstance(figure, TabledFigure)
     drawing = figure.draw(found.rows)[1]
     assert drawing.x.categories == ("56",)
     assert curve_of(drawing, "published")[1].tolist() == [45]
-    assert curve_of(drawing, "simulated, mean and 95% interval")[1].tolist() == [found.rows[1].simulated]
+    assert curve_of(drawing, "simulated, mean and 95% interval")[1].tolist() == [
+        found.rows[1].simulated
+    ]
 
 
 def test_figures_change_no_row_and_show_the_first_run(dice: Any) -> None:
@@ -198,7 +218,13 @@ def test_all_figures_are_drawn_with_units_captions_and_names_of_their_own() -> N
     assert all(figure.drawings for figure in found.figures)
     for drawing in drawings:
         assert drawing.caption.startswith(("Figure", "Table")), drawing.name
-        assert any(isinstance(layer, Curve) and np.isfinite(layer.y).any() for layer in drawing.layers), drawing.name
-        shared = [layer.name for layer in drawing.layers if isinstance(layer, Curve) and layer.role != "published"]
+        assert any(
+            isinstance(layer, Curve) and np.isfinite(layer.y).any() for layer in drawing.layers
+        ), drawing.name
+        shared = [
+            layer.name
+            for layer in drawing.layers
+            if isinstance(layer, Curve) and layer.role != "published"
+        ]
         assert len(set(shared)) == len(shared), drawing.name
         assert not math.isnan(drawing.x.low or 0.0)

@@ -1,4 +1,6 @@
-"""Two streams beside each other: what the paper found, and what its mechanism does on other paths."""
+"""Two streams beside each other: what the paper found, and what its mechanism does on other
+paths.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def _rates_kbps(run: dict[str, Any], *, until_s: float = 160.0) -> list[float]:
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
 def test_findings_that_do_not_hang_on_chance_hold_in_one_run(experiment: Any) -> None:
-    # Audio loss without control varies from run to run by a fifth of its mean: means of several runs are for `verify`.
+    # Audio loss without control varies from run to run by a fifth of its mean: means of several
+    # runs are for `verify`.
     findings = tuple(one for one in experiment.findings if one.key != "audio_loss" or one.high == 0)
     rows = run_experiments([(experiment, findings)], runs=1, seed=11, workers=1).rows
     assert {row.finding.quantity: row.simulated for row in rows if not row.ok} == {}
@@ -40,14 +43,19 @@ def test_findings_that_do_not_hang_on_chance_hold_in_one_run(experiment: Any) ->
 def test_every_finding_holds_for_seeds_that_nobody_chose() -> None:
     chosen = [(experiment, experiment.findings) for experiment in EXPERIMENTS]
     rows = run_experiments(chosen, runs=20, seed=4, workers=1).rows
-    assert {(row.finding.id, row.finding.quantity): row.simulated for row in rows if not row.ok} == {}
+    assert {
+        (row.finding.id, row.finding.quantity): row.simulated for row in rows if not row.ok
+    } == {}
 
 
 @pytest.mark.parametrize("link_kbps", [150.0, 200.0, 300.0])
 def test_the_rate_found_follows_the_link(link_kbps: float) -> None:
     room_kbps = link_kbps - AUDIO_KBPS - FRAME_HEADERS_KBPS
-    found_kbps = _rates_kbps(_on_link({"constant": {"rate_bps": 1e3 * link_kbps}}, video_kbps=link_kbps))[-1]
-    # A frame is a whole number of bytes (0.4 kbps); the smallest trend that epsilon lets through is 1% of the link.
+    found_kbps = _rates_kbps(
+        _on_link({"constant": {"rate_bps": 1e3 * link_kbps}}, video_kbps=link_kbps)
+    )[-1]
+    # A frame is a whole number of bytes (0.4 kbps); the smallest trend that epsilon lets through is
+    # 1% of the link.
     assert 0.9 * room_kbps <= found_kbps <= 1.01 * room_kbps + 0.4
 
 
@@ -57,7 +65,9 @@ def test_a_link_with_room_for_all_of_the_video_is_used_without_a_pause() -> None
     assert log.last("held_at_kbps") > 99.0
 
 
-def test_less_capacity_while_holding_starts_a_search_that_ends_below_it_and_audio_is_heard_again() -> None:
+def test_less_capacity_while_holding_starts_a_search_that_ends_below_it_and_audio_is_heard_again() -> (
+    None
+):
     steps = {"steps": {"times_s": [0.0, 90.0], "rates_bps": [100_000.0, 70_000.0]}}
     run = _on_link(steps)
     room_kbps = 70.0 - AUDIO_KBPS - FRAME_HEADERS_KBPS
@@ -71,7 +81,12 @@ def test_less_capacity_while_holding_starts_a_search_that_ends_below_it_and_audi
 
 def test_without_any_verdict_the_rate_only_falls() -> None:
     run = _on_link({"constant": {"rate_bps": 1e5}})
-    run["links"][1]["loss"] = {"rate": 1.0, "mean_burst_packets": 1.0, "start_s": None, "stop_s": None}
+    run["links"][1]["loss"] = {
+        "rate": 1.0,
+        "mean_burst_packets": 1.0,
+        "start_s": None,
+        "stop_s": None,
+    }
     rates_kbps = _rates_kbps(run)
     assert len(rates_kbps) > 10
     assert all(after < before for before, after in itertools.pairwise(rates_kbps))
@@ -79,7 +94,11 @@ def test_without_any_verdict_the_rate_only_falls() -> None:
 
 def test_video_over_tcp_without_control_costs_the_audio_most_of_its_promptness() -> None:
     rises_ms = [
-        audio_measures(audio_packets(run_scenario(scenario({"traffic_transport": "tcp", "control": control}, seed=5))))
+        audio_measures(
+            audio_packets(
+                run_scenario(scenario({"traffic_transport": "tcp", "control": control}, seed=5))
+            )
+        )
         for control in ("off", "on")
     ]
     assert rises_ms[0]["delay_rise_ms"] > 50 * max(rises_ms[1]["delay_rise_ms"], 1.0)

@@ -12,7 +12,9 @@ FINDINGS = [finding for experiment in experiments() for finding in experiment.fi
 
 
 def test_experiments_have_names_of_their_own() -> None:
-    assert [name for name, count in Counter(each.name for each in experiments()).items() if count > 1] == []
+    assert [
+        name for name, count in Counter(each.name for each in experiments()).items() if count > 1
+    ] == []
 
 
 def test_no_quantity_of_a_finding_is_there_twice() -> None:
@@ -41,7 +43,8 @@ def test_published_figures_lie_in_the_range_that_is_accepted() -> None:
     outside = [
         (finding.id, finding.quantity)
         for finding in FINDINGS
-        if isinstance(finding.published, float | int) and not finding.accepts(float(finding.published))
+        if isinstance(finding.published, float | int)
+        and not finding.accepts(float(finding.published))
     ]
     assert outside == []
 

@@ -27,7 +27,9 @@ def test_interval_is_students_of_the_mean_over_runs(dice: Any) -> None:
     row = _row(dice, 1.0, 2.0, 3.0)
     assert row.simulated == 2.0
     # t(0.975, 2) = 4.302653, standard error 1 / sqrt(3)
-    assert row.interval == pytest.approx((2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)), rel=1e-6)
+    assert row.interval == pytest.approx(
+        (2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)), rel=1e-6
+    )
 
 
 def test_one_run_has_no_interval(dice: Any) -> None:
@@ -46,7 +48,9 @@ def test_one_run_has_no_interval(dice: Any) -> None:
         (None, None, math.nan, False),
     ],
 )
-def test_accepted_range_includes_its_ends(dice: Any, low: float, high: float, value: float, ok: bool) -> None:
+def test_accepted_range_includes_its_ends(
+    dice: Any, low: float, high: float, value: float, ok: bool
+) -> None:
     assert _row(dice, value, low=low, high=high).ok is ok
 
 

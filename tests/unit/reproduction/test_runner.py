@@ -1,4 +1,6 @@
-"""Experiments are run by any number of processes with the same result, and interrupted ones leave nothing behind."""
+"""Experiments are run by any number of processes with the same result, and interrupted ones leave
+nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def test_runs_and_workers_are_positive(dice: Any, options: dict[str, int]) -> No
         (["DICE-10", "DICE-10"], ["DICE-10"]),
     ],
 )
-def test_a_beginning_selects_many_and_a_number_is_taken_whole(dice: Any, wanted: list[str], ids: list[str]) -> None:
+def test_a_beginning_selects_many_and_a_number_is_taken_whole(
+    dice: Any, wanted: list[str], ids: list[str]
+) -> None:
     [(_, findings)] = select_findings([dice.Dice()], wanted)
     assert [finding.id for finding in findings] == ids
 
@@ -88,7 +92,8 @@ def test_an_id_that_names_nothing_is_refused(dice: Any) -> None:
         select_findings([dice.Dice()], ["DICE-1", "DICE-2"])
 
 
-# Two processes write at once, and print() writes the end of a line apart where Python's output is unbuffered.
+# Two processes write at once, and print() writes the end of a line apart where Python's output is
+# unbuffered.
 SLOW = """
 import os, sys, time
 if __name__ == "__mp_main__":
@@ -115,7 +120,9 @@ def _heeds_interrupts() -> None:
 
 
 @pytest.mark.parametrize("moment", ["starting", "started"])
-def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(tmp_path: Path, moment: str) -> None:
+def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(
+    tmp_path: Path, moment: str
+) -> None:
     script = tmp_path / "slow.py"
     script.write_text(SLOW.format(folder=str(HERE)), encoding="utf-8")
     command = [sys.executable, str(script)]

@@ -15,10 +15,22 @@ def _model(name: str, options: Mapping[str, str]) -> Source:
 
 
 def test_times_kinds_and_names_are_understood() -> None:
-    texts = ["tcp@-10s", "tcp:reno@-10s..60s", "cbr:200kbps", "ping", "cbr:1Mbps(packet_bytes=500)@3..4.5"]
+    texts = [
+        "tcp@-10s",
+        "tcp:reno@-10s..60s",
+        "cbr:200kbps",
+        "ping",
+        "cbr:1Mbps(packet_bytes=500)@3..4.5",
+    ]
     found = participants(map(Competitor.parse, texts), _model)
     assert [one.name for one in found] == ["tcp-1", "tcp-2", "cbr-1", "ping-1", "cbr-2"]
-    assert [(one.start_s, one.stop_s) for one in found] == [(-10, None), (-10, 60), (0, None), (0, None), (3, 4.5)]
+    assert [(one.start_s, one.stop_s) for one in found] == [
+        (-10, None),
+        (-10, 60),
+        (0, None),
+        (0, None),
+        (3, 4.5),
+    ]
     controls = [one.source.parameters["tcp"] for one in found[:2]]
     assert controls == [{"congestion_control": "cubic"}, {"congestion_control": "reno"}]
     assert found[4].source.parameters == {"rate_bps": 1e6, "packet_bytes": 500, "duration_s": None}

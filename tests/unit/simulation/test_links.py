@@ -1,4 +1,6 @@
-"""What a link does to packets: capacities, token buckets, traces, loss, overtaking, and what its queue counts."""
+"""What a link does to packets: capacities, token buckets, traces, loss, overtaking, and what its
+queue counts.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,21 @@ PACKET_BYTES = 1_000
 LINK_BPS = 800e3
 
 
-def over(link: dict[str, Any], *, rate_bps: float, duration_s: float = 10, seed: int = 1) -> SimulationOutcome:
+def over(
+    link: dict[str, Any], *, rate_bps: float, duration_s: float = 10, seed: int = 1
+) -> SimulationOutcome:
     """Send a constant rate over one link."""
     parameters = {"rate_bps": rate_bps, "packet_bytes": PACKET_BYTES, "duration_s": duration_s}
-    agent = {"name": "media", "kind": "cbr", "parameters": parameters, "awaited": True, "forward": [0]}
-    return run_scenario({"seed": seed, "links": [{"name": "link", **link}], "agents": [agent], "end_s": 1e4})
+    agent = {
+        "name": "media",
+        "kind": "cbr",
+        "parameters": parameters,
+        "awaited": True,
+        "forward": [0],
+    }
+    return run_scenario(
+        {"seed": seed, "links": [{"name": "link", **link}], "agents": [agent], "end_s": 1e4}
+    )
 
 
 def arrivals_s(outcome: SimulationOutcome) -> FloatArray:
@@ -36,7 +48,9 @@ def delays_s(outcome: SimulationOutcome) -> FloatArray:
 
 
 def test_a_packet_takes_its_sending_time_and_the_propagation() -> None:
-    delays = delays_s(over({"capacity": {"constant": {"rate_bps": LINK_BPS}}, "delay_s": 0.045}, rate_bps=100e3))
+    delays = delays_s(
+        over({"capacity": {"constant": {"rate_bps": LINK_BPS}}, "delay_s": 0.045}, rate_bps=100e3)
+    )
     assert delays == pytest.approx(0.055, abs=1e-9)
 
 
@@ -57,7 +71,11 @@ def test_a_queue_in_bytes_holds_no_more_than_its_bytes() -> None:
 
 
 def test_packets_in_flight_fill_a_queue_that_holds_them() -> None:
-    link = {"capacity": {"constant": {"rate_bps": LINK_BPS}}, "queue": {"packets": 20}, "delay_s": 1.0}
+    link = {
+        "capacity": {"constant": {"rate_bps": LINK_BPS}},
+        "queue": {"packets": 20},
+        "delay_s": 1.0,
+    }
     assert over(link, rate_bps=LINK_BPS).links()[0]["dropped_queue"] == 0
     held = over({**link, "hold_in_flight": True}, rate_bps=LINK_BPS)
     # 20 places for packets that stay 1.01 s each.
@@ -81,23 +99,30 @@ def test_a_token_bucket_never_passes_more_than_its_burst_and_its_rate() -> None:
 
 
 def test_a_packet_larger_than_the_token_bucket_never_leaves() -> None:
-    outcome = over({"capacity": {"token_bucket": {"rate_bps": 1e6, "burst_bytes": 900}}}, rate_bps=100e3)
+    outcome = over(
+        {"capacity": {"token_bucket": {"rate_bps": 1e6, "burst_bytes": 900}}}, rate_bps=100e3
+    )
     assert set(np.asarray(outcome.columns()["drop"])) == {3}
 
 
 def test_capacity_steps_hold_from_their_times_on() -> None:
     steps = {"times_s": [0, 4], "rates_bps": [800e3, 400e3], "period_s": None}
-    arrivals = arrivals_s(over({"capacity": {"steps": steps}, "queue": {"packets": 10}}, rate_bps=1e6))
+    arrivals = arrivals_s(
+        over({"capacity": {"steps": steps}, "queue": {"packets": 10}}, rate_bps=1e6)
+    )
     counts, _ = np.histogram(arrivals, bins=[1, 3, 5, 9])
     assert counts[0] == pytest.approx(200, abs=2)
     assert counts[2] == pytest.approx(200, abs=2)
-    # A packet on the line when the rate halves takes part of each: 4 s is where the mean rate changes.
+    # A packet on the line when the rate halves takes part of each: 4 s is where the mean rate
+    # changes.
     assert counts[1] == pytest.approx(150, abs=2)
 
 
 def test_opportunities_of_a_trace_repeat_and_are_shared_by_small_packets() -> None:
     trace = {"times_s": [0.0, 0.010, 0.015], "bytes": 1504, "period_s": 0.020}
-    outcome = over({"capacity": {"opportunities": trace}, "queue": {"packets": 5}}, rate_bps=3e6, duration_s=20)
+    outcome = over(
+        {"capacity": {"opportunities": trace}, "queue": {"packets": 5}}, rate_bps=3e6, duration_s=20
+    )
     # Three opportunities of 1504 bytes each 20 ms.
     assert outcome.links()[0]["bytes_out"] == pytest.approx(20 / 0.020 * 3 * 1504, rel=0.01)
     within = np.mod(arrivals_s(outcome) + 1e-9, 0.020)
@@ -118,7 +143,8 @@ def test_bursty_loss_keeps_its_share_and_its_runs() -> None:
     starts = int(np.sum(lost[1:] & ~lost[:-1]) + lost[0])
     run = lost.sum() / starts
     assert abs(run - 4) < 4 * np.sqrt(4 * 3 / starts)
-    # Runs and the gaps between them are geometric: the variance of the share is that of an alternating renewal process.
+    # Runs and the gaps between them are geometric: the variance of the share is that of an
+    # alternating renewal process.
     assert lost.mean() == pytest.approx(0.05, rel=4 * np.sqrt(2 / starts))
 
 
@@ -132,7 +158,11 @@ def test_loss_starts_and_stops_after_the_first_media_packet() -> None:
 
 
 def test_overtaken_packets_arrive_later_and_the_others_in_time() -> None:
-    outcome = over({"delay_s": 0.01, "reorder": {"share": 0.2, "delay_s": 0.05}}, rate_bps=800e3, duration_s=100)
+    outcome = over(
+        {"delay_s": 0.01, "reorder": {"share": 0.2, "delay_s": 0.05}},
+        rate_bps=800e3,
+        duration_s=100,
+    )
     delays = delays_s(outcome)
     assert set(np.round(delays, 6)) == {0.01, 0.06}
     share = float(np.mean(delays > 0.03))
@@ -141,15 +171,34 @@ def test_overtaken_packets_arrive_later_and_the_others_in_time() -> None:
 
 def test_links_in_a_chain_add_up_and_each_counts_its_own() -> None:
     fast = {"name": "fast", "capacity": {"constant": {"rate_bps": 8e6}}, "delay_s": 0.01}
-    slow = {"name": "slow", "capacity": {"constant": {"rate_bps": LINK_BPS}}, "delay_s": 0.02, "queue": {"packets": 5}}
+    slow = {
+        "name": "slow",
+        "capacity": {"constant": {"rate_bps": LINK_BPS}},
+        "delay_s": 0.02,
+        "queue": {"packets": 5},
+    }
     parameters = {"rate_bps": 400e3, "packet_bytes": PACKET_BYTES, "duration_s": 10}
-    through = {"name": "through", "kind": "cbr", "parameters": parameters, "awaited": True, "forward": [0, 1]}
-    beside = {"name": "beside", "kind": "cbr", "parameters": parameters, "start_s": 0.003, "forward": [1]}
+    through = {
+        "name": "through",
+        "kind": "cbr",
+        "parameters": parameters,
+        "awaited": True,
+        "forward": [0, 1],
+    }
+    beside = {
+        "name": "beside",
+        "kind": "cbr",
+        "parameters": parameters,
+        "start_s": 0.003,
+        "forward": [1],
+    }
     scenario = {"seed": 1, "links": [fast, slow], "agents": [through, beside], "end_s": 100}
     outcome = run_scenario(scenario)
     first, second = outcome.links()
     assert (first["packets_in"], second["packets_in"]) == (500, 500 + 500)
-    assert outcome.totals([0])["mean_delay_s"] == pytest.approx(0.01 + 0.001 + 0.02 + 0.01, abs=0.01)
+    assert outcome.totals([0])["mean_delay_s"] == pytest.approx(
+        0.01 + 0.001 + 0.02 + 0.01, abs=0.01
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +208,10 @@ def test_links_in_a_chain_add_up_and_each_counts_its_own() -> None:
         ({"capacity": {"constant": {"rate_bps": 0}}}, "rate_bps must be above 0"),
         ({"loss": {"rate": 1.5}}, "loss rate must be from 0 to 1"),
         ({"loss": {"rate": 0.9, "mean_burst_packets": 2}}, "cannot come in runs"),
-        ({"capacity": {"steps": {"times_s": [1, 0], "rates_bps": [1, 1]}}}, "times_s must not fall"),
+        (
+            {"capacity": {"steps": {"times_s": [1, 0], "rates_bps": [1, 1]}}},
+            "times_s must not fall",
+        ),
     ],
 )
 def test_a_link_that_cannot_be_is_named_with_what_is_wrong(link: dict[str, Any], said: str) -> None:
@@ -168,6 +220,10 @@ def test_a_link_that_cannot_be_is_named_with_what_is_wrong(link: dict[str, Any],
 
 
 def test_a_parameter_that_a_source_lacks_is_named_with_the_agent() -> None:
-    agent = {"name": "media", "kind": "cbr", "parameters": {"rate_bps": 1e5, "packet_bytes": 900, "colour": 1}}
+    agent = {
+        "name": "media",
+        "kind": "cbr",
+        "parameters": {"rate_bps": 1e5, "packet_bytes": 900, "colour": 1},
+    }
     with pytest.raises(SimulationError, match=r'agent "media".*colour'):
         run_scenario({"seed": 1, "links": [], "agents": [agent], "end_s": 1})

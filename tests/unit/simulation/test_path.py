@@ -1,4 +1,6 @@
-"""Paths: what users write is what the engine gets, and what makes no sense is refused in one line."""
+"""Paths: what users write is what the engine gets, and what makes no sense is refused in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from trafficgen.simulation.links import Links
 
 def test_the_list_of_the_interface_is_understood() -> None:
     (link,) = Path.parse("rate=725kbps,delay=45ms,queue=80p,loss=0.03,loss_start=15s").links
-    assert link == PathLink(rate_bps=725_000, delay_s=0.045, queue=Queue(packets=80), loss=0.03, loss_start_s=15.0)
+    assert link == PathLink(
+        rate_bps=725_000, delay_s=0.045, queue=Queue(packets=80), loss=0.03, loss_start_s=15.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,9 @@ def test_units_are_read(text: str, field: str, value: object) -> None:
         ("nothing", ["neither a file nor a list"]),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_key_value_and_remedy(text: str, parts: list[str]) -> None:
+def test_what_makes_no_sense_is_refused_with_key_value_and_remedy(
+    text: str, parts: list[str]
+) -> None:
     with pytest.raises(SimulationError) as refused:
         read_path(text)
     assert "\n" not in str(refused.value)
@@ -78,7 +84,9 @@ def test_the_way_back_is_as_the_way_forward_without_loss() -> None:
 
 
 def test_an_unsized_queue_holds_twice_the_bandwidth_delay_product_or_fifty_packets() -> None:
-    slow, fast = (Links.of(Path.parse(f"rate={rate},delay=50ms")).configs[0] for rate in ("1Mbps", "100Mbps"))
+    slow, fast = (
+        Links.of(Path.parse(f"rate={rate},delay=50ms")).configs[0] for rate in ("1Mbps", "100Mbps")
+    )
     assert slow["queue"] == {"packets": 50}
     assert fast["queue"] == {"packets": round(2 * 100e6 * 0.1 / 8 / 1500)}
 
@@ -102,7 +110,12 @@ def test_a_chain_in_a_file_runs_back_in_the_other_order(tmp_path: FilePath) -> N
     path = read_path(str(file))
     assert [link.name for link in path.links] == ["wan", "link-2"]
     links = Links.of(path)
-    assert [config["name"] for config in links.configs] == ["wan", "link-2", "link-2/reverse", "wan/reverse"]
+    assert [config["name"] for config in links.configs] == [
+        "wan",
+        "link-2",
+        "link-2/reverse",
+        "wan/reverse",
+    ]
     assert links.configs[1]["capacity"] == {
         "opportunities": {"times_s": [0.001, 0.002, 0.004], "bytes": 1504, "period_s": 0.004}
     }
@@ -115,7 +128,9 @@ def test_json_files_say_the_same_as_yaml(tmp_path: FilePath) -> None:
     assert read_path(file) == Path.parse("rate=1Mbps,loss=0.01")
 
 
-@pytest.mark.parametrize("text", ["- 1\n", "rate: 1Mbps: 2\n", "rate: 725\n", "links: []\n", "links: [1]\n"])
+@pytest.mark.parametrize(
+    "text", ["- 1\n", "rate: 1Mbps: 2\n", "rate: 725\n", "links: []\n", "links: [1]\n"]
+)
 def test_files_that_are_no_path_are_refused_by_name(tmp_path: FilePath, text: str) -> None:
     file = tmp_path / "path.yaml"
     file.write_text(text)

@@ -1,4 +1,6 @@
-"""Results: nothing is lost between what was sent, what arrived and what was dropped, and rates are what they say."""
+"""Results: nothing is lost between what was sent, what arrived and what was dropped, and rates are
+what they say.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,14 @@ def _no_model(name: str, options: object) -> Source:
     raise AssertionError((name, options))
 
 
-def _simulated(path: str, *compete: str, source: Source | None = None, seed: int = 1) -> SimulationResult:
+def _simulated(
+    path: str, *compete: str, source: Source | None = None, seed: int = 1
+) -> SimulationResult:
     session = Participant("media", source or _cbr(4e5), is_session=True)
     competitors = participants([Competitor.parse(text) for text in compete], _no_model)
-    return SimulationResult(run_path(Path.parse(path), [session], competitors, seed=seed), {"seed": seed})
+    return SimulationResult(
+        run_path(Path.parse(path), [session], competitors, seed=seed), {"seed": seed}
+    )
 
 
 def _columns(result: SimulationResult) -> dict[str, np.ndarray]:
@@ -69,7 +75,9 @@ def test_links_pass_on_or_drop_what_they_get() -> None:
 
 
 def test_the_same_seed_gives_the_same_packets_and_another_seed_others() -> None:
-    first, second, other = (_simulated(CONGESTED, *FLOWS, seed=seed).packets() for seed in (1, 1, 2))
+    first, second, other = (
+        _simulated(CONGESTED, *FLOWS, seed=seed).packets() for seed in (1, 1, 2)
+    )
     assert first.packets.equals(second.packets)
     assert not first.packets.equals(other.packets)
 
@@ -77,7 +85,9 @@ def test_the_same_seed_gives_the_same_packets_and_another_seed_others() -> None:
 def test_a_competitor_more_leaves_the_random_numbers_of_the_path_and_the_session_alone() -> None:
     alone = _simulated("loss=5%,delay=10ms")
     beside = _simulated("loss=5%,delay=10ms", "cbr:1kbps@9s")
-    lost = [_columns(result)["drop"][_columns(result)["flow"] == 0][:900] for result in (alone, beside)]
+    lost = [
+        _columns(result)["drop"][_columns(result)["flow"] == 0][:900] for result in (alone, beside)
+    ]
     np.testing.assert_array_equal(*lost)
 
 
@@ -89,8 +99,13 @@ def test_rates_are_those_of_an_idle_path() -> None:
     assert media.measure.loss == 0
     assert media.delay_s.max == pytest.approx(0.02 + 8000 / 10e6, abs=1e-9)
     series = result.series
-    np.testing.assert_allclose(np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1)
-    assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (0.0, 0.0)
+    np.testing.assert_allclose(
+        np.asarray(series["media_offered_kbps"], dtype=np.float64), 400, atol=16.1
+    )
+    assert (result.silence_s, result.events.adapted_s(result.run.scenario.path_rate_bps)) == (
+        0.0,
+        0.0,
+    )
 
 
 def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:
@@ -100,9 +115,13 @@ def test_a_session_without_an_end_is_cut_off_and_said_to_be() -> None:
     assert result.end_s == pytest.approx(6 * 3600, abs=80)
 
 
-def test_a_mahimahi_trace_lets_a_full_packet_through_at_each_of_its_milliseconds(tmp_path: FilePath) -> None:
+def test_a_mahimahi_trace_lets_a_full_packet_through_at_each_of_its_milliseconds(
+    tmp_path: FilePath,
+) -> None:
     (tmp_path / "trace").write_text("1\n")
-    result = _simulated(f"trace={tmp_path}/trace,queue=10p", source=_cbr(2e7, duration_s=5.0, packet_bytes=1500))
+    result = _simulated(
+        f"trace={tmp_path}/trace,queue=10p", source=_cbr(2e7, duration_s=5.0, packet_bytes=1500)
+    )
     arrived_ns = _columns(result)["arrival_ns"][_columns(result)["arrived"]]
     assert set(np.diff(arrived_ns).tolist()) == {1_000_000}
     assert result.run.scenario.path_rate_bps == 1504 * 8 * 1000
@@ -127,7 +146,9 @@ def test_a_session_of_which_nothing_arrives_has_no_rates() -> None:
 
 
 def test_loss_of_a_ping_is_that_of_both_ways() -> None:
-    result = _simulated("loss=50%,delay=5ms", "ping(interval_s=0.01)", source=_cbr(1e5, duration_s=20))
+    result = _simulated(
+        "loss=50%,delay=5ms", "ping(interval_s=0.01)", source=_cbr(1e5, duration_s=20)
+    )
     ping = result.flows[-1]
     assert ping.unanswered == pytest.approx(0.5, abs=4 * (0.25 / 2000) ** 0.5)
     assert ping.round_trip_s is not None
@@ -137,17 +158,24 @@ def test_loss_of_a_ping_is_that_of_both_ways() -> None:
 def test_packets_have_addresses_of_their_own_for_each_participant() -> None:
     table = _simulated("rate=1Mbps,delay=10ms", "tcp@-1s", "cbr:50kbps").packets()
     pairs: Sequence[tuple[str, str]] = list(
-        zip(table.flows.column("server").to_pylist(), table.flows.column("client").to_pylist(), strict=True)
+        zip(
+            table.flows.column("server").to_pylist(),
+            table.flows.column("client").to_pylist(),
+            strict=True,
+        )
     )
     assert len(set(pairs)) == 3
     assert int(table.time_ns[0]) == 0
     assert bool(np.all(table.frame_bytes == table.ip_bytes + 14))
     np.testing.assert_array_equal(
-        table.flows.column("packets_to_client").to_numpy(), np.bincount(table.flow[table.to_client], minlength=3)
+        table.flows.column("packets_to_client").to_numpy(),
+        np.bincount(table.flow[table.to_client], minlength=3),
     )
 
 
-@pytest.mark.parametrize("path", ["rate=1e-300bps", "rate=1e-9bps,burst=1500B", "rate=1e-9bps,access=1e-9bps"])
+@pytest.mark.parametrize(
+    "path", ["rate=1e-300bps", "rate=1e-9bps,burst=1500B", "rate=1e-9bps,access=1e-9bps"]
+)
 def test_what_a_link_cannot_send_in_a_lifetime_is_dropped(path: str) -> None:
     result = _simulated(path, source=_cbr(4e5, duration_s=1))
     media = result.flows[0]
@@ -156,7 +184,9 @@ def test_what_a_link_cannot_send_in_a_lifetime_is_dropped(path: str) -> None:
     json.dumps(result.to_dict())
 
 
-def test_series_of_a_link_that_takes_months_end_where_the_simulation_is_cut_off(tmp_path: FilePath) -> None:
+def test_series_of_a_link_that_takes_months_end_where_the_simulation_is_cut_off(
+    tmp_path: FilePath,
+) -> None:
     (tmp_path / "trace").write_text("1000000000\n")
     result = _simulated(f"trace={tmp_path / 'trace'}", source=_cbr(4e5, duration_s=1))
     assert result.end_s > 1e7
@@ -169,9 +199,13 @@ def test_a_seed_of_more_than_64_bits_is_refused() -> None:
 
 
 def test_a_slow_trace_of_short_periods_is_passed_as_its_mean(tmp_path: FilePath) -> None:
-    """3 kbps on the mean in periods of 1 ms: a packet of 8000 bits takes 2.667 s, and no time to compute."""
+    """3 kbps on the mean in periods of 1 ms: a packet of 8000 bits takes 2.667 s, and no time to
+    compute.
+    """
     (tmp_path / "trace").write_text("time_s,rate_bps\n0,2000\n0.0005,4000\n")
-    result = _simulated(f"trace={tmp_path / 'trace'},trace_period=1ms,queue=2p", source=_cbr(4e5, duration_s=0.02))
+    result = _simulated(
+        f"trace={tmp_path / 'trace'},trace_period=1ms,queue=2p", source=_cbr(4e5, duration_s=0.02)
+    )
     columns = _columns(result)
     arrivals_s = columns["arrival_ns"][columns["arrived"]] / 1e9
     assert arrivals_s[0] == pytest.approx(8000 / 3000, abs=1e-3)

@@ -34,7 +34,9 @@ def test_a_packet_a_millisecond_is_twelve_megabits(tmp_path: Path) -> None:
 )
 def test_rates_over_time_say_their_unit(tmp_path: Path, text: str, rates_bps: list[float]) -> None:
     trace = load_trace(_file(tmp_path, text), period_s=4)
-    assert trace.capacity == {"steps": {"times_s": [0.0, 2.0], "rates_bps": rates_bps, "period_s": 4}}
+    assert trace.capacity == {
+        "steps": {"times_s": [0.0, 2.0], "rates_bps": rates_bps, "period_s": 4}
+    }
     assert trace.mean_bps == pytest.approx(7.5e5)
 
 
@@ -64,19 +66,24 @@ def test_other_files_are_refused_with_the_line(tmp_path: Path, text: str, part: 
 
 def test_periods_of_json_repeat_after_the_last_one(tmp_path: Path) -> None:
     text = (
-        '[{"duration_ms": 500, "bandwidth_kbps": 1000}, {"duration_ms": 1500, "bandwidth_kbps": 200, "latency_ms": 0}]'
+        '[{"duration_ms": 500, "bandwidth_kbps": 1000}, {"duration_ms": 1500, "bandwidth_kbps":'
+        ' 200, "latency_ms": 0}]'
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trace = load_trace(_file(tmp_path, text))
-    assert trace.capacity == {"steps": {"times_s": [0.0, 0.5], "rates_bps": [1e6, 2e5], "period_s": 2.0}}
+    assert trace.capacity == {
+        "steps": {"times_s": [0.0, 0.5], "rates_bps": [1e6, 2e5], "period_s": 2.0}
+    }
     assert trace.mean_bps == pytest.approx(4e5)
     assert trace.overhead_bytes == 0
 
 
 def test_a_pattern_for_each_direction_serves_its_own(tmp_path: Path) -> None:
     pattern = '{{"trace_pattern": [{{"duration": 1000, "capacity": {}}}]}}'
-    both = _file(tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}')
+    both = _file(
+        tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}'
+    )
     assert load_trace(both).mean_bps == 9e5
     assert load_trace(both, way="to_server").mean_bps == 3e5
     one = _file(tmp_path, f'{{"type": "video", "uplink": {pattern.format(300)}, "downlink": {{}}}}')
@@ -85,16 +92,22 @@ def test_a_pattern_for_each_direction_serves_its_own(tmp_path: Path) -> None:
 
 def test_a_path_of_a_trace_with_both_directions_has_both(tmp_path: Path) -> None:
     pattern = '{{"trace_pattern": [{{"duration": 1000, "capacity": {}}}]}}'
-    file = _file(tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}')
+    file = _file(
+        tmp_path, f'{{"uplink": {pattern.format(300)}, "downlink": {pattern.format(900)}}}'
+    )
     links = Links.of(NetworkPath.parse(f"trace={file},delay=5ms"))
     capacities = [links.configs[place]["capacity"] for place in (*links.forward, *links.reverse)]
-    assert capacities == [{"steps": {"times_s": [0.0], "rates_bps": [rate], "period_s": 1.0}} for rate in (9e5, 3e5)]
+    assert capacities == [
+        {"steps": {"times_s": [0.0], "rates_bps": [rate], "period_s": 1.0}} for rate in (9e5, 3e5)
+    ]
 
 
 @pytest.mark.parametrize("rates", ['"rates_kbps": [1000, 500]', '"rates_bps": [1e6, 5e5]'])
 def test_lists_of_json_do_as_csv_does(tmp_path: Path, rates: str) -> None:
     file = _file(tmp_path, f'{{"times_s": [0, 2], {rates}}}')
-    assert load_trace(file).capacity == {"steps": {"times_s": [0.0, 2.0], "rates_bps": [1e6, 5e5], "period_s": None}}
+    assert load_trace(file).capacity == {
+        "steps": {"times_s": [0.0, 2.0], "rates_bps": [1e6, 5e5], "period_s": None}
+    }
     assert load_trace(file, period_s=4).mean_bps == pytest.approx(7.5e5)
 
 
@@ -104,7 +117,9 @@ def test_what_a_path_does_not_take_from_json_is_told(tmp_path: Path) -> None:
     with pytest.warns(SimulationWarning) as told:
         load_trace(_file(tmp_path, text))
     texts = [str(warning.message) for warning in told]
-    assert any("latency_ms (20 to 40 ms) is not played" in text and "delay" in text for text in texts)
+    assert any(
+        "latency_ms (20 to 40 ms) is not played" in text and "delay" in text for text in texts
+    )
     assert any("loss (0 to 0.1) is not played" in text for text in texts)
 
 
@@ -117,9 +132,15 @@ def test_what_a_path_does_not_take_from_json_is_told(tmp_path: Path) -> None:
         ('{"uplink": 3}', "without a known form of traces .uplink"),
         ("[3]", "entry 1 is no object"),
         ('[{"duration_ms": 5}]', "entry 1 has no bandwidth_kbps or capacity"),
-        ('[{"duration_ms": 5, "bandwidth_kbps": 1}, {"bandwidth_kbps": 7}]', "entry 2 has no duration_ms"),
+        (
+            '[{"duration_ms": 5, "bandwidth_kbps": 1}, {"bandwidth_kbps": 7}]',
+            "entry 2 has no duration_ms",
+        ),
         ('[{"duration_ms": "5", "bandwidth_kbps": 1}]', "entry 1: duration_ms is 5, no number"),
-        ('[{"duration_ms": 5, "bandwidth_kbps": -1}]', "entry 1: bandwidth_kbps is -1, no number from 0 on"),
+        (
+            '[{"duration_ms": 5, "bandwidth_kbps": -1}]',
+            "entry 1: bandwidth_kbps is -1, no number from 0 on",
+        ),
         ('[{"duration_ms": NaN, "bandwidth_kbps": 1}]', "entry 1: duration_ms is nan"),
         ('[{"duration_ms": 5, "bandwidth_kbps": 0}]', "no rate is above 0"),
         ('[{"duration_ms": 1e300, "bandwidth_kbps": 1}]', "goes on for 1e.297 s"),

@@ -36,7 +36,10 @@ def packets_of(rows: int, *, seed: int, null_share: float) -> pa.Table:
 def test_rows_taken_are_those_that_arrow_takes(
     *, rows: int, cut: int, null_share: float, pieces: int, seed: int
 ) -> None:
-    tables = [packets_of(rows + cut, seed=seed + piece, null_share=null_share).slice(cut) for piece in range(pieces)]
+    tables = [
+        packets_of(rows + cut, seed=seed + piece, null_share=null_share).slice(cut)
+        for piece in range(pieces)
+    ]
     table = pa.concat_tables(tables)
     order = np.random.default_rng(seed).permutation(len(table))
     taken = rows_taken(table, order)
@@ -45,7 +48,9 @@ def test_rows_taken_are_those_that_arrow_takes(
 
 
 def test_values_and_nulls_of_a_slice_are_its_own() -> None:
-    array = pa.array([True, None, False, True, True, None, False, False, True, None, True]).slice(3, 7)
+    array = pa.array([True, None, False, True, True, None, False, False, True, None, True]).slice(
+        3, 7
+    )
     assert values_of(array)[[0, 1, 3, 4, 5]].tolist() == [True, True, False, False, True]
     known = known_of(array)
     assert known is not None

@@ -17,7 +17,9 @@ def test_times_packets_and_bytes_are_counted_by_flow_and_direction() -> None:
     }
     base: dict[str, object] = {field.name: None if field.nullable else 0 for field in FLOW_SCHEMA}
     base |= {"protocol": "udp", "server": "a", "client": "b", "media": "video"}
-    flows = pa.Table.from_pylist([base | {"flow": number} for number in range(3)], schema=FLOW_SCHEMA)
+    flows = pa.Table.from_pylist(
+        [base | {"flow": number} for number in range(3)], schema=FLOW_SCHEMA
+    )
     table = PacketTable(packets=pa.table(columns, schema=pa.schema(REQUIRED_FIELDS)), flows=flows)
     counted = with_counts(table)
     assert counted.schema == FLOW_SCHEMA

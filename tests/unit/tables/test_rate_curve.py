@@ -49,7 +49,9 @@ def test_packets_at_one_time_have_no_rate() -> None:
     curve = rate_curve(np.array([5, 5]), np.array([100, 100]))
     assert curve.size_bytes.tolist() == [200.0]
     assert curve.rate_kbps(3).tolist() == [0.0, 0.0, 0.0]
-    assert rate_curve(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)).rate_kbps(2).tolist() == [0.0, 0.0]
+    assert rate_curve(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)).rate_kbps(
+        2
+    ).tolist() == [0.0, 0.0]
 
 
 def test_directions_follow_from_who_began() -> None:
@@ -57,7 +59,9 @@ def test_directions_follow_from_who_began() -> None:
     rates = FlowRates.of_bins(pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=True)
     assert rates.to_client.size_bytes.tolist() == [30.0, 40.0]
     assert rates.turned_round().to_client.size_bytes.tolist() == [1.0, 2.0]
-    from_server = FlowRates.of_bins(pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=False)
+    from_server = FlowRates.of_bins(
+        pair, start_ns=0, end_ns=2 * 10**9, bin_ns=10**9, client_first=False
+    )
     assert from_server.to_client.size_bytes.tolist() == [1.0, 2.0]
 
 

@@ -59,7 +59,9 @@ def view_of() -> ViewOf:
             }
             parts.append(pa.table(columns))
             rows.append(_flow_row(flow, time_ns))
-        table = PacketTable(packets=pa.concat_tables(parts), flows=pa.Table.from_pylist(rows, schema=FLOW_SCHEMA))
+        table = PacketTable(
+            packets=pa.concat_tables(parts), flows=pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
+        )
         return choose_session(table.sorted_by_time())
 
     return make

@@ -44,7 +44,9 @@ def test_renewal_takes_gaps_of_the_reference_only(bursty: SessionView) -> None:
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_baseline_is_the_same_for_a_seed_and_differs_between_runs(bursty: SessionView, name: str) -> None:
+def test_baseline_is_the_same_for_a_seed_and_differs_between_runs(
+    bursty: SessionView, name: str
+) -> None:
     first, again, other = (baseline_view(bursty, name=name, seed=1, run=run) for run in (0, 0, 1))
     assert first.table.packets.equals(again.table.packets)
     assert first.table.packets.equals(other.table.packets) == (name == "cbr")

@@ -1,4 +1,6 @@
-"""Comparisons: of a table with itself, with one that differs in a known way, and with its baselines."""
+"""Comparisons: of a table with itself, with one that differs in a known way, and with its
+baselines.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def test_a_table_ties_with_the_baselines_that_copy_a_marginal(itself: Comparison
     assert itself.wins["burst_packets.ks"] == ["cbr", "poisson", "renewal"]
 
 
-def test_dropped_packets_show_in_the_totals_where_sizes_look_alike(view_of: ViewOf, bursty: SessionView) -> None:
+def test_dropped_packets_show_in_the_totals_where_sizes_look_alike(
+    view_of: ViewOf, bursty: SessionView
+) -> None:
     kept = np.arange(bursty.media_time_ns.size) % 20 != 7
     kept[[0, -1]] = True
     thinned = view_of((bursty.media_time_ns[kept] / 1e9, bursty.media_ip_bytes[kept]))
@@ -83,7 +87,9 @@ def test_dropped_packets_show_in_the_totals_where_sizes_look_alike(view_of: View
     assert totals["duration_s"] == [reference.duration_s, reference.duration_s]
 
 
-def test_baselines_take_their_totals_from_the_reference_so_nothing_is_won_there(itself: Comparison) -> None:
+def test_baselines_take_their_totals_from_the_reference_so_nothing_is_won_there(
+    itself: Comparison,
+) -> None:
     for name in ("packets", "bytes", "duration"):
         metric = f"{name}.relative_difference"
         assert itself.flat_baselines()["cbr"][metric] == pytest.approx(0.0, abs=1e-9)
@@ -96,18 +102,24 @@ def test_wins_and_ties_never_name_the_same_baseline(itself: Comparison) -> None:
         assert not set(beaten) & set(itself.ties[name])
 
 
-def test_candidate_of_twice_the_size_is_at_known_distances(view_of: ViewOf, bursty: SessionView) -> None:
+def test_candidate_of_twice_the_size_is_at_known_distances(
+    view_of: ViewOf, bursty: SessionView
+) -> None:
     constant = np.full(bursty.media_time_ns.size, 500)
     sizes = np.where(np.arange(constant.size) % 2, 400, 600)
     times = bursty.media_time_ns / 1e9
     comparison = compare_tables(view_of((times, sizes)), view_of((times, constant)))
     flat = comparison.flat()
     assert flat["packet_bytes.ks"] == pytest.approx(0.5, abs=1e-3)
-    assert flat["packet_bytes.wasserstein"] == pytest.approx(1.0, abs=1e-3)  # 100 bytes off, deviation 100 bytes
+    assert flat["packet_bytes.wasserstein"] == pytest.approx(
+        1.0, abs=1e-3
+    )  # 100 bytes off, deviation 100 bytes
     assert flat["gap_s.ks"] == 0.0
 
 
-def test_candidate_slowed_down_is_seen_in_gaps_rates_and_bursts(view_of: ViewOf, bursty: SessionView) -> None:
+def test_candidate_slowed_down_is_seen_in_gaps_rates_and_bursts(
+    view_of: ViewOf, bursty: SessionView
+) -> None:
     slow = view_of((bursty.media_time_ns / 1e9 * 1.5, bursty.media_ip_bytes))
     flat = compare_tables(bursty, slow).flat()
     gaps = np.diff(bursty.media_time_ns) / 1e9
@@ -124,7 +136,9 @@ def test_gaps_are_pooled_within_flows(view_of: ViewOf) -> None:
     times, sizes = np.arange(0, 20, 0.1), np.full(200, 300)
     two = view_of((times, sizes), (times + 0.05, sizes))
     one = view_of((np.arange(0, 20, 0.1), sizes))
-    assert compare_tables(one, two).flat()["gap_s.ks"] < 0.99  # times are rounded to ns, so both sides jitter alike
+    assert (
+        compare_tables(one, two).flat()["gap_s.ks"] < 0.99
+    )  # times are rounded to ns, so both sides jitter alike
     merged = view_of((np.arange(0, 20, 0.05), np.full(400, 300)))
     assert compare_tables(one, merged).flat()["gap_s.ks"] == 1.0
 
@@ -141,20 +155,31 @@ def test_what_cannot_be_computed_is_null(view_of: ViewOf) -> None:
     assert "rate.10.ks" not in comparison.wins
 
 
-def test_rates_of_a_session_of_months_are_null_in_bins_that_would_fill_the_memory(view_of: ViewOf) -> None:
+def test_rates_of_a_session_of_months_are_null_in_bins_that_would_fill_the_memory(
+    view_of: ViewOf,
+) -> None:
     times = np.concatenate([np.arange(0.0, 40.0, 0.05), 3_000_000.0 + np.arange(0.0, 40.0, 0.05)])
     months = view_of((times, np.where(np.arange(times.size) % 3, 300, 900)))
     comparison = compare_tables(months, months)
     metrics = comparison.to_json()["metrics"]
     assert isinstance(metrics, dict)
-    assert [metrics["rate"][width]["ks"] for width in ("0.1", "0.5", "1", "10")] == [None, None, None, 0.0]
+    assert [metrics["rate"][width]["ks"] for width in ("0.1", "0.5", "1", "10")] == [
+        None,
+        None,
+        None,
+        0.0,
+    ]
     assert comparison.to_json()["absent"] == {
-        f"rate.{width}": f"3000040 s are more than the 2,000,000 bins of {width} s that are compared"
+        f"rate.{width}": (
+            f"3000040 s are more than the 2,000,000 bins of {width} s that are compared"
+        )
         for width in ("0.1", "0.5", "1")
     }
 
 
-def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(view_of: ViewOf) -> None:
+def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(
+    view_of: ViewOf,
+) -> None:
     def session(length_s: float, phase_s: float) -> SessionView:
         times = np.arange(phase_s, length_s, 0.05)
         return view_of((times, np.where(np.arange(times.size) % 3, 300, 900)))
@@ -167,13 +192,19 @@ def test_rates_of_sessions_too_short_for_their_bins_are_null_with_the_reason(vie
     assert metrics["rate"]["10"] == {"ks": None, "wasserstein": None}
     assert metrics["rate"]["1"]["ks"] is not None
     reason = (
-        "1 whole bins of 10 s in the reference and 1 in the candidate are too few: chance alone could give any distance"
+        "1 whole bins of 10 s in the reference and 1 in the candidate are too few: chance alone"
+        " could give any distance"
     )
     assert comparison.to_json()["absent"] == {"rate.10": reason}
     assert "rate.10.ks" not in comparison.wins
     (exceeded,) = exceeded_limits(comparison, ["rate.10.ks=0.1"])
-    assert str(exceeded) == f"rate.10.ks could not be computed ({reason}), so it cannot be shown to be at most 0.1"
-    assert compare_tables(session(41.0, 0.0), session(41.0, 0.01)).absent == {}  # 4 and 4: 1 would be beyond chance
+    assert (
+        str(exceeded)
+        == f"rate.10.ks could not be computed ({reason}), so it cannot be shown to be at most 0.1"
+    )
+    assert (
+        compare_tables(session(41.0, 0.0), session(41.0, 0.01)).absent == {}
+    )  # 4 and 4: 1 would be beyond chance
 
 
 def test_seed_changes_baselines_only(bursty: SessionView) -> None:
@@ -186,7 +217,9 @@ def test_seed_changes_baselines_only(bursty: SessionView) -> None:
 def test_limits_that_are_exceeded_are_named(view_of: ViewOf, bursty: SessionView) -> None:
     slow = view_of((bursty.media_time_ns / 1e9 * 1.5, bursty.media_ip_bytes))
     comparison = compare_tables(bursty, slow)
-    exceeded = exceeded_limits(comparison, ["packet_bytes.ks=0.1", "rate.1.ks=0.5", "burst_spacing_s.ks=1.0"])
+    exceeded = exceeded_limits(
+        comparison, ["packet_bytes.ks=0.1", "rate.1.ks=0.5", "burst_spacing_s.ks=1.0"]
+    )
     assert [limit.metric for limit in exceeded] == ["rate.1.ks"]
     assert str(exceeded[0]).startswith("rate.1.ks is 0.")
 
@@ -200,7 +233,9 @@ def test_limit_may_name_a_metric_by_its_beginning_where_that_is_enough(itself: C
 def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
     short = view_of((np.array([0.0, 0.1]), np.array([100, 100])))
     exceeded = exceeded_limits(compare_tables(short, short), ["rate.10.ks=1"])
-    assert str(exceeded[0]).startswith("rate.10.ks could not be computed (0 whole bins of 10 s in the reference and 0 ")
+    assert str(exceeded[0]).startswith(
+        "rate.10.ks could not be computed (0 whole bins of 10 s in the reference and 0 "
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +247,9 @@ def test_limit_on_what_cannot_be_computed_fails(view_of: ViewOf) -> None:
         ("gap_s.ks=nan", "write METRIC=VALUE"),
     ],
 )
-def test_limit_that_cannot_be_checked_is_explained(itself: Comparison, text: str, words: str) -> None:
+def test_limit_that_cannot_be_checked_is_explained(
+    itself: Comparison, text: str, words: str
+) -> None:
     with pytest.raises(SelectionError, match=words):
         exceeded_limits(itself, [text])
 
@@ -228,14 +265,16 @@ def test_buffering_is_compared_as_a_pair(view_of: ViewOf) -> None:
     output = comparison.to_json()["metrics"]
     assert isinstance(output, dict)
     ends_s, ratios = output["phases"]["buffering_end_s"], output["phases"]["buffering_ratio"]
-    # A change cannot be told more sharply than to a few of the 0.04 s gaps around it; a tenth of a second is ample.
+    # A change cannot be told more sharply than to a few of the 0.04 s gaps around it; a tenth of a
+    # second is ample.
     assert ends_s == pytest.approx([10.0, 20.0], abs=0.1)
     assert ratios == pytest.approx([4.0, 4.0], rel=0.02)
     assert comparison.flat()["phases.buffering_end_s"] == pytest.approx(10.0, abs=0.2)
 
 
 def test_offload_packets_are_cut_on_both_sides_unless_asked_not_to(view_of: ViewOf) -> None:
-    # Thirty packets of 14,748 bytes are ten times as many of 1500 bytes (28 bytes of headers each), 12 us apart.
+    # Thirty packets of 14,748 bytes are ten times as many of 1500 bytes (28 bytes of headers each),
+    # 12 us apart.
     times = np.arange(0.0, 30.0)
     large = view_of((times, np.full(30, 14_748)))
     small = view_of((np.repeat(times, 10) + np.tile(np.arange(10) * 12e-6, 30), np.full(300, 1500)))
@@ -246,8 +285,8 @@ def test_offload_packets_are_cut_on_both_sides_unless_asked_not_to(view_of: View
 
 
 def test_baseline_that_lacks_a_metric_is_neither_beaten_nor_tied(view_of: ViewOf) -> None:
-    # Bursts of 50 packets, 2 ms apart, with pauses of 100 ms: at the mean distance of 4 ms all packets are one burst,
-    # which has no spacing.
+    # Bursts of 50 packets, 2 ms apart, with pauses of 100 ms: at the mean distance of 4 ms all
+    # packets are one burst, which has no spacing.
     times = np.repeat(np.arange(60) * 0.2, 50) + np.tile(np.arange(50) * 0.002, 60)
     view = view_of((times, np.full(times.size, 1000)))
     comparison = compare_tables(view, view)
@@ -255,7 +294,9 @@ def test_baseline_that_lacks_a_metric_is_neither_beaten_nor_tied(view_of: ViewOf
     assert isinstance(spacing, dict)
     assert math.isnan(spacing["ks"])
     assert comparison.flat()["burst_spacing_s.ks"] == 0.0
-    assert "cbr" not in comparison.wins["burst_spacing_s.ks"] + comparison.ties["burst_spacing_s.ks"]
+    assert (
+        "cbr" not in comparison.wins["burst_spacing_s.ks"] + comparison.ties["burst_spacing_s.ks"]
+    )
 
 
 def test_a_candidate_is_read_by_the_clock_of_a_coarse_reference(view_of: ViewOf) -> None:
@@ -264,7 +305,7 @@ def test_a_candidate_is_read_by_the_clock_of_a_coarse_reference(view_of: ViewOf)
     sizes = np.full(4000, 500)
     fine, coarse = view_of((first, sizes)), view_of((np.floor(first * 1000) / 1000, sizes))
     candidate = view_of((second, sizes))
-    # 1.63 is the 1% point of the Kolmogorov distribution; without the clock, gaps between the ticks of 1 ms, a quarter
-    # of the mean gap, would put the distributions 0.2 apart.
+    # 1.63 is the 1% point of the Kolmogorov distribution; without the clock, gaps between the ticks
+    # of 1 ms, a quarter of the mean gap, would put the distributions 0.2 apart.
     assert compare_tables(fine, candidate).flat()["gap_s.ks"] < 1.63 * math.sqrt(2 / 4000)
     assert compare_tables(coarse, candidate).flat()["gap_s.ks"] < 1.63 * math.sqrt(2 / 4000)

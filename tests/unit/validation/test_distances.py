@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.validation.distances import ks_noise, sample_distances, tells_nothing, wasserstein_noise
+from trafficgen.validation.distances import (
+    ks_noise,
+    sample_distances,
+    tells_nothing,
+    wasserstein_noise,
+)
 
 
 def test_distances_of_a_shifted_sample_are_known() -> None:
@@ -16,7 +21,8 @@ def test_distances_of_a_shifted_sample_are_known() -> None:
     shifted = reference + 10
     found = sample_distances(reference, shifted)
     assert found.ks == pytest.approx(0.1)
-    # The Wasserstein distance of a shift is the shift; the deviation of 0..99 is sqrt((100**2 - 1) / 12).
+    # The Wasserstein distance of a shift is the shift; the deviation of 0..99 is sqrt((100**2 - 1)
+    # / 12).
     assert found.wasserstein == pytest.approx(10 / math.sqrt((100**2 - 1) / 12))
 
 
@@ -34,7 +40,9 @@ def test_distances_agree_with_scipy(seed: int) -> None:
     other = np.sort(np.round(generator.lognormal(1.0, 0.8, 333), 1))
     found = sample_distances(one, other)
     assert found.ks == pytest.approx(stats.ks_2samp(one, other).statistic, rel=1e-12)
-    assert found.wasserstein == pytest.approx(stats.wasserstein_distance(one, other) / np.std(one), rel=1e-12)
+    assert found.wasserstein == pytest.approx(
+        stats.wasserstein_distance(one, other) / np.std(one), rel=1e-12
+    )
 
 
 def test_distances_that_mean_nothing_are_nan() -> None:
@@ -46,21 +54,32 @@ def test_distances_that_mean_nothing_are_nan() -> None:
     assert math.isnan(wasserstein_noise(constant, 3))
 
 
-@pytest.mark.parametrize(("n", "m"), [(0, 9), (1, 30), (2, 7), (3, 3), (3, 4), (4, 4), (3, 5), (10, 10)])
-def test_too_few_values_are_those_whose_largest_distance_is_not_beyond_chance(n: int, m: int) -> None:
-    """The exact probability of the distance 1 under one law is that of all of one side below all of the other."""
+@pytest.mark.parametrize(
+    ("n", "m"), [(0, 9), (1, 30), (2, 7), (3, 3), (3, 4), (4, 4), (3, 5), (10, 10)]
+)
+def test_too_few_values_are_those_whose_largest_distance_is_not_beyond_chance(
+    n: int, m: int
+) -> None:
+    """The exact probability of the distance 1 under one law is that of all of one side below all of
+    the other.
+    """
     probability_of_largest = 2 / math.comb(n + m, n)
     assert tells_nothing(n, m) == tells_nothing(m, n) == (n == 0 or probability_of_largest > 0.05)
 
 
 @pytest.mark.parametrize("law", ["uniform", "expon", "norm"])
 def test_noise_is_exceeded_about_once_in_twenty_times(law: str) -> None:
-    """Of 400 pairs of one law 20 should exceed; the band is five binomial standard errors for 5%, wider below for KS.
+    """Of 400 pairs of one law 20 should exceed; the band is five binomial standard errors for 5%,
+    wider below for KS.
 
-    For laws other than the uniform the Wasserstein level is approximate: its share must lie between 2% and 11%.
+    For laws other than the uniform the Wasserstein level is approximate: its share must lie between
+    2% and 11%.
     """
     generator = np.random.default_rng(1)
-    draw = getattr(generator, {"uniform": "random", "expon": "standard_exponential", "norm": "standard_normal"}[law])
+    draw = getattr(
+        generator,
+        {"uniform": "random", "expon": "standard_exponential", "norm": "standard_normal"}[law],
+    )
     ks, wasserstein = 0, 0
     for _ in range(400):
         one, other = np.sort(draw(300)), np.sort(draw(200))

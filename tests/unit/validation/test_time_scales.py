@@ -45,7 +45,8 @@ def test_variance_time_bins_reach_a_tenth_of_the_shorter_side() -> None:
 
 
 def test_rate_variance_of_an_on_off_stream_is_known() -> None:
-    # 1000 bytes in every other 0.1 s bin: 80 kbit/s or 0, so the deviation is 40 kbit/s; none at 0.2 s.
+    # 1000 bytes in every other 0.1 s bin: 80 kbit/s or 0, so the deviation is 40 kbit/s; none at
+    # 0.2 s.
     time_ns = np.arange(0, 20_000_000_000, 200_000_000)
     variances = rate_variances(time_ns, np.full(time_ns.size, 1000), bins_s=[0.1, 0.2])
     np.testing.assert_allclose(variances, [40_000.0**2, 0.0])

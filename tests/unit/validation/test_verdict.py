@@ -1,4 +1,6 @@
-"""The verdict in words: each grade from facts made by hand, and what holds for comparisons of real sessions."""
+"""The verdict in words: each grade from facts made by hand, and what holds for comparisons of real
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import SessionView
-from trafficgen.validation import BASELINES, Comparison, Grade, Totals, compare_tables, losses, verdict_of
+from trafficgen.validation import (
+    BASELINES,
+    Comparison,
+    Grade,
+    Totals,
+    compare_tables,
+    losses,
+    verdict_of,
+)
 from trafficgen.validation.compare import judge_baselines
 
 _NAN = math.nan
@@ -25,7 +35,9 @@ def _comparison(
     noise: Mapping[str, float] | None = None,
     burst_threshold_s: float | None = 0.1,
 ) -> Comparison:
-    """Return a comparison with these facts; wins and ties follow from them as they do in `compare_tables`."""
+    """Return a comparison with these facts; wins and ties follow from them as they do in
+    `compare_tables`.
+    """
     made = Comparison(
         metrics=metrics,
         baselines=dict(baselines),
@@ -55,10 +67,20 @@ def _gaps(ks: float) -> dict[str, object]:
         (0.04, (0.5, 0.01, 0.5), Grade.WITHIN_CHANCE, "within chance of the reference"),
         (0.1, (0.5, 0.4, 0.2), Grade.CLOSEST, "closer than every baseline"),
         (0.1, (0.5, 0.1, 0.2), Grade.MET, "as close as Poisson"),
-        (0.1, (0.5, 0.4, 0.09), Grade.BEATEN, "farther than resampling in gap_s.ks (resampling takes them from the"),
+        (
+            0.1,
+            (0.5, 0.4, 0.09),
+            Grade.BEATEN,
+            "farther than resampling in gap_s.ks (resampling takes them from the",
+        ),
         (0.3, (0.1, 0.2, 0.9), Grade.BEATEN, "farther than constant rate and Poisson in gap_s.ks"),
         (0.1, (_NAN, _NAN, 0.2), Grade.CLOSEST, "closer than every baseline"),
-        (0.1, (_NAN, _NAN, _NAN), Grade.NOT_RANKED, "gap_s.ks off by 0.1, where no baseline has a value"),
+        (
+            0.1,
+            (_NAN, _NAN, _NAN),
+            Grade.NOT_RANKED,
+            "gap_s.ks off by 0.1, where no baseline has a value",
+        ),
         (_NAN, (0.1, 0.1, 0.1), Grade.NOT_COMPUTED, "too few packets to tell"),
     ],
 )
@@ -66,7 +88,9 @@ def test_grade_of_a_metric_follows_from_its_distances(
     candidate: float, others: tuple[float, ...], grade: Grade, words: str
 ) -> None:
     baselines = {name: _gaps(other) for name, other in zip(BASELINES, others, strict=True)}
-    verdict = verdict_of(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": 0.05}))
+    verdict = verdict_of(
+        _comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": 0.05})
+    )
     (group,) = verdict.groups
     assert (group.grade, group.metrics[0].grade) == (grade, grade)
     assert group.label == "packet gaps"
@@ -80,35 +104,62 @@ def test_group_that_is_beaten_in_part_names_the_part() -> None:
     )
     (group,) = verdict_of(comparison).groups
     assert group.grade is Grade.PARTLY_BEATEN
-    assert group.sentence == "farther than constant rate in rate.10.ks; otherwise closer than every baseline"
+    assert (
+        group.sentence
+        == "farther than constant rate in rate.10.ks; otherwise closer than every baseline"
+    )
     assert losses(comparison) == {"rate.0.1.ks": [], "rate.10.ks": ["cbr"]}
 
 
 def test_distances_of_one_thing_are_named_together() -> None:
     def rates(*distances: float) -> dict[str, object]:
         one, two, three, four = distances
-        return {"rate": {"0.1": {"ks": one, "wasserstein": two}, "10": {"ks": three, "wasserstein": four}}}
+        return {
+            "rate": {
+                "0.1": {"ks": one, "wasserstein": two},
+                "10": {"ks": three, "wasserstein": four},
+            }
+        }
 
     def words(*distances: float) -> str:
         return (
-            verdict_of(_comparison(rates(*distances), baselines={"cbr": rates(0.1, 0.1, 0.1, 0.1)})).groups[0].sentence
+            verdict_of(_comparison(rates(*distances), baselines={"cbr": rates(0.1, 0.1, 0.1, 0.1)}))
+            .groups[0]
+            .sentence
         )
 
     assert words(0.2, 0.2, 0.2, 0.2) == "farther than constant rate in all 4 metrics"
-    assert words(0.2, 0.2, 0.2, 0.0) == (
-        "farther than constant rate in rate.0.1 and rate.10.ks; otherwise within chance of the reference"
+    assert (
+        words(0.2, 0.2, 0.2, 0.0)
+        == "farther than constant rate in rate.0.1 and rate.10.ks; otherwise within chance of the"
+        " reference"
     )
 
 
 def test_start_up_that_one_side_lacks_is_said_and_one_that_both_lack_is_no_fault() -> None:
     def phases(reference_s: float, candidate_s: float) -> dict[str, object]:
-        return {"phases": {"buffering_end_s": [reference_s, candidate_s], "buffering_ratio": [_NAN, _NAN]}}
+        return {
+            "phases": {
+                "buffering_end_s": [reference_s, candidate_s],
+                "buffering_ratio": [_NAN, _NAN],
+            }
+        }
 
-    lacking = verdict_of(_comparison(phases(10.0, _NAN), baselines={"cbr": phases(10.0, _NAN)})).groups[0]
+    lacking = verdict_of(
+        _comparison(phases(10.0, _NAN), baselines={"cbr": phases(10.0, _NAN)})
+    ).groups[0]
     assert lacking.grade is Grade.UNLIKE
-    assert lacking.sentence == ("only one side has phases.buffering_end_s; phases.buffering_ratio cannot be computed")
-    neither = verdict_of(_comparison(phases(_NAN, _NAN), baselines={"cbr": phases(_NAN, _NAN)})).groups[0]
-    assert (neither.grade, neither.sentence) == (Grade.NOT_COMPUTED, "neither side has a buffering phase")
+    assert (
+        lacking.sentence
+        == "only one side has phases.buffering_end_s; phases.buffering_ratio cannot be computed"
+    )
+    neither = verdict_of(
+        _comparison(phases(_NAN, _NAN), baselines={"cbr": phases(_NAN, _NAN)})
+    ).groups[0]
+    assert (neither.grade, neither.sentence) == (
+        Grade.NOT_COMPUTED,
+        "neither side has a buffering phase",
+    )
 
 
 def test_bursts_that_the_reference_lacks_are_not_called_a_failure_of_the_candidate() -> None:
@@ -121,10 +172,18 @@ def test_bursts_that_the_reference_lacks_are_not_called_a_failure_of_the_candida
 
 
 def test_totals_are_told_in_percent_and_not_ranked() -> None:
-    totals: dict[str, object] = {"packets": {"relative_difference": 0.031}, "bytes": {"relative_difference": 0.0}}
-    comparison = _comparison(totals, baselines={"cbr": {name: {"relative_difference": 0.0} for name in totals}})
+    totals: dict[str, object] = {
+        "packets": {"relative_difference": 0.031},
+        "bytes": {"relative_difference": 0.0},
+    }
+    comparison = _comparison(
+        totals, baselines={"cbr": {name: {"relative_difference": 0.0} for name in totals}}
+    )
     for name in comparison.flat():
-        del comparison.wins[name], comparison.ties[name]  # baselines take totals from the reference: no rank
+        del (
+            comparison.wins[name],
+            comparison.ties[name],
+        )  # baselines take totals from the reference: no rank
     (group,) = verdict_of(comparison).groups
     assert group.sentence == "packets 3.10% off; otherwise within chance of the reference"
 
@@ -132,7 +191,13 @@ def test_totals_are_told_in_percent_and_not_ranked() -> None:
 def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
     comparison = _comparison(
         {"smoothness": {"ks": 0.4}, "packet_bytes": {"ks": 0.0}, "gap_s": {"ks": 0.0}},
-        baselines={"poisson": {"smoothness": {"ks": 0.2}, "packet_bytes": {"ks": 0.1}, "gap_s": {"ks": 0.1}}},
+        baselines={
+            "poisson": {
+                "smoothness": {"ks": 0.2},
+                "packet_bytes": {"ks": 0.1},
+                "gap_s": {"ks": 0.1},
+            }
+        },
     )
     assert verdict_of(comparison).lines() == [
         "Packet sizes and packet gaps: within chance of the reference.",
@@ -144,21 +209,31 @@ def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
 def test_real_sessions_are_judged_on_every_metric_once(bursty: SessionView) -> None:
     comparison = compare_tables(bursty, bursty)
     verdict = verdict_of(comparison)
-    assert [metric.name for group in verdict.groups for metric in group.metrics] == list(comparison.flat())
+    assert [metric.name for group in verdict.groups for metric in group.metrics] == list(
+        comparison.flat()
+    )
     assert sum(verdict.counts.values()) == len(comparison.flat())
-    assert not set(verdict.counts) - {Grade.WITHIN_CHANCE, Grade.NOT_COMPUTED}, "a session is like itself"
+    assert not set(verdict.counts) - {Grade.WITHIN_CHANCE, Grade.NOT_COMPUTED}, (
+        "a session is like itself"
+    )
 
 
 _distances = st.one_of(st.just(_NAN), st.just(0.0), st.floats(0, 1), st.just(math.inf))
 
 
-@given(candidate=_distances, others=st.tuples(_distances, _distances, _distances), level=st.sampled_from([0.0, 0.1]))
+@given(
+    candidate=_distances,
+    others=st.tuples(_distances, _distances, _distances),
+    level=st.sampled_from([0.0, 0.1]),
+)
 def test_no_metric_is_praised_when_a_baseline_is_closer(
     candidate: float, others: tuple[float, float, float], level: float
 ) -> None:
     baselines = {name: _gaps(other) for name, other in zip(BASELINES, others, strict=True)}
     metric = (
-        verdict_of(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": level})).groups[0].metrics[0]
+        verdict_of(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": level}))
+        .groups[0]
+        .metrics[0]
     )
     known = [other for other in others if not np.isnan(other)]
     if metric.grade is Grade.CLOSEST:

@@ -12,7 +12,8 @@ from trafficgen.api.workload_files import load_workload
 from trafficgen.models import Model, RtpFormat, save_model
 from trafficgen.workloads.planned import PlannedWorkload
 
-#: Loads a workload file of this text, with the models ``udp.json``, ``rtp.json``, ``tcp.json`` and ``six.json`` beside.
+#: Loads a workload file of this text, with the models ``udp.json``, ``rtp.json``, ``tcp.json`` and
+#: ``six.json`` beside.
 Load = Callable[[str], PlannedWorkload]
 
 

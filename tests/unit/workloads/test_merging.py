@@ -1,4 +1,6 @@
-"""Parts merged in order of time: what a sort of everything at once would give, in bounded memory."""
+"""Parts merged in order of time: what a sort of everything at once would give, in bounded
+memory.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +36,32 @@ def sessions_of(
     return tables
 
 
-def written_part(table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0) -> StoredPart:
+def written_part(
+    table: pa.Table, folder: Path, place: int, *, first_ns: int, first_flow: int = 0
+) -> StoredPart:
     storage, name = Folder(folder), f"{place}.arrow"
     storage.write(name, lambda file: write_batches(table, file))
-    return StoredPart(name, table.num_rows, table.nbytes, first_ns, storage, folder, first_flow=first_flow)
+    return StoredPart(
+        name, table.num_rows, table.nbytes, first_ns, storage, folder, first_flow=first_flow
+    )
 
 
 def merged(tables: list[pa.Table], folder: Path, *, memory_bytes: int = 1 << 30) -> pa.Table:
     written = []
     for place, table in enumerate(tables):
         first_ns = table.column("time_ns")[0].as_py() if table.num_rows else 0
-        written.append(written_part(table, folder, place, first_ns=first_ns, first_flow=FLOWS_EACH * place))
+        written.append(
+            written_part(table, folder, place, first_ns=first_ns, first_flow=FLOWS_EACH * place)
+        )
     pieces = list(merge_parts(written, memory_bytes=memory_bytes, folder=folder))
     return pa.concat_tables(pieces) if pieces else tables[0].slice(0, 0)
 
 
 def at_once(tables: list[pa.Table]) -> pa.Table:
     shifted = [
-        table.set_column(1, "flow", pa.array(table.column("flow").to_numpy() + np.uint32(FLOWS_EACH * place)))
+        table.set_column(
+            1, "flow", pa.array(table.column("flow").to_numpy() + np.uint32(FLOWS_EACH * place))
+        )
         for place, table in enumerate(tables)
     ]
     return superposed(shifted)
@@ -79,7 +89,9 @@ def test_a_merge_is_the_sort_of_everything_at_once(
 
 def test_parts_in_memory_are_merged_as_those_in_files() -> None:
     rows = 2 * parts.BATCH_ROWS + 5
-    tables = sessions_of(np.random.default_rng(4), count=5, rows=rows, span_ns=40_000, spread_ns=7_000)
+    tables = sessions_of(
+        np.random.default_rng(4), count=5, rows=rows, span_ns=40_000, spread_ns=7_000
+    )
     held = [HeldPart(table, FLOWS_EACH * place) for place, table in enumerate(tables)]
     assert pa.concat_tables(list(merge_at_once(held))).equals(at_once(tables).combine_chunks())
 
@@ -91,7 +103,9 @@ def test_many_packets_at_one_time_are_merged_and_not_waited_for(tmp_path: Path) 
 
 
 def test_little_memory_merges_in_several_passes_and_leaves_the_same(tmp_path: Path) -> None:
-    tables = sessions_of(np.random.default_rng(1), count=40, rows=2000, span_ns=10_000, spread_ns=10)
+    tables = sessions_of(
+        np.random.default_rng(1), count=40, rows=2000, span_ns=10_000, spread_ns=10
+    )
     assert merged(tables, tmp_path, memory_bytes=1).equals(at_once(tables).combine_chunks())
     assert list(tmp_path.glob("merged-*"))
 
@@ -100,7 +114,9 @@ def test_parts_of_a_later_time_are_not_opened_before_it_has_come(tmp_path: Path)
     tables = sessions_of(np.random.default_rng(2), count=20, rows=100, span_ns=10, spread_ns=1000)
     parts = []
     for place, table in enumerate(tables):
-        parts.append(written_part(table, tmp_path, place, first_ns=table.column("time_ns")[0].as_py()))
+        parts.append(
+            written_part(table, tmp_path, place, first_ns=table.column("time_ns")[0].as_py())
+        )
     first, *_ = merge_parts(parts, memory_bytes=1 << 30, folder=tmp_path)
     assert 0 < first.num_rows <= 100
     assert max(first.column("place").to_pylist()) < 100

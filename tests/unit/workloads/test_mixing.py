@@ -1,4 +1,6 @@
-"""Sessions of a mix: shares, clips, lengths and addresses are those of the file, and blocks change nothing."""
+"""Sessions of a mix: shares, clips, lengths and addresses are those of the file, and blocks change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,20 @@ groups:
 """
 
 
-def played(sessions: MixedSessions, first: int, count: int) -> tuple[pa.Table, list[dict[str, Any]]]:
+def played(
+    sessions: MixedSessions, first: int, count: int
+) -> tuple[pa.Table, list[dict[str, Any]]]:
     tables, rows = sessions.block(first, count)
     return superposed(tables), rows
 
 
-def everything(sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1) -> pa.Table:
+def everything(
+    sessions: MixedSessions, blocks: tuple[Block, ...], folder: Path, *, workers: int = 1
+) -> pa.Table:
     with made_workload(sessions, blocks, folder, workers=workers) as workload:
-        packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
+        packets = pa.concat_tables(
+            workload.packets_in_order(memory_bytes=1 << 28), promote_options="default"
+        )
         flows = workload.flow_table()
     return packets.select(sorted(packets.column_names)).append_column(
         "client", flows.column("client").take(packets.column("flow"))
@@ -58,7 +66,9 @@ def viewings_of(sessions: MixedSessions) -> list[Any]:
     return list(sessions._viewings(0, sessions.count))
 
 
-def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(load: Load, tmp_path: Path) -> None:
+def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(
+    load: Load, tmp_path: Path
+) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
     one = everything(sessions, cut(sessions), tmp_path / "one")
     assert len(cut(sessions)) == 1
@@ -71,8 +81,12 @@ def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(load: 
 def test_the_whole_table_is_what_the_blocks_are_merged_to(load: Load, tmp_path: Path) -> None:
     sessions = sessions_of_workload(load(MIX), seed=5)
     table = held_workload(sessions, workers=1).table(origin_ns=DEFAULT_ORIGIN_NS)
-    with made_workload(sessions, cut(sessions, packets=300), tmp_path / "work", workers=1) as workload:
-        packets = pa.concat_tables(workload.packets_in_order(memory_bytes=1 << 28), promote_options="default")
+    with made_workload(
+        sessions, cut(sessions, packets=300), tmp_path / "work", workers=1
+    ) as workload:
+        packets = pa.concat_tables(
+            workload.packets_in_order(memory_bytes=1 << 28), promote_options="default"
+        )
         assert workload.flow_table().equals(table.flows)
     assert packets.select(table.packets.column_names).equals(table.packets)
     assert table.notes == sessions.notes
@@ -120,7 +134,9 @@ groups:
     assert [group["name"] for group in groups] == ["udp", "tcp", "rtp"]
 
 
-def test_groups_with_arrivals_of_their_own_are_merged_in_order_of_their_starts(load: Load, folder: Path) -> None:
+def test_groups_with_arrivals_of_their_own_are_merged_in_order_of_their_starts(
+    load: Load, folder: Path
+) -> None:
     text = """
 for: 500s
 arrivals: poisson:0.2/s
@@ -159,14 +175,18 @@ groups:
     assert stats.chisquare(counts, 3000 * share / share.sum()).pvalue > 0.001
 
 
-def test_a_session_is_as_long_as_its_clip_or_its_own_length_whichever_is_shorter(load: Load) -> None:
+def test_a_session_is_as_long_as_its_clip_or_its_own_length_whichever_is_shorter(
+    load: Load,
+) -> None:
     text = """
 sessions: 400
 duration: exponential:30s
 groups:
 - {model: udp.json, clips: {count: 1, length: 20s}}
 """
-    lengths_s = np.array([viewing.length_s for _, viewing in viewings_of(sessions_of_workload(load(text), seed=1))])
+    lengths_s = np.array(
+        [viewing.length_s for _, viewing in viewings_of(sessions_of_workload(load(text), seed=1))]
+    )
     assert lengths_s.max() == 20.0
     whole = np.count_nonzero(lengths_s == 20.0)
     low, high = stats.binom.interval(0.999, 400, np.exp(-20 / 30))
@@ -174,8 +194,14 @@ groups:
 
 
 def test_as_many_viewers_leave_as_was_asked_for_and_when(load: Load) -> None:
-    text = "sessions: 4000\ndepartures: {share: 30%, after: exponential:60s}\ngroups: [{model: udp.json}]"
-    leaves_s = [viewing.leaves_after_s for _, viewing in viewings_of(sessions_of_workload(load(text), seed=1))]
+    text = (
+        "sessions: 4000\ndepartures: {share: 30%, after: exponential:60s}\ngroups: [{model:"
+        " udp.json}]"
+    )
+    leaves_s = [
+        viewing.leaves_after_s
+        for _, viewing in viewings_of(sessions_of_workload(load(text), seed=1))
+    ]
     leaving = [time_s for time_s in leaves_s if time_s is not None]
     low, high = stats.binom.interval(0.999, 4000, 0.3)
     assert low <= len(leaving) <= high
@@ -185,9 +211,11 @@ def test_as_many_viewers_leave_as_was_asked_for_and_when(load: Load) -> None:
 def test_a_viewer_of_a_published_source_leaves_at_a_share_of_what_it_would_play(load: Load) -> None:
     text = "sessions: 3\n{}groups: [{{model: cbr(duration_s=20)}}]"
     staying = played(sessions_of_workload(load(text.format("")), seed=1), 0, 3)[1]
-    leaving = played(sessions_of_workload(load(text.format("departures: {share: 1, watched: 0.25}\n")), seed=1), 0, 3)[
-        1
-    ]
+    leaving = played(
+        sessions_of_workload(load(text.format("departures: {share: 1, watched: 0.25}\n")), seed=1),
+        0,
+        3,
+    )[1]
     for stayed, left in zip(staying, leaving, strict=True):
         assert left["packets_to_client"] == pytest.approx(0.25 * stayed["packets_to_client"], abs=1)
 
@@ -245,7 +273,10 @@ groups:
 
 
 def test_a_million_sessions_are_drawn_without_playing_any(load: Load) -> None:
-    text = "sessions: 1000000\narrivals: poisson:100/s\ngroups: [{model: udp.json, share: 0.5}, {model: tcp.json}]"
+    text = (
+        "sessions: 1000000\narrivals: poisson:100/s\ngroups: [{model: udp.json, share: 0.5},"
+        " {model: tcp.json}]"
+    )
     sessions = sessions_of_workload(load(text), seed=1)
     sent = pickle.dumps(sessions)
     assert sessions.starts_ns.size == 1_000_000
@@ -259,26 +290,38 @@ def test_arrivals_are_left_out_beside_sessions_that_know_none(load: Load) -> Non
     alone = "sessions: 2\ngroups: [{model: cbr(duration_s=1)}]"
     beside = "sessions: 9\ngroups: [{model: cbr(duration_s=1), share: 0.5}, {model: udp.json}]"
     assert "arrival_ns" in played(sessions_of_workload(load(alone), seed=1), 0, 2)[0].column_names
-    assert "arrival_ns" not in played(sessions_of_workload(load(beside), seed=1), 0, 9)[0].column_names
+    assert (
+        "arrival_ns" not in played(sessions_of_workload(load(beside), seed=1), 0, 9)[0].column_names
+    )
 
 
 def test_what_is_asked_for_beside_the_file_goes_before_it(load: Load) -> None:
     workload = load("for: 100s\narrivals: poisson:1/s\nduration: 3s\ngroups: [{model: udp.json}]")
     assert sessions_of_workload(workload, seed=1, sessions=7).count == 7
     assert sessions_of_workload(workload, seed=1, sessions=7, window_s=5.0).starts_ns[-1] < 5e9
-    lengths_s = {viewing.length_s for _, viewing in viewings_of(sessions_of_workload(workload, seed=1, duration_s=4.5))}
+    lengths_s = {
+        viewing.length_s
+        for _, viewing in viewings_of(sessions_of_workload(workload, seed=1, duration_s=4.5))
+    }
     assert lengths_s == {4.5}
 
 
 def test_requests_differ_where_packets_do(load: Load, folder: Path) -> None:
     base = "sessions: 5\ngroups: [{model: udp.json}]"
-    requests = [sessions_of_workload(load(base), seed=1).request, sessions_of_workload(load(base), seed=2).request]
+    requests = [
+        sessions_of_workload(load(base), seed=1).request,
+        sessions_of_workload(load(base), seed=2).request,
+    ]
     requests.append(sessions_of_workload(load(base), seed=1, duration_s=3.0).request)
     requests.append(sessions_of_workload(load(base), seed=1, sessions=6).request)
     requests.append(
-        sessions_of_workload(load(base.replace("sessions: 5", "sessions: 5\nduration: 3s")), seed=1).request
+        sessions_of_workload(
+            load(base.replace("sessions: 5", "sessions: 5\nduration: 3s")), seed=1
+        ).request
     )
-    (folder / "udp.json").write_text((folder / "tcp.json").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "udp.json").write_text(
+        (folder / "tcp.json").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     requests.append(sessions_of_workload(load(base), seed=1).request)
     assert all(one != two for one, two in itertools.combinations(requests, 2))
 
@@ -287,16 +330,29 @@ def test_requests_differ_where_packets_do(load: Load, folder: Path) -> None:
     ("text", "message"),
     [
         ("for: 10s\ngroups: [{model: udp.json}]", "need a number"),
-        ("arrivals: poisson\nsessions: 5\ngroups: [{model: udp.json}]", "both a number of sessions and a time"),
-        ("sessions: 5\nduration: 1s\ngroups: [{model: udp.json}]", "before its first media packet"),
-        ("sessions: 50000\ngroups: [{model: udp.json, clients: 10.0.0.1/32, servers: 10.1.0.1/32}]", "larger range"),
         (
-            "sessions: 5\ngroups: [{model: udp.json, share: 0.5, clients: 10.0.0.0/8},"
-            " {model: udp.json, clients: 10.1.0.0/16}]",
+            "arrivals: poisson\nsessions: 5\ngroups: [{model: udp.json}]",
+            "both a number of sessions and a time",
+        ),
+        ("sessions: 5\nduration: 1s\ngroups: [{model: udp.json}]", "before its first media packet"),
+        (
+            (
+                "sessions: 50000\ngroups: [{model: udp.json, clients: 10.0.0.1/32, servers:"
+                " 10.1.0.1/32}]"
+            ),
+            "larger range",
+        ),
+        (
+            (
+                "sessions: 5\ngroups: [{model: udp.json, share: 0.5, clients: 10.0.0.0/8},"
+                " {model: udp.json, clients: 10.1.0.0/16}]"
+            ),
             "overlap in part",
         ),
     ],
 )
-def test_sessions_that_cannot_be_are_refused_before_any_is_played(load: Load, text: str, message: str) -> None:
+def test_sessions_that_cannot_be_are_refused_before_any_is_played(
+    load: Load, text: str, message: str
+) -> None:
     with pytest.raises(GenerationError, match=message):
         sessions_of_workload(load(text), seed=1)

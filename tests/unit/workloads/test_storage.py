@@ -84,7 +84,9 @@ def test_a_url_that_names_none_is_refused(url: str, said: str) -> None:
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(SettingError, match=r"s3fs is not installed \(fsspec\); pip install 'trafficgen-streaming"):
+    with pytest.raises(
+        SettingError, match=r"s3fs is not installed \(fsspec\); pip install 'trafficgen-streaming"
+    ):
         storage_at("s3://bucket")
 
 

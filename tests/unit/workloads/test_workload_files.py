@@ -1,4 +1,6 @@
-"""A workload file is read as it is meant, and what is wrong with it is told with the key and a remedy."""
+"""A workload file is read as it is meant, and what is wrong with it is told with the key and a
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from trafficgen.api.workload_files import (
 )
 from trafficgen.catalogue import load_entry
 from trafficgen.errors import GenerationError, ModelFileError, SettingError, WorkloadFileError
-from trafficgen.generation.arrivals import FlashCrowd, HourlyIntensity, ListedArrivals, PoissonArrivals
+from trafficgen.generation.arrivals import (
+    FlashCrowd,
+    HourlyIntensity,
+    ListedArrivals,
+    PoissonArrivals,
+)
 from trafficgen.models import load_model
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.reading import description_of
@@ -63,12 +70,18 @@ def test_hours_are_read_as_rates_or_in_proportion(load: Load, folder: Path) -> N
     [
         ("starts.txt", None, lambda path: path.write_text("2.5\n\n# noon\n0.5\n1e1\n")),
         ("starts.csv", None, lambda path: path.write_text("who,start_s\na,2.5\nb,0.5\nc,10\n")),
-        ("starts.csv", "begin", lambda path: path.write_text("begin,start_s\n2.5,0\n0.5,0\n10,0\n")),
+        (
+            "starts.csv",
+            "begin",
+            lambda path: path.write_text("begin,start_s\n2.5,0\n0.5,0\n10,0\n"),
+        ),
         ("starts.csv", None, lambda path: path.write_text("seconds\n2.5\n0.5\n10\n")),
         (
             "starts.parquet",
             None,
-            lambda path: pq.write_table(pa.table({"who": [1, 2, 3], "time_s": [2.5, 0.5, 10]}), path),
+            lambda path: pq.write_table(
+                pa.table({"who": [1, 2, 3], "time_s": [2.5, 0.5, 10]}), path
+            ),
         ),
         (
             "starts.parquet",
@@ -143,15 +156,27 @@ REFUSED = [
     ("[1]", "holds no keys"),
     ("groups: []", "at least 1 item"),
     ("groups: [{}]", r"groups\.0\.model: it is missing"),
-    ("groups: [{model: cbr, shar: 0.1}]", r"groups\.0\.shar: there is no such key; keys there are name, model, share"),
-    ("session: 5\n" + GROUP, "session: there is no such key; keys there are .*sessions, for, arrivals"),
-    ("groups: [{model: cbr, duration: {exponential: {median: 3s}}}]", "exponential.mean: it is missing"),
+    (
+        "groups: [{model: cbr, shar: 0.1}]",
+        r"groups\.0\.shar: there is no such key; keys there are name, model, share",
+    ),
+    (
+        "session: 5\n" + GROUP,
+        "session: there is no such key; keys there are .*sessions, for, arrivals",
+    ),
+    (
+        "groups: [{model: cbr, duration: {exponential: {median: 3s}}}]",
+        "exponential.mean: it is missing",
+    ),
     ("schema_version: '2.0'\n" + GROUP, "schema version 2.0"),
     ("for: 24\n" + GROUP, "for: '24' is not understood; write a number with its unit"),
     ("for: -1h\n" + GROUP, "negative"),
     ("sessions: 0\n" + GROUP, "sessions: .*greater than or equal to 1"),
     ("sessions: 1000000000\n" + GROUP, "sessions: .*less than or equal to 100000000"),
-    ("arrivals: poisson:0.5\n" + GROUP, "arrivals.*'0.5' is not understood; write sessions in a time"),
+    (
+        "arrivals: poisson:0.5\n" + GROUP,
+        "arrivals.*'0.5' is not understood; write sessions in a time",
+    ),
     ("arrivals: poisson:0/s\n" + GROUP, "arrivals: the arrival rate must be positive"),
     ("arrivals: poissn:0.5/s\n" + GROUP, "none of together, poisson, hourly"),
     ("arrivals: {poisson: 1/s, together: {}}\n" + GROUP, "stand together"),
@@ -159,8 +184,14 @@ REFUSED = [
     ("arrivals: {hourly: [1, 2]}\n" + GROUP, "a day has 24 hours, and there are 2"),
     (f"arrivals: {{hourly: {[0] * 24}}}\n" + GROUP, "no hour has a session"),
     (f"arrivals: {{hourly: {{hours: {['1/h'] * 24}, rate: 3/h}}}}\n" + GROUP, "leave rate out"),
-    (f"arrivals: {{hourly: {{hours: {[1] * 24}, rate: 3/h, begins: 25h}}}}\n" + GROUP, "within a day"),
-    ("arrivals: flash:1/s,start=1s,peak=0.5,decay=1s\n" + GROUP, "peak: .*greater than or equal to 1"),
+    (
+        f"arrivals: {{hourly: {{hours: {[1] * 24}, rate: 3/h, begins: 25h}}}}\n" + GROUP,
+        "within a day",
+    ),
+    (
+        "arrivals: flash:1/s,start=1s,peak=0.5,decay=1s\n" + GROUP,
+        "peak: .*greater than or equal to 1",
+    ),
     ("arrivals: flash:1/s,start=1s,start=2s\n" + GROUP, "start is given twice"),
     ("arrivals: file:none.csv\n" + GROUP, r"none\.csv: cannot be read \(No such file"),
     ("arrivals: file:bad.csv\n" + GROUP, r"bad\.csv: line 3: no number in 'x'"),
@@ -170,7 +201,10 @@ REFUSED = [
     ("arrivals: file:empty.csv\n" + GROUP, "holds no number"),
     ("arrivals: file:nan.csv\n" + GROUP, "value 2 is not a finite number"),
     ("arrivals: file:bad.parquet\n" + GROUP, "cannot be read"),
-    ("duration: 180\n" + GROUP, "duration: a time with its unit is wanted; write for example 20min"),
+    (
+        "duration: 180\n" + GROUP,
+        "duration: a time with its unit is wanted; write for example 20min",
+    ),
     ("duration: 50%\n" + GROUP, "a time with its unit is wanted"),
     ("duration: {uniform: {low: 3s, high: 2s}}\n" + GROUP, "low 3s is not below high 2s"),
     ("duration: {uniform: {low: 1, high: 2s}}\n" + GROUP, "some of the values are times"),
@@ -181,7 +215,10 @@ REFUSED = [
     ("duration: {table: {file: negative.csv}}\n" + GROUP, "negative values"),
     ("departures: {share: 1.5}\n" + GROUP, "no share"),
     ("departures: {share: 0.5, watched: 0.5, after: 3s}\n" + GROUP, "keep one"),
-    ("departures: {share: 0.5, watched: 'uniform:0,high=2'}\n" + GROUP, "more than the whole session"),
+    (
+        "departures: {share: 0.5, watched: 'uniform:0,high=2'}\n" + GROUP,
+        "more than the whole session",
+    ),
     ("departures: {share: 0.5, watched: 20s}\n" + GROUP, "a plain number is wanted"),
     ("groups: [{model: udp.json, share: 0.5}]", "the shares add up to 0.5, not 1"),
     ("groups: [{model: udp.json, share: 0.7}, {model: cbr, share: 0.7}]", "more than 1"),
@@ -189,25 +226,46 @@ REFUSED = [
     ("groups: [{model: udp.json, share: 1, arrivals: poisson:1/s}]", "leave one out"),
     ("groups: [{model: udp.json, sessions: 4}]", "sessions without arrivals"),
     ("sessions: 5\ngroups: [{model: udp.json, arrivals: poisson:1/s}]", "leave it out"),
-    ("groups: [{model: udp.json, name: a, share: 0.5}, {model: cbr, name: a}]", "two are named 'a'"),
+    (
+        "groups: [{model: udp.json, name: a, share: 0.5}, {model: cbr, name: a}]",
+        "two are named 'a'",
+    ),
     ("groups: [{model: udp.json, clients: 10.0.0.1/8}]", "host bits set"),
     ("groups: [{model: udp.json, clients: [10.0.0.0/8, 10.1.0.0/16]}]", "overlap; leave one out"),
-    ("groups: [{model: six.json, clients: 10.0.0.0/8}]", "plays over IPv6, and no range of that version"),
+    (
+        "groups: [{model: six.json, clients: 10.0.0.0/8}]",
+        "plays over IPv6, and no range of that version",
+    ),
     ("groups: [{model: cbr, clients: '2001:db8::/64'}]", "plays over IPv4"),
     ("groups: [{model: udp.json(rate=3)}]", "has no options"),
     ("groups: [{model: cbr(rate)}]", "no key=value"),
     ("groups: [{model: udp.json, clips: {count: 4}}]", "all be the same; give length or rate"),
     ("groups: [{model: udp.json, clips: {length: 3s}}]", "give count"),
-    ("groups: [{model: udp.json, clips: {length: 3s, count: 4, popularity: 'zipf:1,clips=5'}}]", "4 clips by one key"),
+    (
+        "groups: [{model: udp.json, clips: {length: 3s, count: 4, popularity: 'zipf:1,clips=5'}}]",
+        "4 clips by one key",
+    ),
     ("groups: [{model: udp.json, clips: {option: clip, count: 4}}]", "leave option and values out"),
     ("groups: [{model: cbr, clips: {popularity: zipf:1}}]", "cbr has no option 'clip'"),
     ("groups: [{model: cbr, clips: {option: rate_kbps}}]", "does not list what rate_kbps may be"),
-    ("groups: [{model: cbr, clips: {option: colour}}]", "has no option 'colour'; its options are rate_kbps"),
+    (
+        "groups: [{model: cbr, clips: {option: colour}}]",
+        "has no option 'colour'; its options are rate_kbps",
+    ),
     ("groups: [{model: cbr, clips: {values: [1]}}]", "values without an option"),
     ("groups: [{model: cbr, clips: {rate: 2, count: 3, length: 2s}}]", "vary one of its options"),
-    ("groups: [{model: realplayer8_chung2002, clips: {count: 80}}]", "80 clips are wanted and there are 79"),
+    (
+        "groups: [{model: realplayer8_chung2002, clips: {count: 80}}]",
+        "80 clips are wanted and there are 79",
+    ),
     ("groups: [{model: realplayer8_chung2002(clip=3), clips: {}}]", "leave one of both out"),
-    ("groups: [{model: udp.json, clips: {count: 3, length: 2s, popularity: counted:negative.csv}}]", "not negative"),
+    (
+        (
+            "groups: [{model: udp.json, clips: {count: 3, length: 2s, popularity:"
+            " counted:negative.csv}}]"
+        ),
+        "not negative",
+    ),
     ("groups: &a [{model: udp.json}]\nname: *a", "aliases"),
     ("name: a\nname: b\n" + GROUP, "line 2: 'name' is given twice"),
     ("groups: [", "line"),
@@ -215,7 +273,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_is_wrong_is_told_on_one_line_with_the_key(load: Load, folder: Path, text: str, message: str) -> None:
+def test_what_is_wrong_is_told_on_one_line_with_the_key(
+    load: Load, folder: Path, text: str, message: str
+) -> None:
     contents = {
         "bad.csv": "1\n2\nx\n",
         "two.csv": "a,b\n1,2\n",
@@ -240,7 +300,10 @@ def test_errors_of_models_keep_their_kind_and_say_where(load: Load) -> None:
     with pytest.raises(SettingError, match=r"groups\.0\.model: cbr has no 'colour'"):
         load("groups: [{model: cbr(colour=red)}]")
     with pytest.raises(SettingError, match=r"groups\.0\.clips\.values: wmedia9_nichols2004"):
-        load("groups: [{model: wmedia9_nichols2004, clips: {option: encoding_rate_kbps, values: [341]}}]")
+        load(
+            "groups: [{model: wmedia9_nichols2004, clips: {option: encoding_rate_kbps, values:"
+            " [341]}}]"
+        )
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -261,59 +324,131 @@ def test_a_workload_file_is_told_from_a_model_file(load: Load, folder: Path) -> 
     assert not is_workload_file(folder / "none.yaml")
     assert not is_workload_file("cbr")
     (folder / "broken.yaml").write_text("name: x\ngroups: [", encoding="utf-8")
-    assert is_workload_file(folder / "broken.yaml")  # and what is wrong with it is told as of a workload
-    (folder / "workload.json").write_text('{"sessions": 2, "groups": [{"model": "udp.json"}]}', encoding="utf-8")
+    assert is_workload_file(
+        folder / "broken.yaml"
+    )  # and what is wrong with it is told as of a workload
+    (folder / "workload.json").write_text(
+        '{"sessions": 2, "groups": [{"model": "udp.json"}]}', encoding="utf-8"
+    )
     assert load_workload(folder / "workload.json").sessions == 2
 
 
 def test_a_description_is_read_back_from_what_it_writes(load: Load) -> None:
-    described = load("for: 2h\narrivals: poisson:2/s\nduration: exponential:3s\n" + GROUP).description
+    described = load(
+        "for: 2h\narrivals: poisson:2/s\nduration: exponential:3s\n" + GROUP
+    ).description
     content = described.model_dump(mode="json", by_alias=True)
     assert WorkloadDescription.model_validate(content) == described
 
 
 #: Values that make sense for one key or another, and some that make none anywhere.
-_VALUES: list[Any] = [None, True, -1, 0, 3, 0.5, 1e400, "", "3s", "zipf:1", "poisson:1/s", "10.0.0.0/8", [], ["3s"], {}]
-_VALUES += [{"fixed": "3s"}, {"share": 0.5}, {"table": {"values": ["3s"]}}, {"model": "cbr"}, [{"model": "cbr"}], [[]]]
-_KEYS = ["sessions", "for", "arrivals", "clips", "duration", "departures", "groups", "name", "schema_version", "odd"]
-_GROUP_KEYS = ["name", "share", "arrivals", "sessions", "clips", "duration", "departures", "clients", "servers"]
+_VALUES: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    3,
+    0.5,
+    1e400,
+    "",
+    "3s",
+    "zipf:1",
+    "poisson:1/s",
+    "10.0.0.0/8",
+    [],
+    ["3s"],
+    {},
+]
+_VALUES += [
+    {"fixed": "3s"},
+    {"share": 0.5},
+    {"table": {"values": ["3s"]}},
+    {"model": "cbr"},
+    [{"model": "cbr"}],
+    [[]],
+]
+_KEYS = [
+    "sessions",
+    "for",
+    "arrivals",
+    "clips",
+    "duration",
+    "departures",
+    "groups",
+    "name",
+    "schema_version",
+    "odd",
+]
+_GROUP_KEYS = [
+    "name",
+    "share",
+    "arrivals",
+    "sessions",
+    "clips",
+    "duration",
+    "departures",
+    "clients",
+    "servers",
+]
 
 
 @given(
     top=st.dictionaries(st.sampled_from(_KEYS), st.sampled_from(_VALUES), max_size=3),
     group=st.dictionaries(st.sampled_from(_GROUP_KEYS), st.sampled_from(_VALUES), max_size=2),
 )
-def test_anything_is_read_or_refused_with_one_line(top: dict[str, Any], group: dict[str, Any]) -> None:
+def test_anything_is_read_or_refused_with_one_line(
+    top: dict[str, Any], group: dict[str, Any]
+) -> None:
     refusal = ""
     try:
-        assert description_of({"groups": [{"model": "cbr", **group}], **top}, file="any.yaml").groups
+        assert description_of(
+            {"groups": [{"model": "cbr", **group}], **top}, file="any.yaml"
+        ).groups
     except WorkloadFileError as error:
         refusal = str(error)
     assert refusal == "" or refusal.startswith("any.yaml: ")
     assert "\n" not in refusal
 
 
-def test_options_of_the_command_line_describe_a_workload(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_the_command_line_describe_a_workload(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load_model(folder / "udp.json")
     monkeypatch.chdir(folder)
     Path("starts.txt").write_text("3\n1\n", encoding="utf-8")
-    starts_ns = sessions_of_workload(workload_of_model(model, arrivals="file:starts.txt"), seed=1).starts_ns
+    starts_ns = sessions_of_workload(
+        workload_of_model(model, arrivals="file:starts.txt"), seed=1
+    ).starts_ns
     assert starts_ns.tolist() == [1_000_000_000, 3_000_000_000]
-    entry = workload_of_model(load_entry("realplayer8_chung2002"), sessions=3, popularity="zipf:0.8", duration_s=5.0)
+    entry = workload_of_model(
+        load_entry("realplayer8_chung2002"), sessions=3, popularity="zipf:0.8", duration_s=5.0
+    )
     assert sessions_of_workload(entry, seed=1).count == 3
-    crowd = workload_of_model(load_entry("cbr"), window_s=50.0, arrivals="poisson:1/s", settings={"rate_kbps": 100})
+    crowd = workload_of_model(
+        load_entry("cbr"), window_s=50.0, arrivals="poisson:1/s", settings={"rate_kbps": 100}
+    )
     assert sessions_of_workload(crowd, seed=1).starts_ns[-1] < 50e9
 
 
 @pytest.mark.parametrize(
     ("parse", "text", "message"),
     [
-        (parse_arrivals, "poisson:fast", "arrivals=poisson:fast: poisson.rate: 'fast' is not understood"),
+        (
+            parse_arrivals,
+            "poisson:fast",
+            "arrivals=poisson:fast: poisson.rate: 'fast' is not understood",
+        ),
         (parse_arrivals, "often", "arrivals=often: 'often' is none of together"),
-        (parse_popularity, "zipf:-1", "popularity=zipf:-1: zipf.exponent: input should be greater than"),
+        (
+            parse_popularity,
+            "zipf:-1",
+            "popularity=zipf:-1: zipf.exponent: input should be greater than",
+        ),
         (parse_popularity, "zipf", "popularity=zipf: zipf.exponent: field required"),
     ],
 )
-def test_short_forms_without_sense_are_refused(parse: Callable[[str], object], text: str, message: str) -> None:
+def test_short_forms_without_sense_are_refused(
+    parse: Callable[[str], object], text: str, message: str
+) -> None:
     with pytest.raises(GenerationError, match=message):
         parse(text)

@@ -29,7 +29,8 @@ pub enum CaptureError {
     Expands(#[from] Expands),
 }
 
-/// A compressed file that expands to far more than captures do: made so, most likely, to keep its reader busy.
+/// A compressed file that expands to far more than captures do: made so, most likely, to keep its
+/// reader busy.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("expands to more than {MOST_EXPANSION} times its size ({} MB from the first {} kB)", .expanded_bytes / 1_000_000, .packed_bytes.div_ceil(1000))]
 pub struct Expands {
@@ -37,7 +38,8 @@ pub struct Expands {
     pub expanded_bytes: u64,
 }
 
-/// Captures without payload entropy shrink to about a hundredth; gzip reaches 1032 at most, zstd and xz ten thousands.
+/// Captures without payload entropy shrink to about a hundredth; gzip reaches 1032 at most, zstd
+/// and xz ten thousands.
 const MOST_EXPANSION: u64 = 256;
 /// What may be expanded in any case: it takes a second or two.
 const ALWAYS_EXPANDED_BYTES: u64 = 1 << 30;
@@ -81,7 +83,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Compares what a decompressor gives with what it took, and stops it where that is out of all proportion.
+/// Compares what a decompressor gives with what it took, and stops it where that is out of all
+/// proportion.
 struct Bounded<R> {
     inner: R,
     expanded_bytes: u64,
@@ -90,7 +93,8 @@ struct Bounded<R> {
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
-        let (expanded_bytes, packed_bytes) = (self.expanded_bytes, self.packed_bytes.load(Ordering::Relaxed));
+        let (expanded_bytes, packed_bytes) =
+            (self.expanded_bytes, self.packed_bytes.load(Ordering::Relaxed));
         if expanded_bytes > ALWAYS_EXPANDED_BYTES.max(MOST_EXPANSION.saturating_mul(packed_bytes)) {
             return Err(io::Error::other(Expands { packed_bytes, expanded_bytes }));
         }
@@ -137,7 +141,11 @@ impl Input {
         let consumed_bytes = Arc::new(AtomicU64::new(0));
         let mut counted = Counted { inner: reader, bytes: Arc::clone(&consumed_bytes) };
         let mut magic = Vec::with_capacity(MAGIC_BYTES);
-        counted.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut magic).map_err(CaptureError::Read)?;
+        counted
+            .by_ref()
+            .take(MAGIC_BYTES as u64)
+            .read_to_end(&mut magic)
+            .map_err(CaptureError::Read)?;
         if magic.is_empty() {
             return Err(CaptureError::Empty);
         }
@@ -146,9 +154,12 @@ impl Input {
         let buffered = |r| io::BufReader::with_capacity(DECOMPRESSOR_BUFFER_BYTES, r);
         let bytes: Box<dyn Read + Send + Sync> = match compression {
             Compression::None => Box::new(whole),
-            Compression::Gzip => bounded(flate2::bufread::MultiGzDecoder::new(buffered(whole)), &consumed_bytes),
+            Compression::Gzip => {
+                bounded(flate2::bufread::MultiGzDecoder::new(buffered(whole)), &consumed_bytes)
+            }
             Compression::Zstandard => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(buffered(whole)).map_err(CaptureError::Read)?;
+                let decoder = zstd::stream::read::Decoder::with_buffer(buffered(whole))
+                    .map_err(CaptureError::Read)?;
                 bounded(decoder, &consumed_bytes)
             }
             Compression::Xz => {
@@ -161,14 +172,18 @@ impl Input {
     }
 }
 
-fn bounded(inner: impl Read + Send + Sync + 'static, packed_bytes: &Arc<AtomicU64>) -> Box<dyn Read + Send + Sync> {
+fn bounded(
+    inner: impl Read + Send + Sync + 'static,
+    packed_bytes: &Arc<AtomicU64>,
+) -> Box<dyn Read + Send + Sync> {
     Box::new(Bounded { inner, expanded_bytes: 0, packed_bytes: Arc::clone(packed_bytes) })
 }
 
 /// Large enough that a read costs little per packet, small enough to stay in the processor's cache.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A window on a byte stream that grows when a record needs it. Buffered reads beat mmap where page faults are dear.
+/// A window on a byte stream that grows when a record needs it. Buffered reads beat mmap where page
+/// faults are dear.
 pub(super) struct ReadBuffer {
     inner: Box<dyn Read + Send + Sync>,
     bytes: Vec<u8>,
@@ -182,7 +197,15 @@ pub(super) struct ReadBuffer {
 
 impl ReadBuffer {
     pub fn new(inner: Box<dyn Read + Send + Sync>) -> Self {
-        Self { inner, bytes: vec![0; BUFFER_BYTES], start: 0, end: 0, offset: 0, finished: false, failure: None }
+        Self {
+            inner,
+            bytes: vec![0; BUFFER_BYTES],
+            start: 0,
+            end: 0,
+            offset: 0,
+            finished: false,
+            failure: None,
+        }
     }
 
     /// What is in the buffer now.

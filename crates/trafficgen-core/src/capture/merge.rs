@@ -6,7 +6,8 @@ use super::input::CaptureError;
 use super::reader::CaptureFile;
 use super::record::Record;
 
-/// Records of several files, merged by time. Each file keeps its own order, as a capture with steps back in time has one.
+/// Records of several files, merged by time. Each file keeps its own order, as a capture with steps
+/// back in time has one.
 pub struct MergedReader {
     names: Vec<String>,
     files: Vec<CaptureFile>,
@@ -24,7 +25,10 @@ impl MergedReader {
     pub fn open(paths: &[PathBuf]) -> Result<Self, (usize, CaptureError)> {
         let mut files = Vec::with_capacity(paths.len());
         for (index, path) in paths.iter().enumerate() {
-            files.push((path.display().to_string(), CaptureFile::open(path).map_err(|error| (index, error))?));
+            files.push((
+                path.display().to_string(),
+                CaptureFile::open(path).map_err(|error| (index, error))?,
+            ));
         }
         Ok(Self::new(files))
     }
@@ -53,7 +57,8 @@ impl MergedReader {
     fn advance_many(&mut self) -> bool {
         if !self.started {
             self.started = true;
-            self.open = (0..self.files.len()).filter(|&index| self.files[index].advance()).collect();
+            self.open =
+                (0..self.files.len()).filter(|&index| self.files[index].advance()).collect();
         } else if !self.files[self.current].advance() {
             let current = self.current;
             self.open.retain(|&index| index != current);
@@ -71,7 +76,9 @@ impl MergedReader {
     /// What was damaged, one line a file.
     pub fn damages(&self) -> Vec<String> {
         let named = self.names.iter().zip(&self.files);
-        named.filter_map(|(name, file)| file.damage().map(|damage| format!("{name}: {damage}"))).collect()
+        named
+            .filter_map(|(name, file)| file.damage().map(|damage| format!("{name}: {damage}")))
+            .collect()
     }
 
     /// The first file that is not to be read although it goes on, and why.

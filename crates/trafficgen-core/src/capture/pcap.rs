@@ -1,8 +1,12 @@
-//! Classic pcap: both byte orders, micro- and nanoseconds, and the "modified" variant with longer record headers.
+//! Classic pcap: both byte orders, micro- and nanoseconds, and the "modified" variant with longer
+//! record headers.
 //!
-//! Parsing of headers and records is pcap-parser's; here are the limits that tell a record from damage.
+//! Parsing of headers and records is pcap-parser's; here are the limits that tell a record from
+//! damage.
 
-use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header, PcapHeader};
+use pcap_parser::{
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header, PcapHeader,
+};
 
 use super::input::{CaptureError, ReadBuffer};
 use super::record::{Found, LinkType, Stop};
@@ -10,7 +14,8 @@ use super::record::{Found, LinkType, Stop};
 const FILE_HEADER_BYTES: usize = 24;
 /// No link carries more; a record that claims more is damage (Wireshark refuses the same).
 pub(super) const MAX_CAPTURED_BYTES: usize = 262_144;
-/// Bits of the link-type field that must be zero (pcap file format draft: 16 reserved, 28..31 and 26 tell of the FCS).
+/// Bits of the link-type field that must be zero (pcap file format draft: 16 reserved, 28..31 and
+/// 26 tell of the FCS).
 const RESERVED_LINK_TYPE_BITS: u32 = 0x03ff_0000;
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +38,9 @@ impl PcapReader {
         }
         let header = match parse_pcap_header(buffer.window()) {
             Ok((_, header)) => header,
-            Err(_) => return Err(CaptureError::BadHeader("its magic number is not one of pcap's".into())),
+            Err(_) => {
+                return Err(CaptureError::BadHeader("its magic number is not one of pcap's".into()))
+            }
         };
         buffer.consume(FILE_HEADER_BYTES);
         Ok(Self {
@@ -61,7 +68,8 @@ impl PcapReader {
                 if frame.data.len() > MAX_CAPTURED_BYTES {
                     return Err(too_long(frame.caplen));
                 }
-                found.time_ns = i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * self.ns_per_unit;
+                found.time_ns = i64::from(frame.ts_sec) * 1_000_000_000
+                    + i64::from(frame.ts_usec) * self.ns_per_unit;
                 found.has_time = true;
                 found.original_bytes = frame.origlen;
                 found.link_type = self.link_type;
@@ -80,7 +88,11 @@ impl PcapReader {
     #[cold]
     fn make_room(&self, buffer: &mut ReadBuffer, header_bytes: usize) -> Result<bool, Box<Stop>> {
         if !buffer.fill(header_bytes) {
-            return if buffer.window().is_empty() { Ok(false) } else { Err(Box::new(Stop::CutOff)) };
+            return if buffer.window().is_empty() {
+                Ok(false)
+            } else {
+                Err(Box::new(Stop::CutOff))
+            };
         }
         let field = buffer.slice(8, 4);
         let field = [field[0], field[1], field[2], field[3]];
@@ -112,11 +124,15 @@ fn layout(header: &PcapHeader) -> Layout {
 fn link_type(header: &PcapHeader) -> Result<LinkType, CaptureError> {
     let field = u32::from_le_bytes(header.network.0.to_le_bytes());
     if field & RESERVED_LINK_TYPE_BITS != 0 {
-        return Err(CaptureError::BadHeader(format!("link type {field:#010x} has reserved bits set")));
+        return Err(CaptureError::BadHeader(format!(
+            "link type {field:#010x} has reserved bits set"
+        )));
     }
     Ok(LinkType((field & 0xffff) as u16))
 }
 
 fn too_long(captured: u32) -> Box<Stop> {
-    Box::new(Stop::Damaged(format!("it claims {captured} captured bytes, more than any link carries")))
+    Box::new(Stop::Damaged(format!(
+        "it claims {captured} captured bytes, more than any link carries"
+    )))
 }

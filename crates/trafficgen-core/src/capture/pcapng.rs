@@ -1,8 +1,9 @@
-//! pcapng: several sections (each in its own byte order) and interfaces, any time resolution and offset,
-//! enhanced, simple and obsolete packet blocks.
+//! pcapng: several sections (each in its own byte order) and interfaces, any time resolution and
+//! offset, enhanced, simple and obsolete packet blocks.
 //!
-//! The blocks are read here and not by pcap-parser, which refuses a packet whose trailing comments break off, knows no
-//! obsolete packet block and reads an interface's time options in little-endian order only.
+//! The blocks are read here and not by pcap-parser, which refuses a packet whose trailing comments
+//! break off, knows no obsolete packet block and reads an interface's time options in little-endian
+//! order only.
 
 use super::input::{CaptureError, ReadBuffer};
 use super::pcap::MAX_CAPTURED_BYTES;
@@ -14,7 +15,8 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Blocks that hold no packets (secrets, journals, custom data) may be long; longer than this is damage.
+/// Blocks that hold no packets (secrets, journals, custom data) may be long; longer than this is
+/// damage.
 const MAX_BLOCK_BYTES: usize = 16 << 20;
 /// A machine has fewer; without a limit a file of nothing else would fill the memory.
 const MAX_INTERFACES: usize = 1 << 20;
@@ -140,7 +142,8 @@ impl PcapngReader {
         Ok(())
     }
 
-    /// Type and length of the block at the window's start, whole in the buffer; `None` at the end of the file.
+    /// Type and length of the block at the window's start, whole in the buffer; `None` at the end
+    /// of the file.
     #[inline]
     fn block_header(&mut self, buffer: &mut ReadBuffer) -> Result<Option<(u32, usize)>, Box<Stop>> {
         if !buffer.fill(12) {
@@ -153,7 +156,9 @@ impl PcapngReader {
         let kind = self.u32_at(buffer.window(), 0);
         let length = self.u32_at(buffer.window(), 4) as usize;
         if length < 12 || length % 4 != 0 || length > MAX_BLOCK_BYTES {
-            return Err(damaged(format!("a block of type {kind} has the impossible length {length}")));
+            return Err(damaged(format!(
+                "a block of type {kind} has the impossible length {length}"
+            )));
         }
         if !buffer.fill(length) {
             return Err(Box::new(Stop::CutOff));
@@ -167,7 +172,10 @@ impl PcapngReader {
 
     fn add_interface(&mut self, block: &[u8]) -> Result<(), Box<Stop>> {
         if block.len() < 20 {
-            return Err(damaged(format!("an interface block of {} bytes is too short", block.len())));
+            return Err(damaged(format!(
+                "an interface block of {} bytes is too short",
+                block.len()
+            )));
         }
         if self.interfaces.len() == MAX_INTERFACES {
             return Err(damaged(format!("a section has more than {MAX_INTERFACES} interfaces")));
@@ -191,9 +199,15 @@ impl PcapngReader {
                 (0, _) => break,
                 (OPTION_TIME_RESOLUTION, 1..) => clock.resolution = value[0],
                 (OPTION_TIME_OFFSET, 8..) => {
-                    let field = [value[0], value[1], value[2], value[3], value[4], value[5], value[6], value[7]];
-                    clock.offset_s =
-                        if self.big_endian { i64::from_be_bytes(field) } else { i64::from_le_bytes(field) };
+                    let field = [
+                        value[0], value[1], value[2], value[3], value[4], value[5], value[6],
+                        value[7],
+                    ];
+                    clock.offset_s = if self.big_endian {
+                        i64::from_be_bytes(field)
+                    } else {
+                        i64::from_le_bytes(field)
+                    };
                 }
                 _ => {}
             }
@@ -203,22 +217,28 @@ impl PcapngReader {
     }
 
     fn interface(&self, index: u32) -> Result<Interface, Box<Stop>> {
-        self.interfaces
-            .get(index as usize)
-            .copied()
-            .ok_or_else(|| damaged(format!("a packet names interface {index}, of {} there are", self.interfaces.len())))
+        self.interfaces.get(index as usize).copied().ok_or_else(|| {
+            damaged(format!(
+                "a packet names interface {index}, of {} there are",
+                self.interfaces.len()
+            ))
+        })
     }
 
     #[inline]
     fn enhanced_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 32 {
-            return Err(damaged(format!("an enhanced packet block of {} bytes is too short", block.len())));
+            return Err(damaged(format!(
+                "an enhanced packet block of {} bytes is too short",
+                block.len()
+            )));
         }
         let interface = self.interface(self.u32_at(block, 8))?;
         self.timed_packet(block, interface, found)
     }
 
-    /// The obsolete packet block has a 16-bit interface and a drop count where the enhanced one has 32 bits.
+    /// The obsolete packet block has a 16-bit interface and a drop count where the enhanced one has
+    /// 32 bits.
     fn obsolete_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 32 {
             return Err(damaged(format!("a packet block of {} bytes is too short", block.len())));
@@ -228,7 +248,12 @@ impl PcapngReader {
     }
 
     #[inline]
-    fn timed_packet(&self, block: &[u8], interface: Interface, found: &mut Found) -> Result<(), Box<Stop>> {
+    fn timed_packet(
+        &self,
+        block: &[u8],
+        interface: Interface,
+        found: &mut Found,
+    ) -> Result<(), Box<Stop>> {
         let units = u64::from(self.u32_at(block, 12)) << 32 | u64::from(self.u32_at(block, 16));
         let captured = self.u32_at(block, 20) as usize;
         if captured > block.len() - 32 || captured > MAX_CAPTURED_BYTES {
@@ -243,10 +268,14 @@ impl PcapngReader {
         Ok(())
     }
 
-    /// A simple packet block belongs to the first interface, whose snapshot length tells how much was captured.
+    /// A simple packet block belongs to the first interface, whose snapshot length tells how much
+    /// was captured.
     fn simple_packet(&self, block: &[u8], found: &mut Found) -> Result<(), Box<Stop>> {
         if block.len() < 16 {
-            return Err(damaged(format!("a simple packet block of {} bytes is too short", block.len())));
+            return Err(damaged(format!(
+                "a simple packet block of {} bytes is too short",
+                block.len()
+            )));
         }
         let interface = self.interface(0)?;
         let original_bytes = self.u32_at(block, 8);

@@ -1,4 +1,5 @@
-//! One capture file: format by magic number, records one after the other, and where the file broke if it did.
+//! One capture file: format by magic number, records one after the other, and where the file broke
+//! if it did.
 
 use std::fmt;
 use std::io::Read;
@@ -66,7 +67,8 @@ impl CaptureFile {
         Self::new(Input::open(path)?)
     }
 
-    /// Reads the header of a capture that comes from anywhere; `total_bytes` is its length where that is known.
+    /// Reads the header of a capture that comes from anywhere; `total_bytes` is its length where
+    /// that is known.
     pub fn from_reader(
         reader: impl Read + Send + Sync + 'static,
         total_bytes: Option<u64>,
@@ -134,7 +136,8 @@ impl CaptureFile {
         self.damage.as_ref()
     }
 
-    /// Why the file is not to be read further although it goes on: it expands out of all proportion.
+    /// Why the file is not to be read further although it goes on: it expands out of all
+    /// proportion.
     pub fn refusal(&self) -> Option<CaptureError> {
         self.buffer.expands().map(CaptureError::Expands)
     }
@@ -216,15 +219,21 @@ fn describe_unknown(window: &[u8]) -> String {
 }
 
 /// A header that could not be read because decompression failed is the decompressor's news.
-fn prefer_stream_failure(error: CaptureError, buffer: &ReadBuffer, compression: Compression) -> CaptureError {
+fn prefer_stream_failure(
+    error: CaptureError,
+    buffer: &ReadBuffer,
+    compression: Compression,
+) -> CaptureError {
     if let Some(expands) = buffer.expands() {
         return CaptureError::Expands(expands);
     }
     match buffer.failure() {
-        Some(failure) if compression != Compression::None => {
-            CaptureError::UnknownFormat(format!("its compressed data cannot be unpacked ({failure})"))
+        Some(failure) if compression != Compression::None => CaptureError::UnknownFormat(format!(
+            "its compressed data cannot be unpacked ({failure})"
+        )),
+        Some(failure) => {
+            CaptureError::Read(std::io::Error::new(failure.kind(), failure.to_string()))
         }
-        Some(failure) => CaptureError::Read(std::io::Error::new(failure.kind(), failure.to_string())),
         None => error,
     }
 }

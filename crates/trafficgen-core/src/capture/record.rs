@@ -1,6 +1,7 @@
 //! One captured packet, as the file gives it.
 
-/// Link-layer header type, as numbered in pcap and pcapng files (LINKTYPE registry of the tcpdump group).
+/// Link-layer header type, as numbered in pcap and pcapng files (LINKTYPE registry of the tcpdump
+/// group).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
@@ -57,8 +58,8 @@ pub struct Record<'a> {
     pub data: &'a [u8],
 }
 
-/// Facts of a record whose bytes lie at `start..start + captured` of a read buffer. Readers fill it in place: moving it
-/// through return values is what reading would spend most time on.
+/// Facts of a record whose bytes lie at `start..start + captured` of a read buffer. Readers fill it
+/// in place: moving it through return values is what reading would spend most time on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub time_ns: i64,

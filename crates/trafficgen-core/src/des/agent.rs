@@ -1,4 +1,5 @@
-//! What takes part in a simulation: an agent is a session, that is a server and its player, or a competing flow.
+//! What takes part in a simulation: an agent is a session, that is a server and its player, or a
+//! competing flow.
 
 use super::io::Io;
 use super::time::Time;
@@ -29,7 +30,8 @@ impl End {
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram {
     pub flow: FlowId,
-    /// What the sender wrote into it: a number that is meaningful to the agent, such as an index into what it sent.
+    /// What the sender wrote into it: a number that is meaningful to the agent, such as an index
+    /// into what it sent.
     pub tag: u64,
     pub payload_bytes: u32,
     pub ip_bytes: u32,
@@ -48,13 +50,15 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub const NONE: Self = Self { encoding_bps: f64::NAN, frames_per_s: f64::NAN, buffer_s: f64::NAN };
+    pub const NONE: Self =
+        Self { encoding_bps: f64::NAN, frames_per_s: f64::NAN, buffer_s: f64::NAN };
 }
 
 /// A session or a competing flow: a state machine that the engine calls.
 ///
-/// One agent holds the state of both ends, in fields of their own: code that runs at the server may use only the
-/// server's, which change by what arrives there, and the player's code only the player's.
+/// One agent holds the state of both ends, in fields of their own: code that runs at the server may
+/// use only the server's, which change by what arrives there, and the player's code only the
+/// player's.
 pub trait Agent {
     /// The agent's first moment: it opens its flows and sends its first packet.
     fn start(&mut self, io: &mut Io);

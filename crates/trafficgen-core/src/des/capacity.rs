@@ -1,4 +1,5 @@
-//! When a packet has left a link: all capacities are known in advance, so a departure is computed once, on arrival.
+//! When a packet has left a link: all capacities are known in advance, so a departure is computed
+//! once, on arrival.
 
 use super::time::{ns, sending_ns, Time, NEVER, NS_PER_S};
 
@@ -8,11 +9,14 @@ use super::time::{ns, sending_ns, Time, NEVER, NS_PER_S};
 pub enum CapacityConfig {
     /// A line of one rate.
     Constant { rate_bps: f64 },
-    /// A rate that changes at given times; from the last one on it stays, or all repeats after `period_s`.
+    /// A rate that changes at given times; from the last one on it stays, or all repeats after
+    /// `period_s`.
     Steps { times_s: Vec<f64>, rates_bps: Vec<f64>, period_s: Option<f64> },
-    /// Moments at which up to `bytes` may leave, repeated after `period_s` (the traces of mahimahi: 1504 bytes a line).
+    /// Moments at which up to `bytes` may leave, repeated after `period_s` (the traces of mahimahi:
+    /// 1504 bytes a line).
     Opportunities { times_s: Vec<f64>, bytes: u32, period_s: f64 },
-    /// Tokens at `rate_bps`, at most `burst_bytes` of them; a packet leaves as soon as there are tokens for all of it.
+    /// Tokens at `rate_bps`, at most `burst_bytes` of them; a packet leaves as soon as there are
+    /// tokens for all of it.
     TokenBucket { rate_bps: f64, burst_bytes: u32 },
 }
 
@@ -33,7 +37,11 @@ impl CapacityConfig {
                     return Err("rates_bps must be numbers of at least 0".into());
                 }
                 if times_s.len() != rates_bps.len() {
-                    return Err(format!("{} times_s for {} rates_bps", times_s.len(), rates_bps.len()));
+                    return Err(format!(
+                        "{} times_s for {} rates_bps",
+                        times_s.len(),
+                        rates_bps.len()
+                    ));
                 }
                 if !rates_bps.iter().any(|rate| *rate > 0.0) {
                     return Err("rates_bps must hold a rate above 0".into());
@@ -65,7 +73,9 @@ fn ascending(times_s: &[f64], period_s: Option<f64>) -> Result<(), String> {
         return Err("times_s must not fall".into());
     }
     match period_s {
-        Some(period) if ns(period) < 1 => Err(format!("period_s must be at least 1 ns, not {period}")),
+        Some(period) if ns(period) < 1 => {
+            Err(format!("period_s must be at least 1 ns, not {period}"))
+        }
         Some(period) if !(period.is_finite() && period >= *last) => {
             Err(format!("period_s must not come before the last of times_s ({last}), not {period}"))
         }
@@ -90,24 +100,29 @@ impl Capacity {
                 let times_ns = times_s.iter().map(|time| ns(*time)).collect();
                 Self::Steps(Steps::new(times_ns, rates_bps.clone(), period_s.map(ns)))
             }
-            CapacityConfig::Opportunities { times_s, bytes, period_s } => Self::Opportunities(Opportunities {
-                times_ns: times_s.iter().map(|time| ns(*time)).collect(),
-                period_ns: ns(*period_s),
-                bytes_each: *bytes,
-                next: 0,
-                left_bytes: *bytes,
-            }),
-            CapacityConfig::TokenBucket { rate_bps, burst_bytes } => Self::TokenBucket(TokenBucket {
-                rate_bytes_per_ns: rate_bps / 8.0 / NS_PER_S,
-                burst_bytes: f64::from(*burst_bytes),
-                tokens: f64::from(*burst_bytes),
-                at: 0,
-                filled: false,
-            }),
+            CapacityConfig::Opportunities { times_s, bytes, period_s } => {
+                Self::Opportunities(Opportunities {
+                    times_ns: times_s.iter().map(|time| ns(*time)).collect(),
+                    period_ns: ns(*period_s),
+                    bytes_each: *bytes,
+                    next: 0,
+                    left_bytes: *bytes,
+                })
+            }
+            CapacityConfig::TokenBucket { rate_bps, burst_bytes } => {
+                Self::TokenBucket(TokenBucket {
+                    rate_bytes_per_ns: rate_bps / 8.0 / NS_PER_S,
+                    burst_bytes: f64::from(*burst_bytes),
+                    tokens: f64::from(*burst_bytes),
+                    at: 0,
+                    filled: false,
+                })
+            }
         }
     }
 
-    /// When a packet of `bytes` that is next in line from `start` on has left; None where it can never leave.
+    /// When a packet of `bytes` that is next in line from `start` on has left; None where it can
+    /// never leave.
     pub fn departure(&mut self, start: Time, bytes: u32) -> Option<Time> {
         let leaves = match self {
             Self::Constant { rate_bps } => Some(start + sending_ns(bytes, *rate_bps)),
@@ -140,7 +155,8 @@ impl Steps {
         steps
     }
 
-    /// Pass the whole periods that `bits` need for sure, so that a slow link takes no longer to compute than a fast one.
+    /// Pass the whole periods that `bits` need for sure, so that a slow link takes no longer to
+    /// compute than a fast one.
     fn skip_periods(&self, start: Time, bits: f64) -> (Time, f64) {
         let Some(period) = self.period_ns else { return (start, bits) };
         // One less than fit, against rounding.
@@ -155,7 +171,8 @@ impl Steps {
         (start + periods as Time * period, bits - periods * self.period_bits)
     }
 
-    /// The step that holds at `time`, and when it ends. Before the first step its rate holds already.
+    /// The step that holds at `time`, and when it ends. Before the first step its rate holds
+    /// already.
     fn step(&self, time: Time) -> (f64, Time) {
         let (base, within) = match self.period_ns {
             Some(period) => (time.div_euclid(period) * period, time.rem_euclid(period)),

@@ -1,4 +1,5 @@
-//! A TCP connection in a simulation: its two endpoints, and the messages that are in its byte streams.
+//! A TCP connection in a simulation: its two endpoints, and the messages that are in its byte
+//! streams.
 
 use std::collections::VecDeque;
 

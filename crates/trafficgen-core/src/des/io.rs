@@ -1,4 +1,5 @@
-//! What an agent may do: look at the clock, draw numbers, set timers, send, and say what state it is in.
+//! What an agent may do: look at the clock, draw numbers, set timers, send, and say what state it
+//! is in.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -52,7 +53,8 @@ impl Io<'_> {
         &mut self.world.agents[self.agent as usize].rng
     }
 
-    /// Set timer `timer` (a small number of the agent's choice) to `at`; it replaces what was set before.
+    /// Set timer `timer` (a small number of the agent's choice) to `at`; it replaces what was set
+    /// before.
     pub fn set_timer(&mut self, timer: u32, at: Time) {
         self.world.set_timer(self.agent, timer, at);
     }
@@ -72,13 +74,20 @@ impl Io<'_> {
         self.world.open_flow(self.agent, spec, false)
     }
 
-    /// Send a datagram of `payload_bytes` from one end of a UDP flow; IP and UDP headers (28 bytes) are added.
+    /// Send a datagram of `payload_bytes` from one end of a UDP flow; IP and UDP headers (28 bytes)
+    /// are added.
     pub fn send(&mut self, flow: FlowId, from: End, payload_bytes: u32, tag: u64, label: Label) {
         self.world.send_datagram(flow, from, payload_bytes, tag, label);
     }
 
-    /// Open a TCP connection: the client connects, the server listens. Both ends hear `on_connected`.
-    pub fn open_tcp(&mut self, spec: FlowSpec, server: &TcpConfig, client: &TcpConfig) -> ConnectionId {
+    /// Open a TCP connection: the client connects, the server listens. Both ends hear
+    /// `on_connected`.
+    pub fn open_tcp(
+        &mut self,
+        spec: FlowSpec,
+        server: &TcpConfig,
+        client: &TcpConfig,
+    ) -> ConnectionId {
         self.world.open_tcp(self.agent, spec, server, client)
     }
 
@@ -87,9 +96,17 @@ impl Io<'_> {
         self.world.connections[connection as usize].flow
     }
 
-    /// Write a whole message into the send buffer of one end; the other end hears `on_message` with its tag when all of it
-    /// has come. Returns false, and writes nothing, where the buffer has no space for it: `on_writable` follows later.
-    pub fn write(&mut self, connection: ConnectionId, from: End, bytes: u32, tag: u64, label: Label) -> bool {
+    /// Write a whole message into the send buffer of one end; the other end hears `on_message` with
+    /// its tag when all of it has come. Returns false, and writes nothing, where the buffer has no
+    /// space for it: `on_writable` follows later.
+    pub fn write(
+        &mut self,
+        connection: ConnectionId,
+        from: End,
+        bytes: u32,
+        tag: u64,
+        label: Label,
+    ) -> bool {
         self.world.write_message(connection, from, bytes, tag, label)
     }
 
@@ -108,7 +125,8 @@ impl Io<'_> {
         self.world.connections[connection as usize].side(at).endpoint.received_bytes()
     }
 
-    /// Stop or resume reading at one end: while held, the receive window fills and no message is told of.
+    /// Stop or resume reading at one end: while held, the receive window fills and no message is
+    /// told of.
     pub fn hold_reading(&mut self, connection: ConnectionId, at: End, held: bool) {
         self.world.hold_reading(connection, at, held);
     }
@@ -118,7 +136,8 @@ impl Io<'_> {
         self.world.close(connection, from);
     }
 
-    /// Cut a connection off: neither end sends anything from now on, what is under way still arrives.
+    /// Cut a connection off: neither end sends anything from now on, what is under way still
+    /// arrives.
     pub fn abort(&mut self, connection: ConnectionId) {
         self.world.abort(connection);
     }

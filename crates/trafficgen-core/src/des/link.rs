@@ -36,7 +36,8 @@ pub struct LinkConfig {
     pub delay_s: f64,
     /// None: no limit.
     pub queue: Option<QueueLimit>,
-    /// Packets in propagation fill the queue too, as in emulators that hold delayed packets there (NIC-R1).
+    /// Packets in propagation fill the queue too, as in emulators that hold delayed packets there
+    /// (NIC-R1).
     #[serde(default)]
     pub hold_in_flight: bool,
     /// Bytes of the link layer that the line and the queue count with each IP packet.
@@ -77,14 +78,16 @@ pub enum Drop {
     Random = 1,
     /// The queue was full.
     Queue = 2,
-    /// It can never leave: larger than the token bucket, or the link is too slow for it to leave within 73 years.
+    /// It can never leave: larger than the token bucket, or the link is too slow for it to leave
+    /// within 73 years.
     TooLarge = 3,
 }
 
 /// What a link did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It reaches the far end at `at`, after having waited `queueing_ns` before its own sending began.
+    /// It reaches the far end at `at`, after having waited `queueing_ns` before its own sending
+    /// began.
     Passes {
         at: Time,
         queueing_ns: Time,
@@ -174,12 +177,15 @@ impl Link {
 
     fn overtaking(&mut self) -> (Time, bool) {
         match self.reorder {
-            Some(reorder) if self.rng.random::<f64>() < reorder.share => (ns(reorder.delay_s), true),
+            Some(reorder) if self.rng.random::<f64>() < reorder.share => {
+                (ns(reorder.delay_s), true)
+            }
             _ => (0, false),
         }
     }
 
-    /// Place a packet in the queue: when it has left, and how long it waits before its sending begins.
+    /// Place a packet in the queue: when it has left, and how long it waits before its sending
+    /// begins.
     fn enqueue(&mut self, now: Time, ip_bytes: u32) -> Result<(Time, Time), Drop> {
         let bytes = ip_bytes + self.overhead_bytes;
         let Some(capacity) = self.capacity.as_mut() else { return Ok((now, 0)) };
@@ -203,9 +209,11 @@ impl Link {
         // A token bucket sends in no time: all of the wait is for tokens.
         let begins = if matches!(capacity, Capacity::TokenBucket(_)) { leaves } else { starts };
         self.free_at = leaves;
-        self.held.push_back((if self.hold_in_flight { leaves + self.delay_ns } else { leaves }, bytes));
+        self.held
+            .push_back((if self.hold_in_flight { leaves + self.delay_ns } else { leaves }, bytes));
         self.held_bytes += u64::from(bytes);
-        self.counters.largest_queue_packets = self.counters.largest_queue_packets.max(self.held.len() as u64);
+        self.counters.largest_queue_packets =
+            self.counters.largest_queue_packets.max(self.held.len() as u64);
         self.counters.largest_queue_bytes = self.counters.largest_queue_bytes.max(self.held_bytes);
         Ok((leaves, begins - now))
     }

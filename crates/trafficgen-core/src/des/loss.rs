@@ -1,4 +1,5 @@
-//! Random loss: independent packets (Bernoulli), or runs of them from the two-state chain of Gilbert (1960).
+//! Random loss: independent packets (Bernoulli), or runs of them from the two-state chain of
+//! Gilbert (1960).
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -32,7 +33,10 @@ impl LossConfig {
             return Err(format!("mean_burst_packets must be at least 1, not {burst}"));
         }
         if self.rate < 1.0 && self.rate / (burst * (1.0 - self.rate)) > 1.0 {
-            return Err(format!("loss of {} cannot come in runs as short as {burst} packets", self.rate));
+            return Err(format!(
+                "loss of {} cannot come in runs as short as {burst} packets",
+                self.rate
+            ));
         }
         Ok(())
     }
@@ -49,7 +53,9 @@ pub struct Loss {
 impl Loss {
     pub fn new(config: &LossConfig) -> Self {
         let (good_to_bad, bad_to_good) = match config.mean_burst_packets {
-            Some(burst) if config.rate < 1.0 => (config.rate / (burst * (1.0 - config.rate)), 1.0 / burst),
+            Some(burst) if config.rate < 1.0 => {
+                (config.rate / (burst * (1.0 - config.rate)), 1.0 / burst)
+            }
             _ => (config.rate, 1.0 - config.rate),
         };
         Self { config: config.clone(), good_to_bad, bad_to_good, bad: false }

@@ -1,7 +1,8 @@
 //! Discrete-event simulation: sources over a path, in closed loop.
 //!
-//! [`scenario`] is what is asked for, [`simulation`] runs it. [`agent`] is what a source implements and [`io`] what it may
-//! do; [`link`] is the path. Everything is deterministic for the scenario's seed.
+//! [`scenario`] is what is asked for, [`simulation`] runs it. [`agent`] is what a source implements
+//! and [`io`] what it may do; [`link`] is the path. Everything is deterministic for the scenario's
+//! seed.
 
 pub mod agent;
 mod capacity;

@@ -8,7 +8,8 @@ use super::time::Time;
 /// Arrival of a packet that did not arrive.
 pub const LOST: Time = i64::MIN;
 
-/// More packets than this are not simulated: a mistyped rate or time would else fill the memory of the machine.
+/// More packets than this are not simulated: a mistyped rate or time would else fill the memory of
+/// the machine.
 pub const MOST_PACKETS: usize = 50_000_000;
 
 /// Room that is asked for early, so that one event does not meet the end of it.

@@ -48,7 +48,8 @@ pub struct Scenario {
     /// More packets than this are not simulated; None: as many as there is room for.
     #[serde(default)]
     pub most_packets: Option<usize>,
-    /// What streams of fitted models want to send; they are too long for JSON, and parameters refer to their numbers.
+    /// What streams of fitted models want to send; they are too long for JSON, and parameters refer
+    /// to their numbers.
     #[serde(skip)]
     pub schedules: Vec<Arc<Schedule>>,
 }
@@ -87,8 +88,12 @@ impl Scenario {
         }
         for agent in &self.agents {
             let routed = agent.forward.iter().chain(&agent.reverse);
-            if let Some(link) = routed.into_iter().find(|link| usize::from(**link) >= self.links.len()) {
-                return Err(agent.error(format!("there is no link {link}; there are {}", self.links.len())));
+            if let Some(link) =
+                routed.into_iter().find(|link| usize::from(**link) >= self.links.len())
+            {
+                return Err(
+                    agent.error(format!("there is no link {link}; there are {}", self.links.len()))
+                );
             }
             if !agent.start_s.is_finite() {
                 return Err(agent.error(format!("start_s must be a number, not {}", agent.start_s)));

@@ -61,7 +61,10 @@ pub fn binned(
 ) -> (Vec<u64>, Vec<u64>) {
     let (mut bytes, mut packets) = (vec![0; bins], vec![0; bins]);
     for row in rows.iter().filter(|row| selection.takes(row)) {
-        let Some(since) = time_by(row, by).map(|time| time - origin).filter(|since| *since >= 0) else { continue };
+        let Some(since) = time_by(row, by).map(|time| time - origin).filter(|since| *since >= 0)
+        else {
+            continue;
+        };
         let bin = (since / interval) as usize;
         if bin < bins {
             bytes[bin] += u64::from(row.ip_bytes);
@@ -121,8 +124,10 @@ pub fn totals(rows: &[Row], selection: &Selection, start: Time, end: Time) -> To
         if row.arrival_ns != LOST && (start..end).contains(&row.arrival_ns) {
             sums.arrived_packets += 1;
             sums.arrived_bytes += u64::from(row.ip_bytes);
-            sums.first_arrived = Some(sums.first_arrived.map_or(row.arrival_ns, |first| first.min(row.arrival_ns)));
-            sums.last_arrived = Some(sums.last_arrived.map_or(row.arrival_ns, |last| last.max(row.arrival_ns)));
+            sums.first_arrived =
+                Some(sums.first_arrived.map_or(row.arrival_ns, |first| first.min(row.arrival_ns)));
+            sums.last_arrived =
+                Some(sums.last_arrived.map_or(row.arrival_ns, |last| last.max(row.arrival_ns)));
         }
     }
     sums

@@ -1,4 +1,5 @@
-//! What a session says about itself while it runs: its phases, levels, stalls and the moments people measure from.
+//! What a session says about itself while it runs: its phases, levels, stalls and the moments
+//! people measure from.
 
 use super::label::Phase;
 use super::time::Time;
@@ -16,7 +17,8 @@ pub enum SessionEvent {
     BufferFull,
     /// A phase of the source begins; the one before it ends.
     Phase(Phase),
-    /// Rate of the encoding from now on, media payload bit/s, and its level; the first one is the choice at the start.
+    /// Rate of the encoding from now on, media payload bit/s, and its level; the first one is the
+    /// choice at the start.
     Encoding {
         bps: f64,
         level: i16,
@@ -30,7 +32,8 @@ pub enum SessionEvent {
     AudioOnly,
     /// The last media packet was sent, or the player has left.
     End,
-    /// A number that the findings ask for and nothing else tells, such as the estimate of a packet pair.
+    /// A number that the findings ask for and nothing else tells, such as the estimate of a packet
+    /// pair.
     Fact {
         name: &'static str,
         value: f64,

@@ -66,11 +66,15 @@ pub fn simulate(scenario: &Scenario) -> Result<Outcome, ScenarioError> {
     simulate_while(scenario, &mut |_| true)
 }
 
-/// Run a scenario; `goes_on` is asked now and then, at a time of the simulation, and ends it early by false.
+/// Run a scenario; `goes_on` is asked now and then, at a time of the simulation, and ends it early
+/// by false.
 ///
 /// # Errors
 /// If a link, a route or a parameter is not valid, or more packets are sent than there is room for.
-pub fn simulate_while(scenario: &Scenario, goes_on: &mut dyn FnMut(Time) -> bool) -> Result<Outcome, ScenarioError> {
+pub fn simulate_while(
+    scenario: &Scenario,
+    goes_on: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, ScenarioError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.run(goes_on)?;
     let end = simulation.world.now;
@@ -90,17 +94,26 @@ impl Simulation {
         let mut agents = Vec::new();
         let mut states = Vec::new();
         for (number, config) in scenario.agents.iter().enumerate() {
-            let agent = crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
+            let agent =
+                crate::source::build_with(&config.kind, &config.parameters, &scenario.schedules);
             let agent = agent.map_err(|why| config.error(why))?;
             agents.push(agent);
             let routes = [config.forward.clone(), config.reverse.clone()];
-            states.push(AgentState::new(stream(scenario.seed, number as u64), config.awaited, routes));
+            states.push(AgentState::new(
+                stream(scenario.seed, number as u64),
+                config.awaited,
+                routes,
+            ));
         }
         let links = scenario.links.iter().enumerate();
-        let links =
-            links.map(|(number, link)| Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))).collect();
+        let links = links
+            .map(|(number, link)| {
+                Link::new(link, stream(scenario.seed, LINK_STREAMS + number as u64))
+            })
+            .collect();
         let mut world = World::new(states, links);
-        world.record = Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
+        world.record =
+            Record::up_to(scenario.most_packets.unwrap_or(MOST_PACKETS).min(MOST_PACKETS));
         for (agent, config) in scenario.agents.iter().enumerate() {
             let agent = agent as u32;
             world.events.push(ns(config.start_s), Event::Start { agent });
@@ -201,7 +214,8 @@ impl Simulation {
     fn sample(&mut self) {
         let now = self.world.now;
         for (agent, state) in self.agents.iter().zip(&mut self.world.agents) {
-            let sample = if state.started && !state.finished { agent.sample(now) } else { Sample::NONE };
+            let sample =
+                if state.started && !state.finished { agent.sample(now) } else { Sample::NONE };
             if state.awaited {
                 state.samples.push(sample);
             }
@@ -213,10 +227,12 @@ impl Simulation {
 
     fn outcome(self, scenario: &Scenario, end: Time) -> Outcome {
         let under_way = self.world.under_way();
-        let World { agents, flows, connections, pipes, record, first_media, packet_events, .. } = self.world;
+        let World { agents, flows, connections, pipes, record, first_media, packet_events, .. } =
+            self.world;
         let names = scenario.agents.iter().map(|agent| agent.name.clone());
         let tcp = flows.iter().map(|flow| {
-            flow.connection.map(|number| connections[number as usize].side(End::Server).endpoint.statistics())
+            flow.connection
+                .map(|number| connections[number as usize].side(End::Server).endpoint.statistics())
         });
         Outcome {
             rows: record.rows,
@@ -252,7 +268,10 @@ mod tests {
         )?;
         let mut simulation = Simulation::new(&scenario)?;
         let ended = simulation.run(&mut |_| true);
-        assert!(matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })), "{ended:?}");
+        assert!(
+            matches!(ended, Err(ScenarioError::TooManyPackets { packets: 500, .. })),
+            "{ended:?}"
+        );
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! Flow keys: the bidirectional 5-tuple over the whole capture, with fragments joined to their first fragment's flow.
+//! Flow keys: the bidirectional 5-tuple over the whole capture, with fragments joined to their
+//! first fragment's flow.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -26,8 +27,9 @@ pub struct FlowKey {
     pub protocol: u8,
 }
 
-/// What identifies the fragments of one datagram: source, destination, identification and (IPv4) protocol. The upper
-/// protocol of later IPv6 fragments is that of the first (RFC 8200, 4.5), so it is not part of their key.
+/// What identifies the fragments of one datagram: source, destination, identification and (IPv4)
+/// protocol. The upper protocol of later IPv6 fragments is that of the first (RFC 8200, 4.5), so it
+/// is not part of their key.
 type FragmentKey = (u128, u128, u32, u8);
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -40,7 +42,8 @@ type KeyV6 = (u128, u128, u64);
 const MAX_FRAGMENTED_DATAGRAMS: usize = 65_536;
 const SYN: u8 = 0x02;
 
-/// State of one flow that packets need: which end was first, and the window scales of the handshake.
+/// State of one flow that packets need: which end was first, and the window scales of the
+/// handshake.
 #[derive(Clone, Copy, Debug)]
 struct FlowState {
     initiator_is_lower: bool,
@@ -80,7 +83,8 @@ impl FlowAssembly {
         }
     }
 
-    /// The flow of a packet, made when it is new; `None` where it is new and there is no room for it.
+    /// The flow of a packet, made when it is new; `None` where it is new and there is no room for
+    /// it.
     #[inline]
     pub fn place(&mut self, packet: &Decoded<'_>) -> Option<Place> {
         match packet.fragment {
@@ -90,11 +94,14 @@ impl FlowAssembly {
                 self.remember_fragment(fragment_key(packet, identification), place.flow);
                 Some(place)
             }
-            Fragment::Later(identification) => self.place_of_fragment(packet, fragment_key(packet, identification)),
+            Fragment::Later(identification) => {
+                self.place_of_fragment(packet, fragment_key(packet, identification))
+            }
         }
     }
 
-    /// The TCP window in bytes: shifted when both ends offered a window scale in their SYN (RFC 7323, 2.2).
+    /// The TCP window in bytes: shifted when both ends offered a window scale in their SYN (RFC
+    /// 7323, 2.2).
     #[inline]
     pub fn window_bytes(&mut self, place: Place, tcp: &TcpFacts) -> u32 {
         let state = &mut self.states[place.flow as usize];
@@ -126,16 +133,22 @@ impl FlowAssembly {
             }
             Addresses::V6(_) => {
                 let (source, destination) = packet.addresses.to_bits();
-                let (from, to) = ((source, packet.source_port), (destination, packet.destination_port));
+                let (from, to) =
+                    ((source, packet.source_port), (destination, packet.destination_port));
                 let (lower, upper) = (from.min(to), from.max(to));
-                let rest = u64::from(lower.1) << 32 | u64::from(upper.1) << 16 | u64::from(packet.protocol);
+                let rest = u64::from(lower.1) << 32
+                    | u64::from(upper.1) << 16
+                    | u64::from(packet.protocol);
                 (place_in(&mut self.v6, (lower.0, upper.0, rest), next, full)?, from <= to)
             }
         };
         if flow == next {
             self.add(packet, source_is_lower);
         }
-        Some(Place { flow, forward: self.states[flow as usize].initiator_is_lower == source_is_lower })
+        Some(Place {
+            flow,
+            forward: self.states[flow as usize].initiator_is_lower == source_is_lower,
+        })
     }
 
     #[cold]
@@ -146,7 +159,8 @@ impl FlowAssembly {
             responder: Endpoint { address: destination, port: packet.destination_port },
             protocol: packet.protocol,
         });
-        self.states.push(FlowState { initiator_is_lower: source_is_lower, window_shift: [None; 2] });
+        self.states
+            .push(FlowState { initiator_is_lower: source_is_lower, window_shift: [None; 2] });
     }
 
     /// Keeps two generations of datagrams, so that memory stays bounded without sorting by age.
@@ -164,7 +178,8 @@ impl FlowAssembly {
         }
     }
 
-    /// A later fragment follows its first; where that was not seen, it is a flow of its hosts without ports.
+    /// A later fragment follows its first; where that was not seen, it is a flow of its hosts
+    /// without ports.
     #[cold]
     fn place_of_fragment(&mut self, packet: &Decoded<'_>, key: FragmentKey) -> Option<Place> {
         match self.fragments.get(&key).or_else(|| self.fragments_before.get(&key)) {
@@ -188,6 +203,7 @@ fn place_in<K: Hash + Eq>(numbers: &mut Map<K, u32>, key: K, next: u32, full: bo
 
 fn fragment_key(packet: &Decoded<'_>, identification: u32) -> FragmentKey {
     let (source, destination) = packet.addresses.to_bits();
-    let protocol = if matches!(packet.addresses, Addresses::V4 { .. }) { packet.protocol } else { 0 };
+    let protocol =
+        if matches!(packet.addresses, Addresses::V4 { .. }) { packet.protocol } else { 0 };
     (source, destination, identification, protocol)
 }

@@ -1,4 +1,5 @@
-//! Rows turned into the columns of the packet table; what is decided about flows at the end is put in afterwards.
+//! Rows turned into the columns of the packet table; what is decided about flows at the end is put
+//! in afterwards.
 
 use super::row::PacketRow;
 
@@ -12,8 +13,9 @@ pub struct FlowPlan {
     pub rtp_sources: Vec<Vec<u32>>,
 }
 
-/// Columns of the packet table. Booleans and validity are bit-packed, least significant bit first, as Arrow has them.
-/// No packet is both RTP and TCP, and what lies under a null is nobody's business: so two columns serve both.
+/// Columns of the packet table. Booleans and validity are bit-packed, least significant bit first,
+/// as Arrow has them. No packet is both RTP and TCP, and what lies under a null is nobody's
+/// business: so two columns serve both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     pub time_ns: Vec<i64>,
@@ -49,7 +51,9 @@ impl Columns {
         }
         self.rtp_sequence.reserve(count);
         self.tcp_flags.reserve(count);
-        for bits in [&mut self.to_client, &mut self.rtp_known, &mut self.rtp_marker, &mut self.tcp_known] {
+        for bits in
+            [&mut self.to_client, &mut self.rtp_known, &mut self.rtp_marker, &mut self.tcp_known]
+        {
             bits.reserve(count.div_ceil(8));
         }
     }
@@ -62,7 +66,8 @@ impl Columns {
         self.time_ns.is_empty()
     }
 
-    /// Adds rows as they are: flows by the meter's number, directions as forward or not, RTP as candidates.
+    /// Adds rows as they are: flows by the meter's number, directions as forward or not, RTP as
+    /// candidates.
     pub(super) fn extend(&mut self, rows: &[PacketRow]) {
         let at = self.len();
         push_bits(&mut self.to_client, at, rows, PacketRow::FORWARD);
@@ -75,7 +80,8 @@ impl Columns {
         self.ip_bytes.extend(rows.iter().map(|row| row.ip_bytes));
         self.payload_bytes.extend(rows.iter().map(|row| row.payload_bytes));
         self.ssrc_or_sequence.extend(rows.iter().map(|row| row.ssrc_or_sequence));
-        self.timestamp_or_acknowledgement.extend(rows.iter().map(|row| row.timestamp_or_acknowledgement));
+        self.timestamp_or_acknowledgement
+            .extend(rows.iter().map(|row| row.timestamp_or_acknowledgement));
         self.rtp_sequence.extend(rows.iter().map(|row| row.sequence_or_window as u16));
         self.tcp_flags.extend(rows.iter().map(|row| row.payload_type_or_flags));
         self.tcp_window.extend(rows.iter().map(|row| row.sequence_or_window));
@@ -93,7 +99,9 @@ impl Columns {
                 // Forward is from the client.
                 self.to_client[word] ^= bit;
             }
-            if self.rtp_known[word] & bit != 0 && !plan.rtp_sources[old].contains(&self.ssrc_or_sequence[at]) {
+            if self.rtp_known[word] & bit != 0
+                && !plan.rtp_sources[old].contains(&self.ssrc_or_sequence[at])
+            {
                 self.rtp_known[word] &= !bit;
                 self.rtp_marker[word] &= !bit;
             }
@@ -125,10 +133,18 @@ mod tests {
 
     #[test]
     fn directions_flows_and_rtp_follow_the_plan() {
-        let plan =
-            FlowPlan { number: vec![1, 0], initiator_is_client: vec![true, false], rtp_sources: vec![vec![], vec![7]] };
-        let row =
-            |flow, marks, ssrc| PacketRow { time_ns: 15, flow, marks, ssrc_or_sequence: ssrc, ..Default::default() };
+        let plan = FlowPlan {
+            number: vec![1, 0],
+            initiator_is_client: vec![true, false],
+            rtp_sources: vec![vec![], vec![7]],
+        };
+        let row = |flow, marks, ssrc| PacketRow {
+            time_ns: 15,
+            flow,
+            marks,
+            ssrc_or_sequence: ssrc,
+            ..Default::default()
+        };
         let mut columns = Columns::default();
         columns.extend(&[row(0, PacketRow::FORWARD | PacketRow::TCP, 3)]);
         columns.extend(&[
@@ -139,14 +155,18 @@ mod tests {
         assert_eq!(columns.time_ns, [5, 5, 5]);
         assert_eq!(columns.flow, [1, 0, 0]);
         assert_eq!(columns.to_client, [0b010]);
-        assert_eq!((columns.rtp_known[0], columns.rtp_marker[0], columns.tcp_known[0]), (0b010, 0b010, 0b001));
+        assert_eq!(
+            (columns.rtp_known[0], columns.rtp_marker[0], columns.tcp_known[0]),
+            (0b010, 0b010, 0b001)
+        );
         assert_eq!(columns.ssrc_or_sequence, [3, 7, 8]);
     }
 
     #[test]
     fn bits_of_pieces_of_any_length_join() {
-        let rows: Vec<PacketRow> =
-            (0..37_u8).map(|index| PacketRow { marks: u8::from(index % 3 == 0), ..Default::default() }).collect();
+        let rows: Vec<PacketRow> = (0..37_u8)
+            .map(|index| PacketRow { marks: u8::from(index % 3 == 0), ..Default::default() })
+            .collect();
         let mut whole = Columns::default();
         whole.extend(&rows);
         let mut pieces = Columns::default();

@@ -11,13 +11,14 @@ use super::meter::FlowCounts;
 
 /// Ports below this are services (RFC 6335).
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
-/// Services of streaming and file transfer above the privileged ports: RTMP, the common second ports of HTTP, HTTPS and
-/// RTSP, MMS.
+/// Services of streaming and file transfer above the privileged ports: RTMP, the common second
+/// ports of HTTP, HTTPS and RTSP, MMS.
 const SERVICE_PORTS: [u16; 8] = [1755, 1935, 3128, 7070, 8000, 8080, 8443, 8554];
 
 /// For each flow, whether the end that sent its first packet is the client.
 ///
-/// RTCP goes both ways alike; its server is that of the RTP it belongs to (the port below, or another between its hosts).
+/// RTCP goes both ways alike; its server is that of the RTP it belongs to (the port below, or
+/// another between its hosts).
 pub fn initiators_are_clients(keys: &[FlowKey], flows: &[FlowCounts]) -> Vec<bool> {
     let mut by_ends = HashMap::new();
     let mut by_hosts: HashMap<(IpAddr, IpAddr), IpAddr> = HashMap::new();
@@ -36,7 +37,8 @@ pub fn initiators_are_clients(keys: &[FlowKey], flows: &[FlowCounts]) -> Vec<boo
         let key = &keys[counts.key as usize];
         let below = |end: Endpoint| Endpoint { port: end.port.saturating_sub(1), ..end };
         let of_pair = by_ends.get(&ordered(below(key.initiator), below(key.responder)));
-        let server = of_pair.or_else(|| by_hosts.get(&ordered(key.initiator.address, key.responder.address)));
+        let server = of_pair
+            .or_else(|| by_hosts.get(&ordered(key.initiator.address, key.responder.address)));
         if let Some(server) = server.filter(|_| key.initiator.address != key.responder.address) {
             *client = key.responder.address == *server;
         }
@@ -54,8 +56,8 @@ fn ordered<T: Ord>(a: T, b: T) -> (T, T) {
 
 /// Whether the end that sent the flow's first packet is the client.
 ///
-/// TCP: the end that sent the SYN. Otherwise the end whose port is not a service's; where that does not tell them apart,
-/// the end that sent less payload: media flow from the server to the client.
+/// TCP: the end that sent the SYN. Otherwise the end whose port is not a service's; where that does
+/// not tell them apart, the end that sent less payload: media flow from the server to the client.
 fn initiator_is_client(key: &FlowKey, counts: &FlowCounts) -> bool {
     if key.protocol == TCP {
         match counts.syn_from_initiator {

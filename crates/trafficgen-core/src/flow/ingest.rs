@@ -1,4 +1,5 @@
-//! Capture files read into rows, flows and signalling, with what was odd about them counted on the way.
+//! Capture files read into rows, flows and signalling, with what was odd about them counted on the
+//! way.
 
 use crate::capture::{CaptureError, LinkType, MergedReader, Record};
 use crate::packet::{classify_udp_payload, decode, Decoded, UdpPayload, Undecoded, UDP};
@@ -24,7 +25,8 @@ pub struct IngestOptions {
     pub idle_timeout_ns: Option<i64>,
     /// Whether packets are kept, or only flows measured.
     pub keep_packets: bool,
-    /// Which flows' packets are kept (by the meter's number, as an earlier reading found them); `None` keeps all.
+    /// Which flows' packets are kept (by the meter's number, as an earlier reading found them);
+    /// `None` keeps all.
     pub keep_flows: Option<Vec<bool>>,
     /// Flows that are told apart; packets of later ones are only counted.
     pub most_flows: u32,
@@ -32,7 +34,13 @@ pub struct IngestOptions {
 
 impl Default for IngestOptions {
     fn default() -> Self {
-        Self { decapsulate: false, idle_timeout_ns: None, keep_packets: false, keep_flows: None, most_flows: u32::MAX }
+        Self {
+            decapsulate: false,
+            idle_timeout_ns: None,
+            keep_packets: false,
+            keep_flows: None,
+            most_flows: u32::MAX,
+        }
     }
 }
 
@@ -112,7 +120,8 @@ impl Ingest {
                 break;
             }
             let record = self.reader.record();
-            let time_ns = time_of(&record, &mut self.previous_ns, &mut self.latest_ns, &mut self.counts);
+            let time_ns =
+                time_of(&record, &mut self.previous_ns, &mut self.latest_ns, &mut self.counts);
             self.counts.packets += 1;
             self.counts.frame_bytes += u64::from(record.original_bytes);
             note_length(&record, &mut self.counts);
@@ -123,14 +132,22 @@ impl Ingest {
                         self.counts.beyond_most_flows += 1;
                         continue;
                     };
-                    let row = row_of(&record, &packet, time_ns, place, &mut self.assembly, &mut self.rtsp);
+                    let row = row_of(
+                        &record,
+                        &packet,
+                        time_ns,
+                        place,
+                        &mut self.assembly,
+                        &mut self.rtsp,
+                    );
                     if row.is(PacketRow::RTCP) {
                         self.rtcp.packet(&row, packet.payload);
                     }
                     self.counts.ip_packets += 1;
                     if row.ip_bytes > USUAL_MTU_BYTES {
                         self.counts.above_mtu += 1;
-                        self.counts.longest_ip_bytes = self.counts.longest_ip_bytes.max(row.ip_bytes);
+                        self.counts.longest_ip_bytes =
+                            self.counts.longest_ip_bytes.max(row.ip_bytes);
                     }
                     self.batch.push(row);
                     if self.batch.len() >= self.window_rows {
@@ -148,7 +165,8 @@ impl Ingest {
         !self.finished
     }
 
-    /// Measures a full batch. Once time was seen to step back, rows are put in order within a window of two batches.
+    /// Measures a full batch. Once time was seen to step back, rows are put in order within a
+    /// window of two batches.
     fn measure_batch(&mut self) {
         if self.counts.steps_back > 0 {
             self.window_rows = 2 * BATCH_ROWS;
@@ -210,14 +228,20 @@ impl Ingest {
 
 /// The record's time; one without a time has that of the record before.
 #[inline]
-fn time_of(record: &Record<'_>, previous_ns: &mut Option<i64>, latest_ns: &mut i64, counts: &mut Counts) -> i64 {
+fn time_of(
+    record: &Record<'_>,
+    previous_ns: &mut Option<i64>,
+    latest_ns: &mut i64,
+    counts: &mut Counts,
+) -> i64 {
     let Some(time_ns) = record.time_ns else {
         counts.timeless += 1;
         return previous_ns.unwrap_or(0);
     };
     if time_ns < *latest_ns {
         counts.steps_back += 1;
-        counts.largest_step_back_ns = counts.largest_step_back_ns.max(latest_ns.saturating_sub(time_ns));
+        counts.largest_step_back_ns =
+            counts.largest_step_back_ns.max(latest_ns.saturating_sub(time_ns));
     }
     if let Some(previous) = *previous_ns {
         let step_ns = time_ns.saturating_sub(previous);

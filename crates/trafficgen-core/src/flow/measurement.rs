@@ -1,5 +1,5 @@
-//! Measuring rows and keeping their columns: on a thread of its own once there is more than a batch to do, so that one
-//! processor copies and parses while another one counts and fills columns.
+//! Measuring rows and keeping their columns: on a thread of its own once there is more than a batch
+//! to do, so that one processor copies and parses while another one counts and fills columns.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -63,13 +63,15 @@ impl Measurement {
 /// A thread that measures, and the way to it and back.
 struct Worker {
     batches: SyncSender<Vec<PacketRow>>,
-    /// Batches that come back to be filled again; never contended, the lock only lets the whole be shared.
+    /// Batches that come back to be filled again; never contended, the lock only lets the whole be
+    /// shared.
     used: Mutex<Receiver<Vec<PacketRow>>>,
     thread: JoinHandle<Measurement>,
 }
 
 impl Worker {
-    /// Starts a thread with a measurement; `None`, and the measurement untouched, where no thread can be had.
+    /// Starts a thread with a measurement; `None`, and the measurement untouched, where no thread
+    /// can be had.
     fn start(measurement: &mut Measurement) -> Option<Self> {
         let (give, take) = sync_channel::<Measurement>(1);
         let (batches, waiting) = sync_channel::<Vec<PacketRow>>(WAITING_BATCHES);
@@ -182,7 +184,12 @@ mod tests {
         let beside = beside.settled();
         assert_eq!(beside.chunks, here.chunks);
         let counts = |measurement: &Measurement| {
-            measurement.meter.flows().iter().map(|flow| (flow.key, flow.packets, flow.last_ns)).collect::<Vec<_>>()
+            measurement
+                .meter
+                .flows()
+                .iter()
+                .map(|flow| (flow.key, flow.packets, flow.last_ns))
+                .collect::<Vec<_>>()
         };
         assert_eq!(counts(beside), counts(&here));
     }

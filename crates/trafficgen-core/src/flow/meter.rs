@@ -4,7 +4,8 @@ use super::rate_bins::RateBins;
 use super::row::PacketRow;
 use super::rtp::{RtpCandidate, RtpStream};
 
-/// Synchronisation sources kept for one flow; random bytes that look like RTP must not fill the memory.
+/// Synchronisation sources kept for one flow; random bytes that look like RTP must not fill the
+/// memory.
 const MAX_STREAMS_PER_FLOW: usize = 32;
 /// Share of a direction's payload packets that its RTP streams must have for the flow to be RTP.
 const MIN_RTP_SHARE: f64 = 0.5;
@@ -27,7 +28,8 @@ pub struct FlowCounts {
     pub rtcp_packets: [u64; 2],
     pub syn_from_initiator: Option<bool>,
     pub syn_ack_from_initiator: Option<bool>,
-    /// Frame bytes over time, from the second packet on; only of the heavier flows where there are many.
+    /// Frame bytes over time, from the second packet on; only of the heavier flows where there are
+    /// many.
     pub rates: Option<Box<RateBins>>,
     streams: Vec<RtpCandidate>,
     last_stream: usize,
@@ -105,7 +107,11 @@ impl FlowCounts {
         let known = self.streams.iter().filter_map(RtpCandidate::stream);
         let mut streams: Vec<&RtpStream> = known.filter(|stream| stream.is_rtp()).collect();
         let of_direction = |direction: usize| -> u64 {
-            streams.iter().filter(|stream| stream.direction == direction).map(|stream| stream.packets).sum()
+            streams
+                .iter()
+                .filter(|stream| stream.direction == direction)
+                .map(|stream| stream.packets)
+                .sum()
         };
         let carried = [of_direction(0), of_direction(1)];
         streams.retain(|stream| {
@@ -132,7 +138,8 @@ impl FlowCounts {
 /// Measures flows row by row, and splits them after silence where that is asked for.
 pub struct FlowMeter {
     idle_timeout_ns: i64,
-    /// Flows beyond which silence splits none: a 5-tuple's packets stay in the flow that they are in.
+    /// Flows beyond which silence splits none: a 5-tuple's packets stay in the flow that they are
+    /// in.
     most: usize,
     /// The flow that a 5-tuple's packets belong to now.
     current: Vec<u32>,
@@ -150,7 +157,8 @@ impl Default for FlowMeter {
 }
 
 impl FlowMeter {
-    /// `idle_timeout_ns`: silence after which a 5-tuple's packets are a new flow; `None` never splits.
+    /// `idle_timeout_ns`: silence after which a 5-tuple's packets are a new flow; `None` never
+    /// splits.
     pub fn new(idle_timeout_ns: Option<i64>) -> Self {
         Self {
             idle_timeout_ns: idle_timeout_ns.unwrap_or(i64::MAX),
@@ -215,7 +223,8 @@ impl FlowMeter {
         counts.rates = Some(rates);
     }
 
-    /// Keeps the rates of the heavier half of the flows that have them: those that matter show early.
+    /// Keeps the rates of the heavier half of the flows that have them: those that matter show
+    /// early.
     fn drop_lighter_rates(&mut self) {
         let flows = &mut self.flows;
         self.with_rates.sort_by_key(|&flow| {
@@ -234,9 +243,14 @@ impl FlowMeter {
 
     /// Which flow a 5-tuple's packets belonged to when: for what is known of the 5-tuple alone.
     pub fn starts(&self) -> FlowStarts {
-        let mut starts: Vec<(u32, i64, u32)> =
-            self.flows.iter().zip(0..).map(|(flow, number)| (flow.key, flow.first_ns, number)).collect();
-        // By 5-tuple, each in the order in which its flows began; where time stepped back, the latest beginning so far.
+        let mut starts: Vec<(u32, i64, u32)> = self
+            .flows
+            .iter()
+            .zip(0..)
+            .map(|(flow, number)| (flow.key, flow.first_ns, number))
+            .collect();
+        // By 5-tuple, each in the order in which its flows began; where time stepped back, the
+        // latest beginning so far.
         starts.sort_by_key(|&(key, _, number)| (key, number));
         for at in 1..starts.len() {
             if starts[at].0 == starts[at - 1].0 {
@@ -257,7 +271,9 @@ impl FlowStarts {
     /// The flow of a 5-tuple at a time; its first where that is later, `None` where it has none.
     pub fn flow_at(&self, key: u32, time_ns: i64) -> Option<u32> {
         let first = self.starts.partition_point(|&(other, _, _)| other < key);
-        let behind = self.starts.partition_point(|&(other, start_ns, _)| (other, start_ns) <= (key, time_ns));
+        let behind = self
+            .starts
+            .partition_point(|&(other, start_ns, _)| (other, start_ns) <= (key, time_ns));
         let found = self.starts.get(behind.saturating_sub(1).max(first))?;
         (found.0 == key).then_some(found.2)
     }
@@ -286,7 +302,8 @@ mod tests {
         assert_eq!(rows.map(|row| row.flow), [0, 0, 1, 2]);
         assert_eq!(meter.flows()[0].packets, [2, 0]);
         let starts = meter.starts();
-        let found = [(0, -1), (0, 7), (0, 30), (1, 0), (2, 0)].map(|(key, time_ns)| starts.flow_at(key, time_ns));
+        let found = [(0, -1), (0, 7), (0, 30), (1, 0), (2, 0)]
+            .map(|(key, time_ns)| starts.flow_at(key, time_ns));
         assert_eq!(found, [Some(0), Some(0), Some(1), Some(2), None]);
         let mut rows = [row(0, 0), row(20, 0)];
         let mut meter = FlowMeter::new(None);
@@ -301,15 +318,18 @@ mod tests {
         for flow in 0..flows {
             let heavy = flow % 1000 == 0;
             let packets = if heavy { 50 } else { 2 };
-            let mut rows: Vec<PacketRow> = (0..packets).map(|packet| row(i64::from(flow + packet), flow)).collect();
+            let mut rows: Vec<PacketRow> =
+                (0..packets).map(|packet| row(i64::from(flow + packet), flow)).collect();
             meter.update(&mut rows);
         }
-        let with_rates: Vec<usize> = (0..flows as usize).filter(|&flow| meter.flows()[flow].rates.is_some()).collect();
+        let with_rates: Vec<usize> =
+            (0..flows as usize).filter(|&flow| meter.flows()[flow].rates.is_some()).collect();
         assert!(with_rates.len() <= MAX_FLOWS_WITH_RATES);
         for heavy in (0..flows as usize).step_by(1000) {
             assert!(with_rates.contains(&heavy), "flow {heavy}");
         }
-        let rates = meter.flows()[0].rates.as_ref().map(|rates| rates.up_to(49)[0].iter().sum::<u64>());
+        let rates =
+            meter.flows()[0].rates.as_ref().map(|rates| rates.up_to(49)[0].iter().sum::<u64>());
         assert_eq!(rates, Some(5000));
     }
 

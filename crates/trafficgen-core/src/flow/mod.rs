@@ -1,4 +1,5 @@
-//! From packets to flows: 5-tuples, directions, RTP streams, RTSP messages and the counts of each flow.
+//! From packets to flows: 5-tuples, directions, RTP streams, RTSP messages and the counts of each
+//! flow.
 
 mod assembly;
 mod columns;

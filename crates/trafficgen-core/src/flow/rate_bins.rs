@@ -1,8 +1,10 @@
-//! How a flow's bytes spread over its time, in memory that does not grow: bins double in width when time runs past them.
+//! How a flow's bytes spread over its time, in memory that does not grow: bins double in width when
+//! time runs past them.
 
 /// Bins of each direction; a flow's time takes more than half of them.
 const BINS: usize = 128;
-/// Width of the first bins is 2^20 ns, about 1 ms: a power of two makes the bin of a packet a shift.
+/// Width of the first bins is 2^20 ns, about 1 ms: a power of two makes the bin of a packet a
+/// shift.
 const FIRST_SHIFT: u32 = 20;
 
 /// Bytes of the two directions of a flow, from the initiator and to it, over time.

@@ -56,7 +56,8 @@ pub(super) struct RtcpReports {
 }
 
 impl RtcpReports {
-    /// Takes a UDP payload that looks like RTCP; what was cut off or is of another kind is passed over.
+    /// Takes a UDP payload that looks like RTCP; what was cut off or is of another kind is passed
+    /// over.
     #[cold]
     pub fn packet(&mut self, row: &PacketRow, payload: &[u8]) {
         let mut rest = payload;
@@ -82,11 +83,19 @@ impl RtcpReports {
             sender = Some(sender_info(info));
             at += SENDER_INFO_BYTES;
         }
-        let blocks: Vec<_> = part[at..].chunks_exact(BLOCK_BYTES).take(count).map(reception_block).collect();
+        let blocks: Vec<_> =
+            part[at..].chunks_exact(BLOCK_BYTES).take(count).map(reception_block).collect();
         let mut keep = |sender, block| {
             if self.reports.len() < MAX_REPORTS {
                 let forward = row.is(PacketRow::FORWARD);
-                self.reports.push(RtcpReport { time_ns: row.time_ns, key: row.flow, forward, reporter, sender, block });
+                self.reports.push(RtcpReport {
+                    time_ns: row.time_ns,
+                    key: row.flow,
+                    forward,
+                    reporter,
+                    sender,
+                    block,
+                });
             }
         };
         if blocks.is_empty() {
@@ -141,7 +150,10 @@ mod tests {
 
     fn read(payload: &[u8]) -> Vec<RtcpReport> {
         let mut reports = RtcpReports::default();
-        reports.packet(&PacketRow { time_ns: 5, flow: 3, marks: PacketRow::FORWARD, ..Default::default() }, payload);
+        reports.packet(
+            &PacketRow { time_ns: 5, flow: 3, marks: PacketRow::FORWARD, ..Default::default() },
+            payload,
+        );
         reports.finish()
     }
 
@@ -162,7 +174,8 @@ mod tests {
         assert_eq!(reports.len(), 2);
         let (first, second) = (reports[0], reports[1]);
         assert_eq!((first.time_ns, first.key, first.forward, first.reporter), (5, 3, true, 7));
-        let sender = SenderInfo { ntp: 1 << 32 | 2, rtp_timestamp: 3, packets: 4, payload_bytes: 5 };
+        let sender =
+            SenderInfo { ntp: 1 << 32 | 2, rtp_timestamp: 3, packets: 4, payload_bytes: 5 };
         assert_eq!(first.sender, Some(sender));
         let block = first.block.unwrap_or_default();
         assert_eq!((block.ssrc, block.fraction_lost, block.cumulative_lost), (9, 0x40, -2));

@@ -2,11 +2,14 @@
 
 use super::row::PacketRow;
 
-/// Clock rates that payload formats use (RFC 3551 and its successors), Hz. Jitter is kept for each until the clock is known.
-pub const CLOCK_CANDIDATES_HZ: [u32; 10] = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 90000];
+/// Clock rates that payload formats use (RFC 3551 and its successors), Hz. Jitter is kept for each
+/// until the clock is known.
+pub const CLOCK_CANDIDATES_HZ: [u32; 10] =
+    [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 90000];
 /// Steps forward beyond this are a restart (MAX_DROPOUT of RFC 3550 A.1).
 const MAX_DROPOUT: u16 = 3000;
-/// Steps back within this are reordering (MAX_MISORDER there has 100; captures of several queues are worse).
+/// Steps back within this are reordering (MAX_MISORDER there has 100; captures of several queues
+/// are worse).
 const MAX_MISORDER: u16 = 1000;
 /// Sequence numbers below the highest that are remembered, to tell a late packet from a duplicate.
 const HISTORY_BITS: u64 = 1024;
@@ -35,8 +38,8 @@ pub struct RtpStream {
     jitter: Jitter,
 }
 
-/// A synchronisation source that may prove to be RTP. Until it has packets enough for that, they are kept as they are:
-/// random bytes that look like RTP must not cost what a stream does.
+/// A synchronisation source that may prove to be RTP. Until it has packets enough for that, they
+/// are kept as they are: random bytes that look like RTP must not cost what a stream does.
 #[derive(Clone, Debug)]
 pub enum RtpCandidate {
     Few(Vec<PacketRow>),
@@ -131,7 +134,8 @@ impl RtpStream {
 
     /// Whether the packets are consistent enough to be RTP.
     pub fn is_rtp(&self) -> bool {
-        self.packets >= MIN_PACKETS && self.progress as f64 >= MIN_PROGRESS * (self.packets - 1) as f64
+        self.packets >= MIN_PACKETS
+            && self.progress as f64 >= MIN_PROGRESS * (self.packets - 1) as f64
     }
 
     pub fn summary(&self) -> RtpSummary {

@@ -1,7 +1,8 @@
-//! RTSP over TCP (RFC 2326, RFC 7826): messages, and RTP interleaved with them on numbered channels.
+//! RTSP over TCP (RFC 2326, RFC 7826): messages, and RTP interleaved with them on numbered
+//! channels.
 //!
-//! The byte stream of each direction is followed by sequence number. A gap (loss, or a snapshot length that cut the
-//! payload) ends the message at hand; the next segment starts afresh.
+//! The byte stream of each direction is followed by sequence number. A gap (loss, or a snapshot
+//! length that cut the payload) ends the message at hand; the next segment starts afresh.
 
 use hashbrown::HashMap;
 
@@ -156,7 +157,8 @@ fn looks_like_rtsp(payload: &[u8]) -> bool {
         return true;
     }
     let line = payload.split(|&byte| byte == b'\r').next().unwrap_or(&[]);
-    let names_rtsp = contains(line, b"rtsp://") || contains(line, b"rtsps://") || contains(line, b" RTSP/");
+    let names_rtsp =
+        contains(line, b"rtsp://") || contains(line, b"rtsps://") || contains(line, b" RTSP/");
     names_rtsp && METHODS.iter().any(|method| payload.starts_with(method))
 }
 
@@ -213,7 +215,8 @@ fn consume(
         } else {
             if stream.partial.is_empty() {
                 if !RtspFollower::begins_message(data) {
-                    // In the middle of something that began before a gap: the next segment may start afresh.
+                    // In the middle of something that began before a gap: the next segment may
+                    // start afresh.
                     return;
                 }
                 stream.partial.time_ns = row.time_ns;
@@ -255,9 +258,17 @@ fn interleaved(
 mod tests {
     use super::*;
 
-    fn send(follower: &mut RtspFollower, time_ns: i64, sequence: u32, payload: &[u8], payload_bytes: u32) {
-        let row = PacketRow { time_ns, payload_bytes, marks: PacketRow::FORWARD, ..Default::default() };
-        let tcp = TcpFacts { sequence, acknowledgement: 0, flags: 0x18, window: 0, window_shift: None };
+    fn send(
+        follower: &mut RtspFollower,
+        time_ns: i64,
+        sequence: u32,
+        payload: &[u8],
+        payload_bytes: u32,
+    ) {
+        let row =
+            PacketRow { time_ns, payload_bytes, marks: PacketRow::FORWARD, ..Default::default() };
+        let tcp =
+            TcpFacts { sequence, acknowledgement: 0, flags: 0x18, window: 0, window_shift: None };
         if RtspFollower::begins_message(payload) {
             follower.follow(0);
         }
@@ -294,7 +305,8 @@ mod tests {
         send(&mut follower, 0, sequence, PLAY, PLAY.len() as u32);
         sequence += PLAY.len() as u32;
         for index in 0..20_u8 {
-            let mut frame = vec![b'$', 2, 0, 14, 0x80, 96, 0, index, 0, 0, 0, index, 1, 2, 3, 4, 9, 9];
+            let mut frame =
+                vec![b'$', 2, 0, 14, 0x80, 96, 0, index, 0, 0, 0, index, 1, 2, 3, 4, 9, 9];
             frame.extend_from_slice(if index == 10 { PLAY } else { b"" });
             send(&mut follower, i64::from(index), sequence, &frame, frame.len() as u32);
             sequence += frame.len() as u32;
@@ -302,7 +314,10 @@ mod tests {
         let (messages, channels) = follower.finish();
         assert_eq!(messages.len(), 2);
         assert_eq!(channels.len(), 1);
-        assert_eq!((channels[0].channel, channels[0].rtp.packets, channels[0].rtp.lost), (2, 20, 0));
+        assert_eq!(
+            (channels[0].channel, channels[0].rtp.packets, channels[0].rtp.lost),
+            (2, 20, 0)
+        );
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! An RTSP message that arrives in pieces, and the messages that are kept: both within limits that no capture can lift.
+//! An RTSP message that arrives in pieces, and the messages that are kept: both within limits that
+//! no capture can lift.
 
 use super::rtsp::RtspMessage;
 
 const END_OF_HEADERS: &[u8] = b"\r\n\r\n";
 const MAX_HEADER_BYTES: usize = 1 << 14;
 const MAX_BODY_BYTES: usize = 1 << 16;
-/// Bytes looked at in one go for the end of the headers: what lies behind the message is not copied with it.
+/// Bytes looked at in one go for the end of the headers: what lies behind the message is not copied
+/// with it.
 const PIECE_BYTES: usize = 512;
-/// Messages kept in all, and their bytes; a camera that is asked for its parameters every second must not fill the memory.
+/// Messages kept in all, and their bytes; a camera that is asked for its parameters every second
+/// must not fill the memory.
 const MAX_MESSAGES: usize = 100_000;
 const MAX_KEPT_BYTES: usize = 64 << 20;
 /// Bytes of all messages that are not whole yet.
@@ -35,7 +38,8 @@ impl Partial {
         self.text.len() > MAX_HEADER_BYTES + MAX_BODY_BYTES
     }
 
-    /// Takes what belongs to the message from the front of some bytes, and returns how many those are.
+    /// Takes what belongs to the message from the front of some bytes, and returns how many those
+    /// are.
     fn take(&mut self, data: &[u8]) -> usize {
         let mut taken = 0;
         while taken < data.len() && !self.is_whole() && !self.is_too_long() {
@@ -46,8 +50,8 @@ impl Partial {
             taken += piece.len();
             if self.total_bytes.is_none() {
                 self.total_bytes = message_bytes(&self.text, searched);
-                let surplus =
-                    self.text.len() - self.total_bytes.map_or(self.text.len(), |total| total.min(self.text.len()));
+                let surplus = self.text.len()
+                    - self.total_bytes.map_or(self.text.len(), |total| total.min(self.text.len()));
                 self.text.truncate(self.text.len() - surplus);
                 taken -= surplus;
             }
@@ -56,11 +60,12 @@ impl Partial {
     }
 }
 
-/// Length of the message that a buffer begins with, body included, when its headers are whole; they were not within
-/// the first `searched` bytes.
+/// Length of the message that a buffer begins with, body included, when its headers are whole; they
+/// were not within the first `searched` bytes.
 fn message_bytes(buffer: &[u8], searched: usize) -> Option<usize> {
     let from = searched.saturating_sub(END_OF_HEADERS.len() - 1);
-    let found = buffer[from..].windows(END_OF_HEADERS.len()).position(|window| window == END_OF_HEADERS)?;
+    let found =
+        buffer[from..].windows(END_OF_HEADERS.len()).position(|window| window == END_OF_HEADERS)?;
     let head = from + found;
     let body = buffer[..head]
         .split(|&byte| byte == b'\n')
@@ -80,7 +85,8 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Gives a message what belongs to it, and returns how many bytes those are; forgets it where it grows too long.
+    /// Gives a message what belongs to it, and returns how many bytes those are; forgets it where
+    /// it grows too long.
     pub fn extend(&mut self, partial: &mut Partial, data: &[u8]) -> usize {
         let before = partial.text.len();
         let taken = partial.take(data);
@@ -92,7 +98,13 @@ impl Messages {
     }
 
     /// Keeps a message as far as it came, if it is one, and makes room for the next.
-    pub fn flush(&mut self, partial: &mut Partial, key: u32, forward: bool, is_message: fn(&[u8]) -> bool) {
+    pub fn flush(
+        &mut self,
+        partial: &mut Partial,
+        key: u32,
+        forward: bool,
+        is_message: fn(&[u8]) -> bool,
+    ) {
         let time_ns = partial.time_ns;
         let mut text = self.release(partial);
         let room = self.kept.len() < MAX_MESSAGES && self.kept_bytes + text.len() <= MAX_KEPT_BYTES;
@@ -136,7 +148,8 @@ mod tests {
                     }
                 }
             }
-            let texts: Vec<Vec<u8>> = messages.finish().into_iter().map(|message| message.text).collect();
+            let texts: Vec<Vec<u8>> =
+                messages.finish().into_iter().map(|message| message.text).collect();
             assert_eq!(texts, [whole.clone(), whole.clone()], "in pieces of {piece}");
             assert_eq!(messages.held_bytes, 0);
         }

@@ -1,10 +1,12 @@
 //! Draws from a law with few values, in constant time each.
 //!
-//! Source: Walker, "An efficient method for generating discrete random variables with general distributions", ACM
-//! Transactions on Mathematical Software 3, 1977; filled as by Vose, "A linear algorithm for generating random numbers
-//! with a given distribution", IEEE Transactions on Software Engineering 17, 1991.
+//! Source: Walker, "An efficient method for generating discrete random variables with general
+//! distributions", ACM Transactions on Mathematical Software 3, 1977; filled as by Vose, "A linear
+//! algorithm for generating random numbers with a given distribution", IEEE Transactions on
+//! Software Engineering 17, 1991.
 
-/// For each of n columns, all equally likely: the share of it that is its own, and the place of who has the rest.
+/// For each of n columns, all equally likely: the share of it that is its own, and the place of who
+/// has the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AliasTable {
     /// Shares, 0 to 1.
@@ -23,9 +25,11 @@ pub fn alias_table(weights: &[f64]) -> AliasTable {
     let total: f64 = weights.iter().sum();
     assert!(total > 0.0 && total.is_finite(), "weights with a sum that is positive and finite");
     assert!(weights.iter().all(|weight| *weight >= 0.0), "weights of at least 0");
-    let mut own: Vec<f64> = weights.iter().map(|weight| weight / total * weights.len() as f64).collect();
+    let mut own: Vec<f64> =
+        weights.iter().map(|weight| weight / total * weights.len() as f64).collect();
     let mut other: Vec<usize> = (0..own.len()).collect();
-    let (mut poor, mut rich): (Vec<usize>, Vec<usize>) = other.iter().partition(|&&place| own[place] < 1.0);
+    let (mut poor, mut rich): (Vec<usize>, Vec<usize>) =
+        other.iter().partition(|&&place| own[place] < 1.0);
     while let (Some(filled), Some(&giver)) = (poor.pop(), rich.last()) {
         other[filled] = giver;
         own[giver] -= 1.0 - own[filled];
@@ -49,7 +53,10 @@ pub fn alias_table(weights: &[f64]) -> AliasTable {
 #[must_use]
 pub fn alias_draws(uniform: &[f64], own: &[f64], values: &[f64], others: &[f64]) -> Vec<f64> {
     let count = own.len();
-    assert!(count > 0 && values.len() == count && others.len() == count, "as many shares as values and others");
+    assert!(
+        count > 0 && values.len() == count && others.len() == count,
+        "as many shares as values and others"
+    );
     let drawn = |number: &f64| {
         let place = number * count as f64;
         let column = (place as usize).min(count - 1);
@@ -89,7 +96,8 @@ mod tests {
     #[test]
     fn numbers_stand_for_values_by_their_column_and_their_place_in_it() {
         let (own, values, others) = ([0.25, 1.0], [10.0, 20.0], [20.0, 20.0]);
-        let drawn = alias_draws(&[0.0, 0.12, 0.13, 0.49, 0.5, 1.0 - f64::EPSILON], &own, &values, &others);
+        let drawn =
+            alias_draws(&[0.0, 0.12, 0.13, 0.49, 0.5, 1.0 - f64::EPSILON], &own, &values, &others);
         assert_eq!(drawn, [10.0, 10.0, 20.0, 20.0, 20.0, 20.0]);
     }
 }

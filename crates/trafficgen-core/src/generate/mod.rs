@@ -1,5 +1,5 @@
-//! Loops of the generator that are too slow in array operations: packets put in order of time, series with a
-//! spectrum, keys of random streams, draws of whole numbers.
+//! Loops of the generator that are too slow in array operations: packets put in order of time,
+//! series with a spectrum, keys of random streams, draws of whole numbers.
 
 mod alias_table;
 mod radix;

@@ -5,7 +5,8 @@ const DIGIT_BITS: u32 = 11;
 const BUCKETS: usize = 1 << DIGIT_BITS;
 const DIGIT_MASK: u64 = BUCKETS as u64 - 1;
 
-/// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order. `other` is a buffer.
+/// Sorts words by `count` bits above the lowest `skipped` ones; equal ones keep their order.
+/// `other` is a buffer.
 pub(super) fn radix_sort(words: &mut Vec<u64>, other: &mut Vec<u64>, skipped: u32, count: u32) {
     other.resize(words.len(), 0);
     for pass in 0..count.div_ceil(DIGIT_BITS) {

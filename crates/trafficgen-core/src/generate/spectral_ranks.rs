@@ -1,9 +1,11 @@
-//! Series with given values and a given spectrum: amplitudes restored and ranks mapped to the values in turn.
+//! Series with given values and a given spectrum: amplitudes restored and ranks mapped to the
+//! values in turn.
 //!
-//! Source: Schreiber and Schmitz, "Improved surrogate data for nonlinearity tests", Physical Review Letters 77, 1996.
-//! The transforms of a real series are those of a complex one of half its length, whose real parts are its values at
-//! even places and whose imaginary parts those at odd ones (Cooley, Lewis and Welch, "The fast Fourier transform
-//! algorithm: programming considerations", Journal of Sound and Vibration 12, 1970).
+//! Source: Schreiber and Schmitz, "Improved surrogate data for nonlinearity tests", Physical Review
+//! Letters 77, 1996. The transforms of a real series are those of a complex one of half its length,
+//! whose real parts are its values at even places and whose imaginary parts those at odd ones
+//! (Cooley, Lewis and Welch, "The fast Fourier transform algorithm: programming considerations",
+//! Journal of Sound and Vibration 12, 1970).
 
 use super::radix::radix_sort;
 use rustfft::num_complex::Complex64;
@@ -16,7 +18,8 @@ use std::sync::Arc;
 const TINY: f64 = 1e-300;
 /// Lengths whose plans a thread keeps: sessions of a model have series of about the same length.
 const MOST_PLANS: usize = 64;
-/// Sum of the lengths whose plans a thread keeps: a plan takes several numbers for each of its values.
+/// Sum of the lengths whose plans a thread keeps: a plan takes several numbers for each of its
+/// values.
 const MOST_PLANNED_VALUES: usize = 1 << 18;
 /// Words that are compared rather than counted by their digits: there are more counters than these.
 const FEW_WORDS: usize = 512;
@@ -30,19 +33,29 @@ thread_local! {
 
 /// The ranks, 0 to n - 1, of a series of n values with a spectrum.
 ///
-/// `ascending` has the values, less their mean, in ascending order; `amplitude` and `phase` (in radians) those of the
-/// Fourier frequencies 0 to n / 2, with which the series begins. Turns end after `most_turns`, or when the amplitudes
-/// of the series are as `near` as that, or a turn hardly brings them nearer: what is counted is the part of the power
-/// that lies in the differences between them and those that are asked for, at whatever scale suits best.
+/// `ascending` has the values, less their mean, in ascending order; `amplitude` and `phase` (in
+/// radians) those of the Fourier frequencies 0 to n / 2, with which the series begins. Turns end
+/// after `most_turns`, or when the amplitudes of the series are as `near` as that, or a turn hardly
+/// brings them nearer: what is counted is the part of the power that lies in the differences
+/// between them and those that are asked for, at whatever scale suits best.
 ///
 /// # Panics
 ///
 /// When n is odd or 0, or `amplitude` or `phase` has not n / 2 + 1 values.
 #[must_use]
-pub fn spectral_ranks(ascending: &[f64], amplitude: &[f64], phase: &[f64], most_turns: usize, near: f64) -> Vec<i64> {
+pub fn spectral_ranks(
+    ascending: &[f64],
+    amplitude: &[f64],
+    phase: &[f64],
+    most_turns: usize,
+    near: f64,
+) -> Vec<i64> {
     let count = ascending.len();
     assert!(count > 0 && count % 2 == 0, "an even number of values");
-    assert!(amplitude.len() == count / 2 + 1 && phase.len() == amplitude.len(), "n / 2 + 1 amplitudes and phases");
+    assert!(
+        amplitude.len() == count / 2 + 1 && phase.len() == amplitude.len(),
+        "n / 2 + 1 amplitudes and phases"
+    );
     let mut turning = Turning::new(count);
     turning.begin(amplitude, phase);
     let mut before = f64::INFINITY;
@@ -75,7 +88,9 @@ impl Plans {
             }
             let made = Self::made(count);
             if count <= MOST_PLANNED_VALUES {
-                if plans.len() == MOST_PLANS || plans.keys().sum::<usize>() + count > MOST_PLANNED_VALUES {
+                if plans.len() == MOST_PLANS
+                    || plans.keys().sum::<usize>() + count > MOST_PLANNED_VALUES
+                {
                     plans.clear();
                 }
                 plans.insert(count, made.clone());
@@ -85,12 +100,15 @@ impl Plans {
     }
 
     fn made(count: usize) -> Self {
-        // The planner that looks for vector instructions would make the bytes depend on the processor.
+        // The planner that looks for vector instructions would make the bytes depend on the
+        // processor.
         let mut planner = FftPlannerScalar::new();
         Self {
             forward: planner.plan_fft_forward(count / 2),
             inverse: planner.plan_fft_inverse(count / 2),
-            turns: (0..=count / 4).map(|place| Complex64::cis(TAU * place as f64 / count as f64)).collect(),
+            turns: (0..=count / 4)
+                .map(|place| Complex64::cis(TAU * place as f64 / count as f64))
+                .collect(),
         }
     }
 }
@@ -109,7 +127,8 @@ struct Turning {
 impl Turning {
     fn new(count: usize) -> Self {
         let plans = Plans::of(count);
-        let scratch = plans.forward.get_inplace_scratch_len().max(plans.inverse.get_inplace_scratch_len());
+        let scratch =
+            plans.forward.get_inplace_scratch_len().max(plans.inverse.get_inplace_scratch_len());
         Self {
             plans,
             pairs: vec![Complex64::default(); count / 2],
@@ -139,7 +158,8 @@ impl Turning {
         }
     }
 
-    /// Turns the series into its spectrum, gives that its amplitudes again, and returns how far they were off.
+    /// Turns the series into its spectrum, gives that its amplitudes again, and returns how far
+    /// they were off.
     fn restore(&mut self, amplitude: &[f64]) -> f64 {
         self.plans.forward.process_with_scratch(&mut self.pairs, &mut self.scratch);
         let (mut found_power, mut power, mut product) = (TINY, TINY, 0.0);
@@ -153,7 +173,8 @@ impl Turning {
         1.0 - product * product / (found_power * power)
     }
 
-    /// Replaces each frequency 0 to n / 2 of the series, whose pairs are transformed; those at both ends are real.
+    /// Replaces each frequency 0 to n / 2 of the series, whose pairs are transformed; those at both
+    /// ends are real.
     fn each_frequency(&mut self, mut replaced: impl FnMut(usize, Complex64) -> Complex64) {
         let half = self.pairs.len();
         let first = self.pairs[0];
@@ -169,7 +190,11 @@ impl Turning {
             // odd / i, and its conjugate at the mirrored frequency
             let odd = Complex64::new(odd.im, -odd.re);
             let found = replaced(place, even + odd);
-            let mirrored = if mirror == place { found.conj() } else { replaced(mirror, (even - odd).conj()).conj() };
+            let mirrored = if mirror == place {
+                found.conj()
+            } else {
+                replaced(mirror, (even - odd).conj()).conj()
+            };
             let even = found + mirrored;
             let odd = (found - mirrored) * turn;
             let odd = Complex64::new(-odd.im, odd.re);
@@ -182,7 +207,11 @@ impl Turning {
     fn rank(&mut self) {
         let values = self.pairs.iter().flat_map(|pair| [pair.re, pair.im]);
         self.words.clear();
-        self.words.extend(values.enumerate().map(|(place, value)| ascending_key(value) << KEY_BITS | place as u64));
+        self.words.extend(
+            values
+                .enumerate()
+                .map(|(place, value)| ascending_key(value) << KEY_BITS | place as u64),
+        );
         if self.words.len() <= FEW_WORDS {
             self.words.sort_unstable();
         } else {
@@ -231,7 +260,11 @@ mod tests {
         let ranks = spectral_ranks(&ascending, &amplitude, &[0.3; 9], 30, 0.0);
         let top = ranks.iter().position(|&rank| rank == 15).unwrap_or_default();
         let bottom = ranks.iter().position(|&rank| rank == 0).unwrap_or_default();
-        assert_eq!(top.abs_diff(bottom), 8, "the largest and the smallest value are half a period apart: {ranks:?}");
+        assert_eq!(
+            top.abs_diff(bottom),
+            8,
+            "the largest and the smallest value are half a period apart: {ranks:?}"
+        );
         let mut sorted = ranks.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..16).collect::<Vec<_>>());

@@ -1,6 +1,8 @@
-//! Keys of random streams: what numpy's `SeedSequence` makes of a seed and a spawn key, at a twentieth of its cost.
+//! Keys of random streams: what numpy's `SeedSequence` makes of a seed and a spawn key, at a
+//! twentieth of its cost.
 //!
-//! Source: O'Neill, "Developing a seed_seq alternative", 2015, with the constants of numpy 1.17 and later.
+//! Source: O'Neill, "Developing a seed_seq alternative", 2015, with the constants of numpy 1.17 and
+//! later.
 
 const POOL_WORDS: usize = 4;
 const SHIFT: u32 = 16;
@@ -13,7 +15,8 @@ const MIX_RIGHT: u32 = 0x4973_f715;
 
 /// The 128 bits that `SeedSequence(seed, spawn_key=spawn_key).generate_state(2, uint64)` gives.
 ///
-/// `seed` and `spawn_key` are the words of their integers, lowest first, none without need; an integer of 0 is one word.
+/// `seed` and `spawn_key` are the words of their integers, lowest first, none without need; an
+/// integer of 0 is one word.
 #[must_use]
 pub fn stream_key(seed: &[u32], spawn_key: &[u32]) -> [u64; 2] {
     let mut entropy = seed.to_vec();

@@ -1,8 +1,10 @@
-//! The order of packets in time: a radix sort of times that carries the place of each packet in the same word.
+//! The order of packets in time: a radix sort of times that carries the place of each packet in the
+//! same word.
 
 use super::radix::radix_sort;
 
-/// The places of packets in order of time, then of flow, then as they stand; `None` where they are in that order.
+/// The places of packets in order of time, then of flow, then as they stand; `None` where they are
+/// in that order.
 ///
 /// # Panics
 ///
@@ -10,7 +12,9 @@ use super::radix::radix_sort;
 #[must_use]
 pub fn time_order(time_ns: &[i64], flow: &[u32]) -> Option<Vec<i64>> {
     assert_eq!(time_ns.len(), flow.len(), "a flow for each time");
-    let in_order = |pair: &[i64], flows: &[u32]| pair[0] < pair[1] || (pair[0] == pair[1] && flows[0] <= flows[1]);
+    let in_order = |pair: &[i64], flows: &[u32]| {
+        pair[0] < pair[1] || (pair[0] == pair[1] && flows[0] <= flows[1])
+    };
     if time_ns.windows(2).zip(flow.windows(2)).all(|(times, flows)| in_order(times, flows)) {
         return None;
     }
@@ -21,8 +25,11 @@ pub fn time_order(time_ns: &[i64], flow: &[u32]) -> Option<Vec<i64>> {
     if time_bits + place_bits > u64::BITS {
         return Some(compared(time_ns, flow));
     }
-    let mut words: Vec<u64> =
-        time_ns.iter().enumerate().map(|(place, time)| time.abs_diff(first) << place_bits | place as u64).collect();
+    let mut words: Vec<u64> = time_ns
+        .iter()
+        .enumerate()
+        .map(|(place, time)| time.abs_diff(first) << place_bits | place as u64)
+        .collect();
     radix_sort(&mut words, &mut Vec::new(), place_bits, time_bits);
     let place_mask = (1_u64 << place_bits) - 1;
     order_ties(&mut words, flow, place_bits, place_mask);

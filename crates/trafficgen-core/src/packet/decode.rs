@@ -10,7 +10,8 @@ use super::tunnel;
 /// Tunnels within tunnels beyond this depth are left closed.
 const MAX_TUNNELS: usize = 8;
 
-/// The facts of an IP packet, filled layer by layer in place (moving them costs more than reading them).
+/// The facts of an IP packet, filled layer by layer in place (moving them costs more than reading
+/// them).
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'a> {
     pub addresses: Addresses<'a>,
@@ -66,14 +67,23 @@ pub enum Undecoded {
     Header,
 }
 
-/// Reads link, network and transport headers into `packet`; looks into tunnels where `decapsulate` is set.
+/// Reads link, network and transport headers into `packet`; looks into tunnels where `decapsulate`
+/// is set.
 ///
 /// # Errors
 /// Why the record is not an IP packet whose addresses and ports are known.
 #[inline(always)]
-pub fn decode<'a>(record: &Record<'a>, decapsulate: bool, packet: &mut Decoded<'a>) -> Result<(), Undecoded> {
+pub fn decode<'a>(
+    record: &Record<'a>,
+    decapsulate: bool,
+    packet: &mut Decoded<'a>,
+) -> Result<(), Undecoded> {
     let Some(network) = network_of(record.link_type, record.data) else {
-        return Err(if record.link_type.is_decoded() { Undecoded::NotIp } else { Undecoded::LinkType });
+        return Err(if record.link_type.is_decoded() {
+            Undecoded::NotIp
+        } else {
+            Undecoded::LinkType
+        });
     };
     if !read_ip(network, record.data, record.original_bytes, packet) {
         return Err(Undecoded::Header);

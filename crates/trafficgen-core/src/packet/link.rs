@@ -19,12 +19,17 @@ const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
 const SMALLEST_ETHERTYPE: u16 = 0x0600;
 const LLC_SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-/// The link header's end, as far as it leads to IP; `None` for other protocols and headers that were cut.
+/// The link header's end, as far as it leads to IP; `None` for other protocols and headers that
+/// were cut.
 #[inline]
 pub(super) fn network_of(link_type: LinkType, data: &[u8]) -> Option<Network> {
     match link_type {
         LinkType::ETHERNET => ethernet(data, 0),
-        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD | LinkType::IPV4 | LinkType::IPV6 => raw_ip(data, 0),
+        LinkType::RAW
+        | LinkType::RAW_BSD
+        | LinkType::RAW_OPENBSD
+        | LinkType::IPV4
+        | LinkType::IPV6 => raw_ip(data, 0),
         LinkType::LINUX_SLL => ethertype(data, u16_at(data, 14)?, 16),
         LinkType::LINUX_SLL2 => ethertype(data, u16_at(data, 0)?, 20),
         LinkType::NULL | LinkType::LOOP => address_family(data),
@@ -55,7 +60,8 @@ pub(super) fn ethertype(data: &[u8], kind: u16, at: usize) -> Option<Network> {
     follow(data, Layer::EtherType(kind, at))
 }
 
-/// PPP (RFC 1661, RFC 1662): address and control may be left out, and the protocol shortened to one byte.
+/// PPP (RFC 1661, RFC 1662): address and control may be left out, and the protocol shortened to one
+/// byte.
 pub(super) fn ppp(data: &[u8], at: usize) -> Option<Network> {
     follow(data, Layer::Ppp(at))
 }
@@ -68,7 +74,8 @@ enum Layer {
     Ppp(usize),
 }
 
-/// Goes from layer to layer. A loop and no recursion: a stranger's frame may nest them as deep as it is long.
+/// Goes from layer to layer. A loop and no recursion: a stranger's frame may nest them as deep as
+/// it is long.
 fn follow(data: &[u8], mut layer: Layer) -> Option<Network> {
     loop {
         layer = match layer {
@@ -85,7 +92,9 @@ fn behind_ethertype(data: &[u8], kind: u16, at: usize) -> Option<Layer> {
         ETHERTYPE_IPV4 => Some(Layer::Ip(Network::V4(at))),
         ETHERTYPE_IPV6 => Some(Layer::Ip(Network::V6(at))),
         ETHERTYPE_PPPOE_SESSION => Some(Layer::Ppp(at + 6)),
-        _ if ETHERTYPE_VLAN.contains(&kind) => Some(Layer::EtherType(u16_at(data, at + 2)?, at + 4)),
+        _ if ETHERTYPE_VLAN.contains(&kind) => {
+            Some(Layer::EtherType(u16_at(data, at + 2)?, at + 4))
+        }
         _ if ETHERTYPE_MPLS.contains(&kind) => Some(Layer::Mpls(at)),
         _ if kind < SMALLEST_ETHERTYPE && data.get(at..at + 6)? == LLC_SNAP => {
             let kind = u16_at(data, at + 6)?;
@@ -95,8 +104,8 @@ fn behind_ethertype(data: &[u8], kind: u16, at: usize) -> Option<Layer> {
     }
 }
 
-/// MPLS does not say what it carries (RFC 3032): the first nibble after the last label tells IP from a pseudowire,
-/// whose control word is followed by an Ethernet frame (RFC 4448).
+/// MPLS does not say what it carries (RFC 3032): the first nibble after the last label tells IP
+/// from a pseudowire, whose control word is followed by an Ethernet frame (RFC 4448).
 fn behind_labels(data: &[u8], mut at: usize) -> Option<Layer> {
     loop {
         let bottom_of_stack = data.get(at + 2)? & 1 == 1;
@@ -116,7 +125,8 @@ fn behind_ppp(data: &[u8], mut at: usize) -> Option<Layer> {
         at += 2;
     }
     let first = *data.get(at)?;
-    let (protocol, at) = if first & 1 == 1 { (u16::from(first), at + 1) } else { (u16_at(data, at)?, at + 2) };
+    let (protocol, at) =
+        if first & 1 == 1 { (u16::from(first), at + 1) } else { (u16_at(data, at)?, at + 2) };
     match protocol {
         0x0021 => Some(Layer::Ip(Network::V4(at))),
         0x0057 => Some(Layer::Ip(Network::V6(at))),
@@ -134,7 +144,8 @@ pub(super) fn raw_ip(data: &[u8], at: usize) -> Option<Network> {
     }
 }
 
-/// BSD loopback: an address family in the byte order of the machine that captured; 2 is IPv4, IPv6 differs by system.
+/// BSD loopback: an address family in the byte order of the machine that captured; 2 is IPv4, IPv6
+/// differs by system.
 fn address_family(data: &[u8]) -> Option<Network> {
     let field = data.get(..4)?;
     let family = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
@@ -181,7 +192,10 @@ mod tests {
 
     #[test]
     fn ppp_headers_may_be_compressed() {
-        assert_eq!(network_of(LinkType::PPP, &[0xff, 0x03, 0x00, 0x21, 0x45]), Some(Network::V4(4)));
+        assert_eq!(
+            network_of(LinkType::PPP, &[0xff, 0x03, 0x00, 0x21, 0x45]),
+            Some(Network::V4(4))
+        );
         assert_eq!(network_of(LinkType::PPP, &[0x21, 0x45]), Some(Network::V4(1)));
         assert_eq!(network_of(LinkType::PPP, &[0xc0, 0x21]), None);
     }

@@ -1,4 +1,5 @@
-//! From the bytes of a record to the facts that the packet table holds: addresses, ports, lengths, TCP and RTP fields.
+//! From the bytes of a record to the facts that the packet table holds: addresses, ports, lengths,
+//! TCP and RTP fields.
 
 mod decode;
 mod link;

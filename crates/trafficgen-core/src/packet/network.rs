@@ -1,4 +1,5 @@
-//! IPv4 and IPv6 with extension headers and fragments (RFC 791, RFC 8200). Headers are parsed by etherparse.
+//! IPv4 and IPv6 with extension headers and fragments (RFC 791, RFC 8200). Headers are parsed by
+//! etherparse.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,8 +8,8 @@ use etherparse::{IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6HeaderSlice};
 use super::decode::Decoded;
 use super::link::Network;
 
-/// Source and destination of a packet. IPv6 addresses stay where they were captured: copying them costs more than all
-/// else that is read from a header.
+/// Source and destination of a packet. IPv6 addresses stay where they were captured: copying them
+/// costs more than all else that is read from a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses<'a> {
     V4 { source: u32, destination: u32 },
@@ -62,10 +63,15 @@ const AUTHENTICATION_HEADER: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
 const MOBILITY: u8 = 135;
 
-/// Reads the IP header at the place that the link layer named; `wire_bytes` is the record's original length.
-/// False where there is none.
+/// Reads the IP header at the place that the link layer named; `wire_bytes` is the record's
+/// original length. False where there is none.
 #[inline(always)]
-pub(super) fn read_ip<'a>(network: Network, data: &'a [u8], wire_bytes: u32, packet: &mut Decoded<'a>) -> bool {
+pub(super) fn read_ip<'a>(
+    network: Network,
+    data: &'a [u8],
+    wire_bytes: u32,
+    packet: &mut Decoded<'a>,
+) -> bool {
     let read = match network {
         Network::V4(at) => read_ipv4(data, at, wire_bytes, packet),
         Network::V6(at) => read_ipv6(data, at, wire_bytes, packet),
@@ -85,7 +91,12 @@ fn total_bytes(stated: u32, at: usize, wire_bytes: u32) -> u32 {
 }
 
 #[inline(always)]
-fn read_ipv4<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decoded<'a>) -> Option<()> {
+fn read_ipv4<'a>(
+    data: &'a [u8],
+    at: usize,
+    wire_bytes: u32,
+    packet: &mut Decoded<'a>,
+) -> Option<()> {
     let header = Ipv4HeaderSlice::from_slice(data.get(at..)?).ok()?;
     packet.addresses = Addresses::V4 {
         source: u32::from_be_bytes(header.source()),
@@ -112,7 +123,12 @@ fn read_ipv4<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decode
 }
 
 #[inline(never)]
-fn read_ipv6<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decoded<'a>) -> Option<()> {
+fn read_ipv6<'a>(
+    data: &'a [u8],
+    at: usize,
+    wire_bytes: u32,
+    packet: &mut Decoded<'a>,
+) -> Option<()> {
     let header = Ipv6HeaderSlice::from_slice(data.get(at..)?).ok()?;
     packet.addresses = Addresses::V6(data.get(at + 8..at + IPV6_HEADER_BYTES)?.try_into().ok()?);
     (packet.upper, packet.protocol, packet.fragment) =
@@ -124,8 +140,9 @@ fn read_ipv6<'a>(data: &'a [u8], at: usize, wire_bytes: u32, packet: &mut Decode
     Some(())
 }
 
-/// Walks the extension headers (RFC 8200, section 4) as far as they were captured: where the upper layer begins, its
-/// protocol, and the fragment header if there is one. etherparse's own iterator may not be used on cut-off headers.
+/// Walks the extension headers (RFC 8200, section 4) as far as they were captured: where the upper
+/// layer begins, its protocol, and the fragment header if there is one. etherparse's own iterator
+/// may not be used on cut-off headers.
 fn ipv6_extensions(data: &[u8], mut at: usize, mut next: u8) -> (usize, u8, Fragment) {
     let mut fragment = Fragment::Whole;
     while let Some(&[following, length, ..]) = data.get(at..) {

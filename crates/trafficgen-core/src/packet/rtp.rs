@@ -1,6 +1,7 @@
 //! RTP and RTCP headers in UDP payloads (RFC 3550, demultiplexed as RFC 5761 and RFC 7983 say).
 //!
-//! One packet alone never proves RTP: these are candidates, which the flow's own consistency confirms (`flow::rtp`).
+//! One packet alone never proves RTP: these are candidates, which the flow's own consistency
+//! confirms (`flow::rtp`).
 
 /// Header of a packet that may be RTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,8 @@ pub enum UdpPayload {
 
 const FIXED_HEADER_BYTES: usize = 12;
 
-/// Looks at the first bytes of a UDP payload, of which `payload` was captured and `payload_bytes` sent.
+/// Looks at the first bytes of a UDP payload, of which `payload` was captured and `payload_bytes`
+/// sent.
 #[inline]
 pub fn classify_udp_payload(payload: &[u8], payload_bytes: u32) -> UdpPayload {
     let Some(&[first, second, ..]) = payload.get(..2) else {
@@ -31,7 +33,8 @@ pub fn classify_udp_payload(payload: &[u8], payload_bytes: u32) -> UdpPayload {
     if first >> 6 != 2 {
         return UdpPayload::Other;
     }
-    // Packet types 192..223 are RTCP's; RTP payload types 64..95 with a marker are kept free for them (RFC 5761, 4).
+    // Packet types 192..223 are RTCP's; RTP payload types 64..95 with a marker are kept free for
+    // them (RFC 5761, 4).
     if (192..=223).contains(&second) {
         return UdpPayload::Rtcp;
     }
@@ -58,7 +61,13 @@ mod tests {
     #[test]
     fn headers_are_read_and_told_from_rtcp_stun_and_quic() {
         let rtp = [0x80, 0xe0, 0, 7, 0, 0, 0, 9, 0xde, 0xad, 0xbe, 0xef, 1];
-        let expected = RtpHeader { ssrc: 0xdead_beef, timestamp: 9, sequence: 7, payload_type: 96, marker: true };
+        let expected = RtpHeader {
+            ssrc: 0xdead_beef,
+            timestamp: 9,
+            sequence: 7,
+            payload_type: 96,
+            marker: true,
+        };
         assert_eq!(classify_udp_payload(&rtp, 13), UdpPayload::Rtp(expected));
         assert_eq!(classify_udp_payload(&[0x80, 200, 0, 6], 28), UdpPayload::Rtcp);
         for first in [0x00, 0x16, 0x40, 0xc3] {

@@ -1,4 +1,5 @@
-//! UDP and TCP headers (RFC 768, RFC 9293), also those that the capture's snapshot length cut. Parsed by etherparse.
+//! UDP and TCP headers (RFC 768, RFC 9293), also those that the capture's snapshot length cut.
+//! Parsed by etherparse.
 
 use etherparse::{TcpHeaderSlice, TcpOptionElement};
 
@@ -28,8 +29,8 @@ pub struct TcpFacts {
     pub window_shift: Option<u8>,
 }
 
-/// Reads the transport header; protocols without one that is read here have ports 0 and all of the IP payload.
-/// False where the ports were not captured.
+/// Reads the transport header; protocols without one that is read here have ports 0 and all of the
+/// IP payload. False where the ports were not captured.
 #[inline(always)]
 pub(super) fn read_transport<'a>(data: &'a [u8], packet: &mut Decoded<'a>) -> bool {
     let captured = data.get(packet.upper..).unwrap_or(&[]);
@@ -60,7 +61,9 @@ fn read_udp<'a>(captured: &'a [u8], upper_bytes: u32, packet: &mut Decoded<'a>) 
 
 #[inline(always)]
 fn read_tcp<'a>(captured: &'a [u8], upper_bytes: u32, packet: &mut Decoded<'a>) -> Option<()> {
-    let Ok(header) = TcpHeaderSlice::from_slice(captured) else { return read_cut_tcp(captured, upper_bytes, packet) };
+    let Ok(header) = TcpHeaderSlice::from_slice(captured) else {
+        return read_cut_tcp(captured, upper_bytes, packet);
+    };
     let header_bytes = header.slice().len();
     let flags = header.slice()[13];
     packet.source_port = header.source_port();
@@ -88,7 +91,9 @@ fn read_cut_tcp<'a>(captured: &'a [u8], upper_bytes: u32, packet: &mut Decoded<'
     packet.payload_bytes = upper_bytes.saturating_sub(stated.max(TCP_MINIMUM_HEADER_BYTES) as u32);
     packet.payload = &[];
     if let Some(header) = fixed {
-        let u32_at = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let u32_at = |at: usize| {
+            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
         packet.has_tcp = true;
         packet.tcp = TcpFacts {
             sequence: u32_at(4),

@@ -1,5 +1,6 @@
-//! Tunnels, looked into only where `--decapsulate` asks for it: IP in IP (RFC 2003, RFC 4213), GRE and ERSPAN
-//! (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), Geneve (RFC 8926) and Teredo (RFC 4380).
+//! Tunnels, looked into only where `--decapsulate` asks for it: IP in IP (RFC 2003, RFC 4213), GRE
+//! and ERSPAN (RFC 2784, RFC 2890, RFC 2637), VXLAN (RFC 7348), Geneve (RFC 8926) and Teredo (RFC
+//! 4380).
 
 use super::decode::Decoded;
 use super::link::{ethernet, ethertype, ppp, raw_ip, u16_at, Network};

@@ -58,7 +58,11 @@ impl BulkTcp {
 
 impl Agent for BulkTcp {
     fn start(&mut self, io: &mut Io) {
-        let late: f64 = if self.start_spread_s > 0.0 { io.rng().random::<f64>() * self.start_spread_s } else { 0.0 };
+        let late: f64 = if self.start_spread_s > 0.0 {
+            io.rng().random::<f64>() * self.start_spread_s
+        } else {
+            0.0
+        };
         io.set_timer_in(OPEN, ns(late));
     }
 

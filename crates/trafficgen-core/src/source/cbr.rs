@@ -1,7 +1,9 @@
 //! The fire hose: packets of one size at one rate, whatever the path does.
 
 use super::parameters::positive;
-use crate::des::{ns, Agent, FlowSpec, Io, Label, Media, Phase, Rtp, RtpSpec, Sample, SessionEvent, Time};
+use crate::des::{
+    ns, Agent, FlowSpec, Io, Label, Media, Phase, Rtp, RtpSpec, Sample, SessionEvent, Time,
+};
 use crate::des::{End, FlowId};
 
 const NEXT: u32 = 0;
@@ -33,7 +35,10 @@ impl Cbr {
     pub fn new(parameters: Parameters) -> Result<Self, String> {
         positive("rate_bps", parameters.rate_bps)?;
         if !(HEADER_BYTES + 1..=65_535).contains(&parameters.packet_bytes) {
-            return Err(format!("packet_bytes must be from 41 to 65535, not {}", parameters.packet_bytes));
+            return Err(format!(
+                "packet_bytes must be from 41 to 65535, not {}",
+                parameters.packet_bytes
+            ));
         }
         if let Some(duration_s) = parameters.duration_s {
             positive("duration_s", duration_s)?;
@@ -47,7 +52,8 @@ impl Cbr {
     }
 
     fn payload_bps(&self) -> f64 {
-        let share = f64::from(self.parameters.packet_bytes - HEADER_BYTES) / f64::from(self.parameters.packet_bytes);
+        let share = f64::from(self.parameters.packet_bytes - HEADER_BYTES)
+            / f64::from(self.parameters.packet_bytes);
         self.parameters.rate_bps * share
     }
 
@@ -60,7 +66,8 @@ impl Cbr {
 impl Agent for Cbr {
     fn start(&mut self, io: &mut Io) {
         let rtp = Some(RtpSpec { ssrc: 1, payload_type: 96, clock_hz: CLOCK_HZ });
-        self.flow = io.open_udp(FlowSpec { rtp, ..FlowSpec::new("media", Media::Video, 5004, 40_000) });
+        self.flow =
+            io.open_udp(FlowSpec { rtp, ..FlowSpec::new("media", Media::Video, 5004, 40_000) });
         self.first = io.now();
         io.log(SessionEvent::Phase(Phase::Playout));
         io.log(SessionEvent::Encoding { bps: self.payload_bps(), level: 0 });
@@ -76,7 +83,13 @@ impl Agent for Cbr {
         let ticks = (crate::des::seconds(elapsed) * f64::from(CLOCK_HZ)).round() as u64;
         let rtp = Rtp { sequence: self.sent as u16, timestamp: ticks as u32, marker: true };
         let label = Label { level: 0, rtp: Some(rtp), ..Label::of(Phase::Playout) };
-        io.send(self.flow, End::Server, self.parameters.packet_bytes - UDP_AND_IP_BYTES, self.sent, label);
+        io.send(
+            self.flow,
+            End::Server,
+            self.parameters.packet_bytes - UDP_AND_IP_BYTES,
+            self.sent,
+            label,
+        );
         self.sent += 1;
         io.set_timer(NEXT, self.due());
     }

@@ -1,4 +1,5 @@
-//! The sources: state machines that a scenario names by their kind, driven by the parameters of a model.
+//! The sources: state machines that a scenario names by their kind, driven by the parameters of a
+//! model.
 //!
 //! One file or folder a kind. A new kind needs a line in [`build`].
 
@@ -26,7 +27,11 @@ use crate::des::Agent;
 ///
 /// # Errors
 /// If there is no such kind, or its parameters are not what it takes.
-pub fn build_with(kind: &str, parameters: &Value, schedules: &[Arc<Schedule>]) -> Result<Box<dyn Agent>, String> {
+pub fn build_with(
+    kind: &str,
+    parameters: &Value,
+    schedules: &[Arc<Schedule>],
+) -> Result<Box<dyn Agent>, String> {
     match kind {
         "fitted" => Ok(Box::new(fitted::Fitted::new(parameters::read(parameters)?, schedules)?)),
         _ => build(kind, parameters),

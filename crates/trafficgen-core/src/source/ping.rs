@@ -1,7 +1,11 @@
-//! Pings at a steady interval: their round-trip time and loss are those that measurements on hosts report (CCZ-S4).
+//! Pings at a steady interval: their round-trip time and loss are those that measurements on hosts
+//! report (CCZ-S4).
 
 use super::parameters::positive;
-use crate::des::{ns, seconds, Agent, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, SessionEvent, Time};
+use crate::des::{
+    ns, seconds, Agent, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, SessionEvent,
+    Time,
+};
 
 const NEXT: u32 = 0;
 const HEADER_BYTES: u32 = 28;
@@ -31,7 +35,10 @@ impl Ping {
     pub fn new(parameters: Parameters) -> Result<Self, String> {
         positive("interval_s", parameters.interval_s)?;
         if !(HEADER_BYTES..=1500).contains(&parameters.packet_bytes) {
-            return Err(format!("packet_bytes must be from 28 to 1500, not {}", parameters.packet_bytes));
+            return Err(format!(
+                "packet_bytes must be from 28 to 1500, not {}",
+                parameters.packet_bytes
+            ));
         }
         Ok(Self { parameters, flow: 0, sent_at: Vec::new() })
     }
@@ -53,7 +60,13 @@ impl Agent for Ping {
 
     fn on_datagram(&mut self, io: &mut Io, at: End, datagram: &Datagram) {
         if at == End::Server {
-            io.send(self.flow, End::Server, datagram.payload_bytes, datagram.tag, Label::of(Phase::Signalling));
+            io.send(
+                self.flow,
+                End::Server,
+                datagram.payload_bytes,
+                datagram.tag,
+                Label::of(Phase::Signalling),
+            );
         } else if let Some(sent) = self.sent_at.get(datagram.tag as usize) {
             let value = seconds(io.now() - *sent);
             io.log(SessionEvent::Fact { name: "rtt_s", value });

@@ -1,4 +1,5 @@
-//! Cross traffic of queueing theory: packets at the times of a Poisson process, of one size or of exponential sizes.
+//! Cross traffic of queueing theory: packets at the times of a Poisson process, of one size or of
+//! exponential sizes.
 
 use rand_distr::{Distribution, Exp1};
 
@@ -40,8 +41,13 @@ pub struct Poisson {
 impl Poisson {
     pub fn new(parameters: Parameters) -> Result<Self, String> {
         positive("rate_bps", parameters.rate_bps)?;
-        if !parameters.packet_bytes.is_finite() || parameters.packet_bytes <= f64::from(HEADER_BYTES) {
-            return Err(format!("packet_bytes must be above {HEADER_BYTES}, not {}", parameters.packet_bytes));
+        if !parameters.packet_bytes.is_finite()
+            || parameters.packet_bytes <= f64::from(HEADER_BYTES)
+        {
+            return Err(format!(
+                "packet_bytes must be above {HEADER_BYTES}, not {}",
+                parameters.packet_bytes
+            ));
         }
         let mean_gap_s = parameters.packet_bytes * 8.0 / parameters.rate_bps;
         Ok(Self { parameters, mean_gap_s, flow: 0, ends: None, sent: 0 })

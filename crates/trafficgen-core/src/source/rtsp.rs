@@ -34,7 +34,8 @@ impl<M: ControlMessage> Control<M> {
 
     pub fn say(&mut self, io: &mut Io, from: End, message: M) {
         let tag = self.said.len() as u64;
-        // A full send buffer means that nothing gets through: what is said now would be of no use when it does.
+        // A full send buffer means that nothing gets through: what is said now would be of no use
+        // when it does.
         if io.write(self.connection, from, message.bytes(), tag, Label::of(Phase::Signalling)) {
             self.said.push(message);
         }

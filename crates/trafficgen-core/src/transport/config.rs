@@ -15,14 +15,17 @@ pub enum CongestionControl {
     Cubic,
 }
 
-/// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs differ.
+/// The settings of one end; defaults are those of a present-day Linux host where it and the RFCs
+/// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpConfig {
     pub congestion_control: CongestionControl,
-    /// The MSS option: largest payload with its TCP options. Timestamps take 12 bytes of it (RFC 6691): 1448 remain.
+    /// The MSS option: largest payload with its TCP options. Timestamps take 12 bytes of it (RFC
+    /// 6691): 1448 remain.
     pub mss_bytes: u32,
-    /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675); both ends must want them.
+    /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675); both ends
+    /// must want them.
     pub sack: bool,
     /// RFC 7323: a round-trip time from every acknowledgement; both ends must want them.
     pub timestamps: bool,
@@ -40,16 +43,21 @@ pub struct TcpConfig {
     pub initial_rto_ns: Time,
     /// 200 ms as Linux; RFC 6298 recommends one second.
     pub minimum_rto_ns: Time,
-    /// Linux adds at least the minimum to the smoothed round-trip time; RFC 6298 (false) only keeps the sum above it.
+    /// Linux adds at least the minimum to the smoothed round-trip time; RFC 6298 (false) only keeps
+    /// the sum above it.
     pub minimum_rto_above_srtt: bool,
-    /// Hold back small segments while data is outstanding (RFC 9293 3.7.4); streaming servers switch it off.
+    /// Hold back small segments while data is outstanding (RFC 9293 3.7.4); streaming servers
+    /// switch it off.
     pub nagle: bool,
-    /// Count acknowledged bytes rather than acknowledgements (RFC 3465, limit 2 segments), so that delayed
-    /// acknowledgements do not slow the growth. Linux does; BSD and Windows stacks before about 2005 did not.
+    /// Count acknowledged bytes rather than acknowledgements (RFC 3465, limit 2 segments), so that
+    /// delayed acknowledgements do not slow the growth. Linux does; BSD and Windows stacks before
+    /// about 2005 did not.
     pub appropriate_byte_counting: bool,
-    /// Halve smoothly in SACK recovery (RFC 6937) as Linux, rather than pause until the pipe has drained (RFC 6675).
+    /// Halve smoothly in SACK recovery (RFC 6937) as Linux, rather than pause until the pipe has
+    /// drained (RFC 6675).
     pub proportional_rate_reduction: bool,
-    /// With SACK, find lost retransmissions by what arrives after them, as Linux does; RFC 6675 leaves them to the timer.
+    /// With SACK, find lost retransmissions by what arrives after them, as Linux does; RFC 6675
+    /// leaves them to the timer.
     pub lost_retransmission_detection: bool,
     /// Go back to the initial window after an idle retransmission timeout (RFC 5681 4.1).
     pub restart_after_idle: bool,
@@ -91,7 +99,10 @@ impl TcpConfig {
     pub fn validate(&self) -> Result<(), String> {
         let least_mss_bytes = 48; // leaves payload beside the longest options
         let refusals = [
-            (self.mss_bytes < least_mss_bytes || self.mss_bytes > 65_495, "mss_bytes must be between 48 and 65495"),
+            (
+                self.mss_bytes < least_mss_bytes || self.mss_bytes > 65_495,
+                "mss_bytes must be between 48 and 65495",
+            ),
             (self.initial_window_segments == 0, "initial_window_segments must be at least 1"),
             (self.initial_ssthresh_bytes == Some(0), "initial_ssthresh_bytes must be positive"),
             (
@@ -115,7 +126,10 @@ impl TcpConfig {
                 "minimum_rto_ns must be positive and at most 60 s (RFC 6298)",
             ),
         ];
-        refusals.iter().find(|(refused, _)| *refused).map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
+        refusals
+            .iter()
+            .find(|(refused, _)| *refused)
+            .map_or(Ok(()), |(_, why)| Err((*why).to_owned()))
     }
 }
 

@@ -22,8 +22,9 @@ enum State {
 
 /// One end of a full-duplex TCP connection.
 ///
-/// Everything that is to be sent is appended to the `out` of a call, in order. Not modelled: simultaneous open, urgent
-/// data, path MTU changes, TIME-WAIT (a closed end still acknowledges what comes late).
+/// Everything that is to be sent is appended to the `out` of a call, in order. Not modelled:
+/// simultaneous open, urgent data, path MTU changes, TIME-WAIT (a closed end still acknowledges
+/// what comes late).
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     state: State,
@@ -139,7 +140,11 @@ impl Endpoint {
         outbox.acknowledge(sender.next_offset());
     }
 
-    fn split<'a>(&'a mut self, now: Time, out: &'a mut Vec<Segment>) -> (&'a mut Sender, Outbox<'a>) {
+    fn split<'a>(
+        &'a mut self,
+        now: Time,
+        out: &'a mut Vec<Segment>,
+    ) -> (&'a mut Sender, Outbox<'a>) {
         let Self { sender, receiver, statistics, timestamps, .. } = self;
         (sender, Outbox { now, receiver, statistics, timestamps: *timestamps, out })
     }
@@ -219,7 +224,8 @@ impl Endpoint {
         (next != NEVER).then_some(next)
     }
 
-    /// Appends what fits of `bytes` to the send buffer: the bytes accepted. They wait for the handshake if need be.
+    /// Appends what fits of `bytes` to the send buffer: the bytes accepted. They wait for the
+    /// handshake if need be.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Vec<Segment>) -> u64 {
         let accepted = self.sender.write(bytes);
         self.send(now, out);
@@ -247,7 +253,8 @@ impl Endpoint {
         }
     }
 
-    /// No more data: a FIN follows what is queued. Before anything is established there is nothing to end.
+    /// No more data: a FIN follows what is queued. Before anything is established there is nothing
+    /// to end.
     pub fn close(&mut self, now: Time, out: &mut Vec<Segment>) {
         match self.state {
             State::Listen | State::Closed => self.give_up(),

@@ -1,8 +1,9 @@
 //! TCP as a pure state machine: segments and the time go in, segments and the next timer come out.
 //!
-//! An [`Endpoint`] is one end of a connection. It knows neither a network nor an event queue: whoever runs it carries
-//! the segments, and calls [`Endpoint::on_timer`] when [`Endpoint::next_timer`] has come. Streams are counted, not
-//! stored: a send buffer of gigabytes costs nothing.
+//! An [`Endpoint`] is one end of a connection. It knows neither a network nor an event queue:
+//! whoever runs it carries the segments, and calls [`Endpoint::on_timer`] when
+//! [`Endpoint::next_timer`] has come. Streams are counted, not stored: a send buffer of gigabytes
+//! costs nothing.
 
 mod config;
 mod congestion;

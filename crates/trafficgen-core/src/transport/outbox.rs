@@ -15,8 +15,13 @@ pub(super) struct Outbox<'a> {
 impl Outbox<'_> {
     /// Sends `payload_bytes` from `sequence` on; ACK is set.
     pub fn send(&mut self, sequence: u64, payload_bytes: u32, flags: u8, retransmission: bool) {
-        let mut segment =
-            Segment { sequence, payload_bytes, flags: flags | flag::ACK, retransmission, ..Segment::default() };
+        let mut segment = Segment {
+            sequence,
+            payload_bytes,
+            flags: flags | flag::ACK,
+            retransmission,
+            ..Segment::default()
+        };
         self.receiver.acknowledge(&mut segment);
         if self.timestamps {
             segment.timestamps = Some(Timestamps { value: self.now, echo: self.receiver.echo() });

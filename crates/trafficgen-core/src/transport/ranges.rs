@@ -37,7 +37,9 @@ impl Ranges {
         // most questions are about the highest range
         match self.ranges.len() {
             0 => 0,
-            count if self.ranges[count - 1].0 <= offset => count - usize::from(self.ranges[count - 1].1 > offset),
+            count if self.ranges[count - 1].0 <= offset => {
+                count - usize::from(self.ranges[count - 1].1 > offset)
+            }
             _ => self.ranges.partition_point(|range| range.1 <= offset),
         }
     }

@@ -78,10 +78,13 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// The timestamp to echo (RFC 7323 4.3): that of the earliest segment since the last acknowledgement.
+    /// The timestamp to echo (RFC 7323 4.3): that of the earliest segment since the last
+    /// acknowledgement.
     pub fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(stamp) = segment.timestamps {
-            if segment.sequence <= self.last_acknowledged && self.timestamp.is_none_or(|last| stamp.value >= last) {
+            if segment.sequence <= self.last_acknowledged
+                && self.timestamp.is_none_or(|last| stamp.value >= last)
+            {
                 self.timestamp = Some(stamp.value);
             }
         }
@@ -145,7 +148,9 @@ impl Receiver {
         self.ack_bare = true;
         let range = self.beyond.containing(start).unwrap_or((start, end));
         let older = self.recent;
-        let others = older[..self.recent_count].iter().filter(|offset| **offset < range.0 || **offset >= range.1);
+        let others = older[..self.recent_count]
+            .iter()
+            .filter(|offset| **offset < range.0 || **offset >= range.1);
         let mut count = 1;
         self.recent[0] = start;
         for offset in others.take(SackBlocks::MAXIMUM - 1) {
@@ -183,8 +188,8 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// The application takes `bytes`; whether the other end should hear of the room (a window at least twice as
-    /// large, as Linux has it, and by no silly step: RFC 9293 3.8.6.2.2).
+    /// The application takes `bytes`; whether the other end should hear of the room (a window at
+    /// least twice as large, as Linux has it, and by no silly step: RFC 9293 3.8.6.2.2).
     pub fn read(&mut self, bytes: u64) -> bool {
         self.read = self.received_bytes().min(self.read.saturating_add(bytes));
         let present = self.edge.saturating_sub(self.next);
@@ -192,7 +197,8 @@ impl Receiver {
         possible > present && possible >= 2 * present
     }
 
-    /// The right edge to advertise now: moved only by a segment or half the buffer (RFC 9293 3.8.6.2.2).
+    /// The right edge to advertise now: moved only by a segment or half the buffer (RFC 9293
+    /// 3.8.6.2.2).
     fn next_edge(&self) -> u64 {
         let possible = self.read + self.buffer_bytes;
         if possible >= self.edge + self.mss.min(self.buffer_bytes / 2).max(1) {
@@ -209,7 +215,10 @@ impl Receiver {
         segment.window_bytes = self.edge.saturating_sub(self.next) as u32;
         for offset in &self.recent[..self.recent_count.min(self.sack_blocks)] {
             if let Some((start, end)) = self.beyond.containing(*offset) {
-                segment.sack.push(SackBlock { start: (start - self.next) as u32, end: (end - self.next) as u32 });
+                segment.sack.push(SackBlock {
+                    start: (start - self.next) as u32,
+                    end: (end - self.next) as u32,
+                });
             }
         }
         self.last_acknowledged = self.next;
@@ -234,8 +243,12 @@ mod tests {
     }
 
     fn take(receiver: &mut Receiver, index: u64) {
-        let segment =
-            Segment { sequence: index * u64::from(MSS), payload_bytes: MSS, flags: flag::ACK, ..Segment::default() };
+        let segment = Segment {
+            sequence: index * u64::from(MSS),
+            payload_bytes: MSS,
+            flags: flag::ACK,
+            ..Segment::default()
+        };
         receiver.accept(0, &segment);
     }
 
@@ -296,6 +309,9 @@ mod tests {
         assert!(!receiver.has_ended());
         take(&mut receiver, 0);
         assert!(receiver.has_ended());
-        assert_eq!((receiver.received_bytes(), answer(&mut receiver).acknowledgement), (1000, 1001));
+        assert_eq!(
+            (receiver.received_bytes(), answer(&mut receiver).acknowledgement),
+            (1000, 1001)
+        );
     }
 }

@@ -68,7 +68,10 @@ mod tests {
     const MS: Time = 1_000_000;
 
     fn rfc() -> RetransmissionTimeout {
-        RetransmissionTimeout::new(&TcpConfig { minimum_rto_above_srtt: false, ..TcpConfig::default() })
+        RetransmissionTimeout::new(&TcpConfig {
+            minimum_rto_above_srtt: false,
+            ..TcpConfig::default()
+        })
     }
 
     #[test]

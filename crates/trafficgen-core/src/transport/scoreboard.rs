@@ -1,4 +1,5 @@
-//! What of the outstanding data has arrived, is lost, or was sent again: RFC 6675, kept as running sums.
+//! What of the outstanding data has arrived, is lost, or was sent again: RFC 6675, kept as running
+//! sums.
 
 use std::collections::VecDeque;
 
@@ -33,7 +34,8 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// Bytes of `una..nxt` that are in the network (SetPipe of RFC 6675).
     pub fn pipe_bytes(&self, una: u64, nxt: u64) -> u64 {
-        (nxt - una + self.resent_bytes).saturating_sub(self.sacked.bytes() + self.lost_bytes + self.lost_again_bytes)
+        (nxt - una + self.resent_bytes)
+            .saturating_sub(self.sacked.bytes() + self.lost_bytes + self.lost_again_bytes)
     }
 
     pub fn is_lost(&self, offset: u64) -> bool {
@@ -96,8 +98,9 @@ impl Scoreboard {
         }
     }
 
-    /// What was sent well after a retransmission has arrived, the retransmission has not: it is lost too. RFC 6675
-    /// leaves that to the timer; Linux does not (before RACK by the same sequence rule).
+    /// What was sent well after a retransmission has arrived, the retransmission has not: it is
+    /// lost too. RFC 6675 leaves that to the timer; Linux does not (before RACK by the same
+    /// sequence rule).
     pub fn find_lost_retransmissions(&mut self, una: u64, mss: u64) {
         let Some(highest) = self.sacked.highest_end() else { return };
         while let Some(resent) = self.resent.front().copied() {
@@ -113,20 +116,24 @@ impl Scoreboard {
         self.count_lost_again(una);
     }
 
-    /// Only what is still missing counts, for the first retransmission may have been late rather than lost.
+    /// Only what is still missing counts, for the first retransmission may have been late rather
+    /// than lost.
     fn count_lost_again(&mut self, una: u64) {
         if self.lost_again.is_empty() {
             self.lost_again_bytes = 0;
             return;
         }
-        self.lost_again.retain(|(start, end)| *end > una && self.sacked.containing(*start).is_none());
+        self.lost_again
+            .retain(|(start, end)| *end > una && self.sacked.containing(*start).is_none());
         let stretches = self.lost_again.iter();
-        self.lost_again_bytes = stretches.map(|(start, end)| self.unsacked_in(una.max(*start), *end)).sum();
+        self.lost_again_bytes =
+            stretches.map(|(start, end)| self.unsacked_in(una.max(*start), *end)).sum();
     }
 
     /// The next stretch to send again because it is lost.
     pub fn next_lost(&self, una: u64) -> Option<(u64, u64)> {
-        let again = self.lost_again.front().and_then(|(start, end)| self.sacked.gap(una.max(*start), *end));
+        let again =
+            self.lost_again.front().and_then(|(start, end)| self.sacked.gap(una.max(*start), *end));
         again.or_else(|| {
             let from = self.resent_below.max(una);
             if from >= self.lost_below {
@@ -136,7 +143,8 @@ impl Scoreboard {
         })
     }
 
-    /// A hole that may be lost, for when there is nothing else to send (NextSeg rule 3 of RFC 6675).
+    /// A hole that may be lost, for when there is nothing else to send (NextSeg rule 3 of RFC
+    /// 6675).
     pub fn next_hole(&self, una: u64) -> Option<(u64, u64)> {
         let highest = self.sacked.highest_end()?;
         self.sacked.gap(self.resent_below.max(una), highest)

@@ -18,7 +18,8 @@ const SACK_BLOCK_BYTES: u8 = 8;
 const SYN_MSS_AND_SCALE_BYTES: u8 = 8; // MSS; NOP and window scale
 const SYN_SACK_PERMITTED_BYTES: u8 = 4; // two NOPs when no timestamps pad it; in the timestamps' padding otherwise
 
-/// A stretch of the stream that the receiver holds above the acknowledgement: offsets from the acknowledgement.
+/// A stretch of the stream that the receiver holds above the acknowledgement: offsets from the
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     pub start: u32,
@@ -57,7 +58,8 @@ impl SackBlocks {
     }
 }
 
-/// The timestamps option (RFC 7323), in nanoseconds of the simulation; [`Timestamps::wire`] has its milliseconds.
+/// The timestamps option (RFC 7323), in nanoseconds of the simulation; [`Timestamps::wire`] has its
+/// milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     pub value: Time,
@@ -72,8 +74,8 @@ impl Timestamps {
     }
 }
 
-/// One TCP segment. Offsets count stream bytes from zero and never wrap; a FIN takes the offset after the last byte,
-/// a SYN takes none: see [`Segment::wire_sequence`].
+/// One TCP segment. Offsets count stream bytes from zero and never wrap; a FIN takes the offset
+/// after the last byte, a SYN takes none: see [`Segment::wire_sequence`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of the first payload byte (of the FIN, or of what would come next, without payload).
@@ -82,7 +84,8 @@ pub struct Segment {
     pub acknowledgement: u64,
     pub timestamps: Option<Timestamps>,
     pub payload_bytes: u32,
-    /// Bytes beyond the acknowledgement that the other end may send: unscaled, so it may exceed 16 bits.
+    /// Bytes beyond the acknowledgement that the other end may send: unscaled, so it may exceed 16
+    /// bits.
     pub window_bytes: u32,
     pub sack: SackBlocks,
     pub flags: u8,
@@ -151,7 +154,12 @@ mod tests {
     #[test]
     fn sequence_numbers_on_the_wire_start_with_the_syn_and_wrap() {
         let syn = Segment { flags: flag::SYN, ..Segment::default() };
-        let data = Segment { sequence: (1 << 32) - 1, flags: flag::ACK, acknowledgement: 9, ..Segment::default() };
+        let data = Segment {
+            sequence: (1 << 32) - 1,
+            flags: flag::ACK,
+            acknowledgement: 9,
+            ..Segment::default()
+        };
         assert_eq!((syn.wire_sequence(), syn.wire_acknowledgement()), (0, 0));
         assert_eq!((data.wire_sequence(), data.wire_acknowledgement()), (0, 10));
     }

@@ -1,11 +1,14 @@
-//! The Internet checksum (RFC 1071): one's complement sums that are kept as parts and finished per packet.
+//! The Internet checksum (RFC 1071): one's complement sums that are kept as parts and finished per
+//! packet.
 
-/// Unfinished sum of 16-bit words; adding to it is associative, so constant parts are summed once per flow.
+/// Unfinished sum of 16-bit words; adding to it is associative, so constant parts are summed once
+/// per flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartialSum(u64);
 
 impl PartialSum {
-    /// Sum of bytes that begin at an even offset; an odd last byte counts as the high half of a word.
+    /// Sum of bytes that begin at an even offset; an odd last byte counts as the high half of a
+    /// word.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let mut sum = Self::default();
@@ -21,7 +24,8 @@ impl PartialSum {
         Self(self.0 + u64::from(value))
     }
 
-    /// Adds the two 16-bit halves of a 32-bit field; the fold in [`Self::checksum`] makes them one sum.
+    /// Adds the two 16-bit halves of a 32-bit field; the fold in [`Self::checksum`] makes them one
+    /// sum.
     #[must_use]
     pub fn double_word(self, value: u32) -> Self {
         Self(self.0 + u64::from(value))

@@ -56,7 +56,8 @@ pub struct RtpFields {
     pub marker: bool,
 }
 
-/// The TCP header fields of a packet (RFC 9293 section 3.1); what is `None` the frame builder makes up.
+/// The TCP header fields of a packet (RFC 9293 section 3.1); what is `None` the frame builder makes
+/// up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpFields {
     pub sequence: Option<u32>,
@@ -77,7 +78,11 @@ fn check<T>(column: &'static str, values: &[T], expected: usize) -> Result<(), W
     Err(WriteError::ColumnLength { column, found: values.len(), expected })
 }
 
-fn check_nullable<T>(column: &'static str, values: Option<Nullable<'_, T>>, expected: usize) -> Result<(), WriteError> {
+fn check_nullable<T>(
+    column: &'static str,
+    values: Option<Nullable<'_, T>>,
+    expected: usize,
+) -> Result<(), WriteError> {
     let Some(values) = values else { return Ok(()) };
     check(column, values.values, expected)?;
     values.known.map_or(Ok(()), |known| check(column, known, expected))

@@ -1,4 +1,5 @@
-//! The file formats: classic pcap with nanoseconds or microseconds, and pcapng (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
+//! The file formats: classic pcap with nanoseconds or microseconds, and pcapng
+//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
 
 const LINK_TYPE_ETHERNET: u16 = 1;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -48,10 +49,19 @@ impl Container {
             Self::Pcap => pcap_head(PCAP_NANOSECOND_MAGIC, snaplen_bytes),
             Self::PcapMicroseconds => pcap_head(PCAP_MICROSECOND_MAGIC, snaplen_bytes),
             Self::Pcapng => {
-                let section = words([SECTION_HEADER, 28, BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
+                let section =
+                    words([SECTION_HEADER, 28, BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX, 28]);
                 let option = u32::from(OPTION_TIME_RESOLUTION) | 1 << 16;
-                let interface =
-                    words([INTERFACE_DESCRIPTION, 32, link_type, snaplen_bytes, option, NANOSECONDS, 0, 32]);
+                let interface = words([
+                    INTERFACE_DESCRIPTION,
+                    32,
+                    link_type,
+                    snaplen_bytes,
+                    option,
+                    NANOSECONDS,
+                    0,
+                    32,
+                ]);
                 section.chain(interface).collect()
             }
         }
@@ -80,7 +90,10 @@ impl Container {
                 let mut head = [0; PACKET_HEAD_BYTES];
                 let (high, low) = ((facts.time_ns >> 32) as u32, facts.time_ns as u32);
                 let block_bytes = packet_block_bytes(captured);
-                put_words(&mut head, [ENHANCED_PACKET, block_bytes, 0, high, low, captured, original]);
+                put_words(
+                    &mut head,
+                    [ENHANCED_PACKET, block_bytes, 0, high, low, captured, original],
+                );
                 buffer.extend_from_slice(&head);
             }
         }
@@ -102,7 +115,8 @@ fn pcap_head(magic: u32, snaplen_bytes: u32) -> Vec<u8> {
     words([magic, 4 << 16 | 2, 0, 0, snaplen_bytes, u32::from(LINK_TYPE_ETHERNET)]).collect()
 }
 
-/// Appends a record head of classic pcap; `time` counts parts of a second, of which there are `parts_per_s`.
+/// Appends a record head of classic pcap; `time` counts parts of a second, of which there are
+/// `parts_per_s`.
 #[inline]
 fn put_pcap_head(time: u64, parts_per_s: u64, facts: &RecordFacts, buffer: &mut Vec<u8>) {
     let mut head = [0; PCAP_RECORD_BYTES];

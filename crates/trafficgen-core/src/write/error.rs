@@ -1,6 +1,7 @@
 use std::net::IpAddr;
 
-/// Why a packet table cannot become a capture file. `row` counts the packets in the order in which they were given.
+/// Why a packet table cannot become a capture file. `row` counts the packets in the order in which
+/// they were given.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(
@@ -13,7 +14,9 @@ pub enum WriteError {
     TooLarge { row: u64, flow: u32, ip_bytes: u32, allowed_bytes: u32 },
     #[error("packet {row}: flow {flow} is not in the flow table of {flows} rows")]
     UnknownFlow { row: u64, flow: u32, flows: usize },
-    #[error("packet {row} is {back_ns} ns earlier than the packet before it; sort the table by time")]
+    #[error(
+        "packet {row} is {back_ns} ns earlier than the packet before it; sort the table by time"
+    )]
     OutOfOrder { row: u64, back_ns: u64 },
     #[error("packet {row}: its time lies before 1970-01-01")]
     BeforeEpoch { row: u64 },

@@ -65,7 +65,8 @@ pub struct EndMacs {
     pub client: [u8; 6],
 }
 
-/// Address of the network card that an IP address gets: locally administered, the same for the same address.
+/// Address of the network card that an IP address gets: locally administered, the same for the same
+/// address.
 ///
 /// Multicast groups get the group addresses of RFC 1112 section 6.4 and RFC 2464 section 7.
 pub(super) fn mac_of(address: IpAddr) -> [u8; 6] {
@@ -88,10 +89,11 @@ fn mac_of_v6(address: Ipv6Addr) -> [u8; 6] {
     if address.is_multicast() {
         return [0x33, 0x33, octets[12], octets[13], octets[14], octets[15]];
     }
-    // FNV-1a over the 16 bytes; the second byte's top bit keeps clear of the addresses made from IPv4.
-    let hash = octets
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &octet| (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3));
+    // FNV-1a over the 16 bytes; the second byte's top bit keeps clear of the addresses made from
+    // IPv4.
+    let hash = octets.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     let [_, _, _, a, b, c, d, e] = (hash ^ (hash >> 40)).to_be_bytes();
     [0x02, a | 0x80, b, c, d, e]
 }

@@ -5,7 +5,9 @@
 use super::checksum::PartialSum;
 use super::columns::{PacketRow, RtpFields, TcpFields};
 use super::flow::{EndMacs, FlowEnds, Protocol};
-use super::template::{Template, ETHERNET_BYTES, ICMP_BYTES, IGMP_BYTES, IPV6_BYTES, TCP_BYTES, UDP_BYTES};
+use super::template::{
+    Template, ETHERNET_BYTES, ICMP_BYTES, IGMP_BYTES, IPV6_BYTES, TCP_BYTES, UDP_BYTES,
+};
 use super::WriteError;
 
 /// Longest headers there can be: IPv6, TCP with options, RTP.
@@ -37,11 +39,18 @@ pub struct Frame {
 
 impl Default for Frame {
     fn default() -> Self {
-        Self { bytes: [0; MOST_HEADER_BYTES], header_bytes: 0, frame_bytes: 0, ip_bytes: 0, window_cut: false }
+        Self {
+            bytes: [0; MOST_HEADER_BYTES],
+            header_bytes: 0,
+            frame_bytes: 0,
+            ip_bytes: 0,
+            window_cut: false,
+        }
     }
 }
 
-/// Makes frames of the packets of some flows; remembers IP identifications and TCP sequence numbers.
+/// Makes frames of the packets of some flows; remembers IP identifications and TCP sequence
+/// numbers.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
     /// Two a flow: to the server, to the client.
@@ -51,9 +60,13 @@ pub struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// `raise_small`: packets too small for their headers become just large enough instead of failing.
-    /// `macs`: addresses of the ends' cards; `None` makes them from the IP addresses.
-    pub fn new(flows: &[FlowEnds], raise_small: bool, macs: Option<EndMacs>) -> Result<Self, WriteError> {
+    /// `raise_small`: packets too small for their headers become just large enough instead of
+    /// failing. `macs`: addresses of the ends' cards; `None` makes them from the IP addresses.
+    pub fn new(
+        flows: &[FlowEnds],
+        raise_small: bool,
+        macs: Option<EndMacs>,
+    ) -> Result<Self, WriteError> {
         let mut templates = Vec::with_capacity(2 * flows.len());
         for (flow, ends) in flows.iter().enumerate() {
             templates.push(Template::new(flow, ends, false, macs)?);
@@ -62,13 +75,21 @@ impl FrameBuilder {
         Ok(Self { templates, ends: flows.to_vec(), raise_small })
     }
 
-    /// Makes the headers of one packet; `false` when the flow is not IP and the packet is to be left out.
+    /// Makes the headers of one packet; `false` when the flow is not IP and the packet is to be
+    /// left out.
     #[inline]
-    pub fn build(&mut self, row_number: u64, row: &PacketRow, frame: &mut Frame) -> Result<bool, WriteError> {
+    pub fn build(
+        &mut self,
+        row_number: u64,
+        row: &PacketRow,
+        frame: &mut Frame,
+    ) -> Result<bool, WriteError> {
         let slot = 2 * row.flow as usize + usize::from(row.to_client);
         let other_sequence = self.templates.get(slot ^ 1).map_or(1, |other| other.next_sequence);
         let flows = self.ends.len();
-        let (Some(template), Some(ends)) = (self.templates.get_mut(slot), self.ends.get(row.flow as usize)) else {
+        let (Some(template), Some(ends)) =
+            (self.templates.get_mut(slot), self.ends.get(row.flow as usize))
+        else {
             return Err(WriteError::UnknownFlow { row: row_number, flow: row.flow, flows });
         };
         if template.protocol == Protocol::NotIp {
@@ -89,7 +110,9 @@ impl FrameBuilder {
         };
         match template.protocol {
             Protocol::Udp => put_udp(template, body, rtp, frame),
-            Protocol::Tcp => put_tcp(template, body, plan.tcp_bytes, &row.tcp, other_sequence, frame),
+            Protocol::Tcp => {
+                put_tcp(template, body, plan.tcp_bytes, &row.tcp, other_sequence, frame)
+            }
             Protocol::IcmpEcho => put_icmp(template, body, frame),
             Protocol::Igmp | Protocol::Plain(_) | Protocol::NotIp => {}
         }
@@ -118,12 +141,22 @@ impl Plan {
             Protocol::Plain(_) | Protocol::NotIp => (0, false),
         };
         let has_rtp = carries_rtp && row.rtp.is_some();
-        Self { tcp_bytes, has_rtp, header_bytes: ip + transport + if has_rtp { RTP_BYTES } else { 0 } }
+        Self {
+            tcp_bytes,
+            has_rtp,
+            header_bytes: ip + transport + if has_rtp { RTP_BYTES } else { 0 },
+        }
     }
 
     /// Length of the IP packet, checked against its headers and the length field.
     #[inline]
-    fn ip_bytes(&self, row_number: u64, row: &PacketRow, is_ipv6: bool, raise: bool) -> Result<u32, WriteError> {
+    fn ip_bytes(
+        &self,
+        row_number: u64,
+        row: &PacketRow,
+        is_ipv6: bool,
+        raise: bool,
+    ) -> Result<u32, WriteError> {
         let required_bytes = self.header_bytes as u32;
         let allowed_bytes = u32::from(u16::MAX) + if is_ipv6 { IPV6_BYTES as u32 } else { 0 };
         if row.ip_bytes > allowed_bytes {
@@ -140,7 +173,12 @@ impl Plan {
         if raise {
             return Ok(required_bytes);
         }
-        Err(WriteError::TooSmall { row: row_number, flow: row.flow, ip_bytes: row.ip_bytes, required_bytes })
+        Err(WriteError::TooSmall {
+            row: row_number,
+            flow: row.flow,
+            ip_bytes: row.ip_bytes,
+            required_bytes,
+        })
     }
 }
 
@@ -181,7 +219,8 @@ fn put_ip(template: &mut Template, ip_bytes: u32, frame: &mut Frame) {
     put_u16(&mut frame.bytes, ip + 10, checksum);
 }
 
-/// Writes the RTP header at `offset` of the IP packet and returns its sum; its offset in the datagram is even.
+/// Writes the RTP header at `offset` of the IP packet and returns its sum; its offset in the
+/// datagram is even.
 #[inline]
 fn put_rtp(ends: &FlowEnds, rtp: &RtpFields, offset: usize, frame: &mut Frame) -> PartialSum {
     let start = ETHERNET_BYTES + offset;
@@ -217,7 +256,8 @@ fn put_icmp(template: &mut Template, body_bytes: usize, frame: &mut Frame) {
     put_u16(&mut frame.bytes, start + 2, sum.checksum());
 }
 
-/// Writes the TCP header; fields that the row leaves open follow from the segments before (RFC 9293 section 3.4).
+/// Writes the TCP header; fields that the row leaves open follow from the segments before (RFC 9293
+/// section 3.4).
 #[inline]
 fn put_tcp(
     template: &mut Template,
@@ -235,7 +275,8 @@ fn put_tcp(
         None if flags & ACK != 0 => other_sequence,
         None => 0,
     };
-    let window = fields.window.map_or(DEFAULT_WINDOW, |window| window.min(u32::from(u16::MAX)) as u16);
+    let window =
+        fields.window.map_or(DEFAULT_WINDOW, |window| window.min(u32::from(u16::MAX)) as u16);
     frame.window_cut = fields.window.is_some_and(|window| window > u32::from(u16::MAX));
     let consumed = payload_bytes + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
     template.next_sequence = sequence.wrapping_add(consumed);

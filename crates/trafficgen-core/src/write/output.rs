@@ -1,7 +1,8 @@
 //! Where the bytes go: blocks that are written when full, by the thread that fills them.
 //!
-//! A writing thread of its own was measured and did not pay: filling takes a sixth of the time, the rest is the kernel's,
-//! and blocks that change processors leave the cache (5 million packets of 800 bytes, two processors).
+//! A writing thread of its own was measured and did not pay: filling takes a sixth of the time, the
+//! rest is the kernel's, and blocks that change processors leave the cache (5 million packets of
+//! 800 bytes, two processors).
 
 use std::io::{self, Write};
 

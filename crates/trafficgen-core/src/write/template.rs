@@ -23,7 +23,8 @@ const ICMPV6_ECHO_REQUEST: u8 = 128;
 const ICMPV6_ECHO_REPLY: u8 = 129;
 const IGMPV2_REPORT: u8 = 0x16;
 
-/// One direction of a flow: header bytes with their changing fields zero, and the sums over what does not change.
+/// One direction of a flow: header bytes with their changing fields zero, and the sums over what
+/// does not change.
 #[derive(Clone, Debug)]
 pub(super) struct Template {
     pub bytes: [u8; LONGEST],
@@ -40,11 +41,21 @@ pub(super) struct Template {
 
 impl Template {
     /// Makes the header of one direction.
-    pub fn new(flow: usize, ends: &FlowEnds, to_client: bool, macs: Option<EndMacs>) -> Result<Self, WriteError> {
-        let (source, destination) = if to_client { (ends.server, ends.client) } else { (ends.client, ends.server) };
+    pub fn new(
+        flow: usize,
+        ends: &FlowEnds,
+        to_client: bool,
+        macs: Option<EndMacs>,
+    ) -> Result<Self, WriteError> {
+        let (source, destination) =
+            if to_client { (ends.server, ends.client) } else { (ends.client, ends.server) };
         let is_ipv6 = source.is_ipv6();
         if is_ipv6 != destination.is_ipv6() && ends.protocol != Protocol::NotIp {
-            return Err(WriteError::MixedVersions { flow, server: ends.server, client: ends.client });
+            return Err(WriteError::MixedVersions {
+                flow,
+                server: ends.server,
+                client: ends.client,
+            });
         }
         let mut template = Self {
             bytes: [0; LONGEST],
@@ -52,12 +63,17 @@ impl Template {
             is_ipv6,
             ip_sum: PartialSum::default(),
             transport_sum: PartialSum::default(),
-            // Flows between the same two hosts start apart, so that their identifications differ (RFC 6864).
+            // Flows between the same two hosts start apart, so that their identifications differ
+            // (RFC 6864).
             next_identification: (flow as u16).wrapping_mul(0x9e37) ^ (u16::from(to_client) << 15),
             next_sequence: 1,
         };
         let (server_mac, client_mac) = mac_pair(ends, macs);
-        template.put_ethernet(if to_client { [client_mac, server_mac] } else { [server_mac, client_mac] });
+        template.put_ethernet(if to_client {
+            [client_mac, server_mac]
+        } else {
+            [server_mac, client_mac]
+        });
         template.put_ip(source, destination);
         template.put_transport(flow, ends, to_client);
         Ok(template)
@@ -93,7 +109,8 @@ impl Template {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
                 let header = &mut self.bytes[ETHERNET_BYTES..ETHERNET_BYTES + IPV4_BYTES];
                 header[0] = 0x45;
-                header[6..8].copy_from_slice(&(if is_tcp { DONT_FRAGMENT } else { 0 }).to_be_bytes());
+                header[6..8]
+                    .copy_from_slice(&(if is_tcp { DONT_FRAGMENT } else { 0 }).to_be_bytes());
                 header[8] = HOP_LIMIT;
                 header[9] = number;
                 header[12..16].copy_from_slice(&source.octets());
@@ -118,8 +135,11 @@ impl Template {
 
     fn put_transport(&mut self, flow: usize, ends: &FlowEnds, to_client: bool) {
         let offset = self.transport_offset();
-        let (source_port, destination_port) =
-            if to_client { (ends.server_port, ends.client_port) } else { (ends.client_port, ends.server_port) };
+        let (source_port, destination_port) = if to_client {
+            (ends.server_port, ends.client_port)
+        } else {
+            (ends.client_port, ends.server_port)
+        };
         let header = &mut self.bytes[offset..];
         match self.protocol {
             Protocol::Udp | Protocol::Tcp => {
@@ -137,10 +157,12 @@ impl Template {
                 header[4..6].copy_from_slice(&(flow as u16).to_be_bytes());
                 let message = PartialSum::of(&header[..ICMP_BYTES]);
                 // ICMP has no pseudo-header, ICMPv6 has (RFC 4443 section 2.3).
-                self.transport_sum = if self.is_ipv6 { self.transport_sum.plus(message) } else { message };
+                self.transport_sum =
+                    if self.is_ipv6 { self.transport_sum.plus(message) } else { message };
             }
             Protocol::Igmp => {
-                // Nothing in it changes, so its checksum (RFC 2236 section 2.3) is part of the template.
+                // Nothing in it changes, so its checksum (RFC 2236 section 2.3) is part of the
+                // template.
                 header[0] = IGMPV2_REPORT;
                 let checksum = PartialSum::of(&header[..IGMP_BYTES]).checksum();
                 header[2..4].copy_from_slice(&checksum.to_be_bytes());
@@ -150,11 +172,15 @@ impl Template {
     }
 }
 
-/// The ends' addresses: those given, except that a group keeps the one that its IP address asks for.
+/// The ends' addresses: those given, except that a group keeps the one that its IP address asks
+/// for.
 fn mac_pair(ends: &FlowEnds, macs: Option<EndMacs>) -> ([u8; 6], [u8; 6]) {
     let chosen = |address: IpAddr, given: Option<[u8; 6]>| match given {
         Some(mac) if !address.is_multicast() => mac,
         _ => mac_of(address),
     };
-    (chosen(ends.server, macs.map(|macs| macs.server)), chosen(ends.client, macs.map(|macs| macs.client)))
+    (
+        chosen(ends.server, macs.map(|macs| macs.server)),
+        chosen(ends.client, macs.map(|macs| macs.client)),
+    )
 }

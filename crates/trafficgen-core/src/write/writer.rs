@@ -110,8 +110,11 @@ impl<W: Write> CaptureWriter<W> {
     #[inline]
     fn write_frame(&mut self, time_ns: u64, frame: &Frame) -> Result<(), WriteError> {
         let captured_bytes = frame.frame_bytes.min(self.options.snaplen_bytes as usize);
-        let facts =
-            RecordFacts { time_ns, captured_bytes: captured_bytes as u32, frame_bytes: frame.frame_bytes as u32 };
+        let facts = RecordFacts {
+            time_ns,
+            captured_bytes: captured_bytes as u32,
+            frame_bytes: frame.frame_bytes as u32,
+        };
         let block = self.output.block();
         self.options.container.put_record_head(&facts, block);
         let header_bytes = frame.header_bytes.min(captured_bytes);

@@ -1,4 +1,5 @@
-//! What the fuzzer found once stays mended: every file of `tests/fuzz_regressions/TARGET` is played again.
+//! What the fuzzer found once stays mended: every file of `tests/fuzz_regressions/TARGET` is played
+//! again.
 
 use std::path::Path;
 

@@ -2,12 +2,18 @@
 
 use crate::dumbbell::{Loss, Network, Path, Reader, MS, SECOND};
 use proptest::prelude::*;
-use trafficgen_core::transport::{flag, CongestionControl, Endpoint, SackBlock, Segment, TcpConfig, Time, Timestamps};
+use trafficgen_core::transport::{
+    flag, CongestionControl, Endpoint, SackBlock, Segment, TcpConfig, Time, Timestamps,
+};
 
 const SEGMENT_BYTES: u64 = 1448;
 
 fn reno() -> TcpConfig {
-    TcpConfig { congestion_control: CongestionControl::Reno, send_buffer_bytes: 1 << 40, ..TcpConfig::default() }
+    TcpConfig {
+        congestion_control: CongestionControl::Reno,
+        send_buffer_bytes: 1 << 40,
+        ..TcpConfig::default()
+    }
 }
 
 /// One transfer of `segments` full segments over 100 ms round trips, as far as 60 s bring it.
@@ -96,12 +102,20 @@ fn slow_start_doubles_what_is_sent_in_each_round_trip() {
     for delayed_acks in [false, true] {
         let network = transfer(&TcpConfig { delayed_acks, ..reno() }, 2000, Loss::Never);
         let rounds: Vec<_> = (1..6)
-            .map(|round| data(&network).iter().filter(|(time, _)| (time + 50 * MS) / (100 * MS) == round + 1).count())
+            .map(|round| {
+                data(&network)
+                    .iter()
+                    .filter(|(time, _)| (time + 50 * MS) / (100 * MS) == round + 1)
+                    .count()
+            })
             .collect();
         // an odd window leaves its last acknowledgement to the timer
         let doubled = [10, 20, 40, 80, 160];
         for (count, expected) in rounds.iter().zip(doubled) {
-            assert!(count.abs_diff(expected) <= expected / 10, "{rounds:?}, delayed {delayed_acks}");
+            assert!(
+                count.abs_diff(expected) <= expected / 10,
+                "{rounds:?}, delayed {delayed_acks}"
+            );
         }
     }
 }
@@ -110,17 +124,25 @@ fn slow_start_doubles_what_is_sent_in_each_round_trip() {
 fn counting_acknowledgements_slows_the_start_when_they_are_delayed() {
     let config = TcpConfig { appropriate_byte_counting: false, ..reno() };
     let network = transfer(&config, 2000, Loss::Never);
-    let third = data(&network).iter().filter(|(time, _)| (time + 50 * MS) / (100 * MS) == 4).count();
+    let third =
+        data(&network).iter().filter(|(time, _)| (time + 50 * MS) / (100 * MS) == 4).count();
     assert!((21..=24).contains(&third), "{third}"); // 10 * 1.5^2
 }
 
 #[test]
 fn a_single_loss_is_repaired_by_fast_retransmit_without_a_timeout() {
     for (sack, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
-        let network = transfer(&TcpConfig { sack, timestamps, mss_bytes: 1460, ..reno() }, 400, Loss::These(vec![40]));
+        let network = transfer(
+            &TcpConfig { sack, timestamps, mss_bytes: 1460, ..reno() },
+            400,
+            Loss::These(vec![40]),
+        );
         let flow = &network.flows[0];
         let statistics = flow.server.statistics();
-        assert_eq!((statistics.fast_retransmits, statistics.timeouts, statistics.retransmissions), (1, 0, 1));
+        assert_eq!(
+            (statistics.fast_retransmits, statistics.timeouts, statistics.retransmissions),
+            (1, 0, 1)
+        );
         assert_eq!(flow.client.received_bytes(), 400 * SEGMENT_BYTES);
         assert!(flow.server.is_closed() && flow.client.is_closed());
         assert!(statistics.ssthresh_bytes < 40 * SEGMENT_BYTES);
@@ -135,7 +157,10 @@ fn selective_acknowledgements_bring_again_only_what_was_lost() {
         let network = transfer(&config, 600, Loss::These(lost.clone()));
         let flow = &network.flows[0];
         let statistics = flow.server.statistics();
-        assert_eq!((statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits), (8, 0, 1));
+        assert_eq!(
+            (statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits),
+            (8, 0, 1)
+        );
         let again = data(&network).into_iter().filter(|(_, segment)| segment.retransmission);
         let again: Vec<_> = again.map(|(_, segment)| segment.sequence / SEGMENT_BYTES).collect();
         assert_eq!(again, lost);
@@ -144,17 +169,25 @@ fn selective_acknowledgements_bring_again_only_what_was_lost() {
 
 #[test]
 fn newreno_repairs_several_losses_one_round_trip_each_without_a_timeout() {
-    let network =
-        transfer(&TcpConfig { sack: false, minimum_rto_ns: SECOND, ..reno() }, 600, Loss::These(vec![60, 64, 68]));
+    let network = transfer(
+        &TcpConfig { sack: false, minimum_rto_ns: SECOND, ..reno() },
+        600,
+        Loss::These(vec![60, 64, 68]),
+    );
     let statistics = network.flows[0].server.statistics();
-    assert_eq!((statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits), (3, 0, 1));
-    let again: Vec<_> = data(&network).into_iter().filter(|(_, segment)| segment.retransmission).collect();
+    assert_eq!(
+        (statistics.retransmissions, statistics.timeouts, statistics.fast_retransmits),
+        (3, 0, 1)
+    );
+    let again: Vec<_> =
+        data(&network).into_iter().filter(|(_, segment)| segment.retransmission).collect();
     assert!(again.windows(2).all(|pair| (pair[1].0 - pair[0].0 - 100 * MS).abs() < 2 * MS));
 }
 
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout_when_selective_acknowledgements_go_on() {
-    // segment 40 is data segment 40; its repetition leaves a round trip later, among those of the next window
+    // segment 40 is data segment 40; its repetition leaves a round trip later, among those of the
+    // next window
     let first = transfer(&reno(), 2000, Loss::These(vec![40]));
     let numbers = data(&first);
     let repetition = numbers.iter().position(|(_, segment)| segment.retransmission);
@@ -167,8 +200,11 @@ fn a_lost_retransmission_is_found_without_a_timeout_when_selective_acknowledgeme
 #[test]
 fn an_overshoot_of_slow_start_is_repaired_without_a_storm() {
     // 100 Mbit/s, a queue as long as the path: slow start loses about one capacity of 1833 segments
-    for (proportional_rate_reduction, lost_retransmission_detection) in [(true, true), (false, true), (false, false)] {
-        let config = TcpConfig { proportional_rate_reduction, lost_retransmission_detection, ..reno() };
+    for (proportional_rate_reduction, lost_retransmission_detection) in
+        [(true, true), (false, true), (false, false)]
+    {
+        let config =
+            TcpConfig { proportional_rate_reduction, lost_retransmission_detection, ..reno() };
         let config = TcpConfig { receive_buffer_bytes: 1 << 28, ..config };
         let path = Path { rate: Some((12.5e6, 1000)), ..Path::of(50 * MS) };
         let mut network = Network::greedy(path, &config, 1);
@@ -186,8 +222,10 @@ fn timeouts_double_and_start_over_with_one_segment() {
     let network = transfer(&reno(), 60, Loss::These((50..64).collect()));
     let statistics = network.flows[0].server.statistics();
     assert_eq!(network.flows[0].client.received_bytes(), 60 * SEGMENT_BYTES);
-    let head: Vec<_> =
-        data(&network).into_iter().filter(|(_, segment)| segment.sequence == 50 * SEGMENT_BYTES).collect();
+    let head: Vec<_> = data(&network)
+        .into_iter()
+        .filter(|(_, segment)| segment.sequence == 50 * SEGMENT_BYTES)
+        .collect();
     let waits: Vec<_> = head.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!(waits.len() == 5 && statistics.timeouts == 5, "{waits:?}");
     assert!(waits[1..].windows(2).all(|pair| pair[1] == 2 * pair[0]), "{waits:?}");
@@ -213,10 +251,16 @@ fn a_closed_window_is_probed_at_growing_intervals_until_it_opens() {
     network.flows[0].keep_log = true;
     network.run_until(19 * SECOND);
     assert_eq!(network.flows[0].client.received_bytes(), 10_000);
-    let probes: Vec<_> =
-        data(&network).iter().filter(|(_, segment)| segment.payload_bytes == 1).map(|probe| probe.0).collect();
+    let probes: Vec<_> = data(&network)
+        .iter()
+        .filter(|(_, segment)| segment.payload_bytes == 1)
+        .map(|probe| probe.0)
+        .collect();
     let waits: Vec<_> = probes.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-    assert!(waits.len() >= 4 && waits.windows(2).all(|pair| (pair[1] / pair[0] - 2.0).abs() < 0.2), "{waits:?}");
+    assert!(
+        waits.len() >= 4 && waits.windows(2).all(|pair| (pair[1] / pair[0] - 2.0).abs() < 0.2),
+        "{waits:?}"
+    );
     network.run_until(60 * SECOND);
     let flow = &network.flows[0];
     assert_eq!((flow.client.received_bytes(), flow.server.statistics().timeouts), (100_000, 0));
@@ -237,7 +281,10 @@ fn reading_opens_a_closed_window_without_a_probe() {
     client.read(SECOND, SEGMENT_BYTES / 2, &mut there);
     assert!(there.is_empty(), "a silly window was advertised");
     client.read(SECOND, 3 * SEGMENT_BYTES, &mut there);
-    assert_eq!(there.iter().map(|segment| u64::from(segment.window_bytes)).collect::<Vec<_>>(), [3 * SEGMENT_BYTES]);
+    assert_eq!(
+        there.iter().map(|segment| u64::from(segment.window_bytes)).collect::<Vec<_>>(),
+        [3 * SEGMENT_BYTES]
+    );
     server.on_segment(SECOND, &there[0], &mut back);
     assert_eq!(back.len(), 3);
 }
@@ -265,7 +312,11 @@ fn an_idle_connection_starts_again_with_the_initial_window() {
             back.drain(..).for_each(|segment| flow.server.on_segment(now, &segment, &mut out));
         }
         flow.server.write(now + 5 * SECOND, 500 * SEGMENT_BYTES, &mut out);
-        assert!(if restart_after_idle { out.len() == expected } else { out.len() >= expected }, "{}", out.len());
+        assert!(
+            if restart_after_idle { out.len() == expected } else { out.len() >= expected },
+            "{}",
+            out.len()
+        );
     }
 }
 
@@ -281,7 +332,8 @@ fn nagle_holds_small_segments_back_while_data_is_outstanding() {
 
 #[test]
 fn the_send_buffer_takes_what_fits_and_frees_what_is_acknowledged() {
-    let (mut server, mut client) = handshake(&TcpConfig { send_buffer_bytes: 10_000, ..reno() }, &reno());
+    let (mut server, mut client) =
+        handshake(&TcpConfig { send_buffer_bytes: 10_000, ..reno() }, &reno());
     let (mut there, mut back) = (Vec::new(), Vec::new());
     assert_eq!(server.write(40 * MS, 25_000, &mut back), 10_000);
     assert_eq!(server.space_bytes(), 0);
@@ -302,43 +354,61 @@ fn a_reset_ends_both_ends() {
 
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let flags = (any::<[bool; 9]>(), 1u32..12, 3_000u64..200_000, 2_000u64..200_000, 100u32..1461);
-    flags.prop_map(|(flags, initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes)| TcpConfig {
-        congestion_control: if flags[0] { CongestionControl::Reno } else { CongestionControl::Cubic },
-        sack: flags[1],
-        timestamps: flags[2],
-        delayed_acks: flags[3],
-        nagle: flags[4],
-        appropriate_byte_counting: flags[5],
-        proportional_rate_reduction: flags[6],
-        hystart: flags[7],
-        lost_retransmission_detection: flags[8],
-        initial_window_segments,
-        send_buffer_bytes,
-        receive_buffer_bytes,
-        mss_bytes,
-        ..TcpConfig::default()
-    })
+    flags.prop_map(
+        |(flags, initial_window_segments, send_buffer_bytes, receive_buffer_bytes, mss_bytes)| {
+            TcpConfig {
+                congestion_control: if flags[0] {
+                    CongestionControl::Reno
+                } else {
+                    CongestionControl::Cubic
+                },
+                sack: flags[1],
+                timestamps: flags[2],
+                delayed_acks: flags[3],
+                nagle: flags[4],
+                appropriate_byte_counting: flags[5],
+                proportional_rate_reduction: flags[6],
+                hystart: flags[7],
+                lost_retransmission_detection: flags[8],
+                initial_window_segments,
+                send_buffer_bytes,
+                receive_buffer_bytes,
+                mss_bytes,
+                ..TcpConfig::default()
+            }
+        },
+    )
 }
 
 /// A segment that no sane end would send, near the offsets in use.
 fn any_segment() -> impl Strategy<Value = Segment> {
     let blocks = prop::collection::vec((0u32..30_000, 1u32..5_000), 0..5);
     let offsets = (0u64..40_000, 0u64..40_000, 0u32..3_000, 0u32..20_000);
-    (offsets, prop::sample::select(vec![0, 16, 17, 18, 24, 2, 1]), blocks, prop::option::of((0i64..100, 0i64..100)))
-        .prop_map(|((sequence, acknowledgement, payload_bytes, window_bytes), flags, blocks, stamps)| {
-            let timestamps = stamps.map(|(value, echo)| Timestamps { value: value * MS, echo: echo * MS });
-            let mut segment = Segment {
-                sequence,
-                acknowledgement,
-                payload_bytes,
-                window_bytes,
-                flags,
-                timestamps,
-                ..Segment::default()
-            };
-            blocks.into_iter().for_each(|(start, length)| segment.sack.push(SackBlock { start, end: start + length }));
-            segment
-        })
+    (
+        offsets,
+        prop::sample::select(vec![0, 16, 17, 18, 24, 2, 1]),
+        blocks,
+        prop::option::of((0i64..100, 0i64..100)),
+    )
+        .prop_map(
+            |((sequence, acknowledgement, payload_bytes, window_bytes), flags, blocks, stamps)| {
+                let timestamps =
+                    stamps.map(|(value, echo)| Timestamps { value: value * MS, echo: echo * MS });
+                let mut segment = Segment {
+                    sequence,
+                    acknowledgement,
+                    payload_bytes,
+                    window_bytes,
+                    flags,
+                    timestamps,
+                    ..Segment::default()
+                };
+                blocks.into_iter().for_each(|(start, length)| {
+                    segment.sack.push(SackBlock { start, end: start + length })
+                });
+                segment
+            },
+        )
 }
 
 proptest! {

@@ -10,7 +10,8 @@ const LOSSES: f64 = 300.0;
 /// Acknowledgements and the growth they cause: one per segment, or one per two.
 const ACKNOWLEDGING: [(bool, f64); 2] = [(false, 1.0), (true, 2.0)];
 
-/// Endless data, windows that only loss limits; growth counts acknowledgements, as the formulas have it.
+/// Endless data, windows that only loss limits; growth counts acknowledgements, as the formulas
+/// have it.
 fn bulk(congestion_control: CongestionControl) -> TcpConfig {
     TcpConfig {
         congestion_control,
@@ -22,7 +23,13 @@ fn bulk(congestion_control: CongestionControl) -> TcpConfig {
 }
 
 /// Goodput in segments per round trip.
-fn mean_window(config: &TcpConfig, rtt_ns: Time, probability: f64, loss: Loss, expected_window: f64) -> f64 {
+fn mean_window(
+    config: &TcpConfig,
+    rtt_ns: Time,
+    probability: f64,
+    loss: Loss,
+    expected_window: f64,
+) -> f64 {
     let rounds = LOSSES / probability / expected_window;
     let start = 50 * rtt_ns;
     let end = start + (rounds * rtt_ns as f64) as Time;
@@ -32,7 +39,10 @@ fn mean_window(config: &TcpConfig, rtt_ns: Time, probability: f64, loss: Loss, e
 
 fn assert_near(measured: f64, expected: f64, tolerance: f64, what: &str) {
     let ratio = measured / expected;
-    assert!((ratio - 1.0).abs() <= tolerance, "{what}: {measured:.2} of {expected:.2} expected, ratio {ratio:.3}");
+    assert!(
+        (ratio - 1.0).abs() <= tolerance,
+        "{what}: {measured:.2} of {expected:.2} expected, ratio {ratio:.3}"
+    );
 }
 
 /// Mathis et al. (1997): segments per round trip.
@@ -61,8 +71,19 @@ fn reno_follows_the_square_root_law_under_random_loss() {
             for probability in [1e-4, 1e-3, 1e-2] {
                 let config = TcpConfig { sack, delayed_acks, ..bulk(CongestionControl::Reno) };
                 let expected = mathis(probability, per_ack);
-                let measured = mean_window(&config, RTT_NS, probability, Loss::Bernoulli(probability), expected);
-                assert_near(measured, expected, 0.15, &format!("loss {probability}, sack {sack}, {per_ack} per ACK"));
+                let measured = mean_window(
+                    &config,
+                    RTT_NS,
+                    probability,
+                    Loss::Bernoulli(probability),
+                    expected,
+                );
+                assert_near(
+                    measured,
+                    expected,
+                    0.15,
+                    &format!("loss {probability}, sack {sack}, {per_ack} per ACK"),
+                );
             }
         }
     }
@@ -83,7 +104,13 @@ fn reno_follows_the_full_model_with_timeouts_up_to_five_percent_loss() {
             for probability in [1e-3, 1e-2, 2e-2, 3e-2, 5e-2] {
                 let config = TcpConfig { sack, delayed_acks, ..bulk(CongestionControl::Reno) };
                 let expected = padhye(probability, 0.1, timeout_s, per_ack);
-                let measured = mean_window(&config, RTT_NS, probability, Loss::Bernoulli(probability), expected / 4.0);
+                let measured = mean_window(
+                    &config,
+                    RTT_NS,
+                    probability,
+                    Loss::Bernoulli(probability),
+                    expected / 4.0,
+                );
                 assert_near(
                     measured,
                     expected,
@@ -100,13 +127,31 @@ fn cubic_follows_its_response_function_where_it_is_faster_than_reno() {
     for (probability, rtt_ms) in [(1e-3, 200), (1e-4, 100), (1e-4, 200)] {
         let rtt_ns = rtt_ms * MS;
         // RFC 9438 figure 5, for losses at equal distances
-        let expected = (0.4f64 * 3.7 / 1.2).powf(0.25) * (rtt_ms as f64 / 1e3 / probability).powf(0.75);
+        let expected =
+            (0.4f64 * 3.7 / 1.2).powf(0.25) * (rtt_ms as f64 / 1e3 / probability).powf(0.75);
         let loss = Loss::Every((1.0 / probability) as u64);
-        let measured = mean_window(&bulk(CongestionControl::Cubic), rtt_ns, probability, loss, expected * 4.0);
-        assert_near(measured, expected, 0.2, &format!("loss {probability}, round trip {rtt_ms} ms"));
+        let measured =
+            mean_window(&bulk(CongestionControl::Cubic), rtt_ns, probability, loss, expected * 4.0);
+        assert_near(
+            measured,
+            expected,
+            0.2,
+            &format!("loss {probability}, round trip {rtt_ms} ms"),
+        );
         let more_random = Loss::Bernoulli(probability);
-        let measured = mean_window(&bulk(CongestionControl::Cubic), rtt_ns, probability, more_random, expected);
-        assert_near(measured, expected, 0.2, &format!("random loss {probability}, round trip {rtt_ms} ms"));
+        let measured = mean_window(
+            &bulk(CongestionControl::Cubic),
+            rtt_ns,
+            probability,
+            more_random,
+            expected,
+        );
+        assert_near(
+            measured,
+            expected,
+            0.2,
+            &format!("random loss {probability}, round trip {rtt_ms} ms"),
+        );
     }
 }
 

@@ -8,8 +8,8 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{LegacyPcapReader, PcapBlockOwned, PcapNGReader};
 use proptest::prelude::*;
 use trafficgen_core::write::{
-    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError, WriteOptions,
-    WriteSummary,
+    CaptureWriter, Container, EndMacs, FlowEnds, Nullable, PacketColumns, Protocol, WriteError,
+    WriteOptions, WriteSummary,
 };
 
 const OPTIONS: WriteOptions = WriteOptions {
@@ -97,7 +97,9 @@ fn written(
 /// Time since 1970 in ns, original length and captured bytes of every record, read by pcap-parser.
 fn records(file: &[u8], container: Container) -> Vec<(u64, u32, Vec<u8>)> {
     let mut reader: Box<dyn PcapReaderIterator> = match container {
-        Container::Pcap | Container::PcapMicroseconds => Box::new(LegacyPcapReader::new(1 << 20, file).unwrap()),
+        Container::Pcap | Container::PcapMicroseconds => {
+            Box::new(LegacyPcapReader::new(1 << 20, file).unwrap())
+        }
         Container::Pcapng => Box::new(PcapNGReader::new(1 << 20, file).unwrap()),
     };
     let mut found = Vec::new();
@@ -146,7 +148,10 @@ fn assert_sound(frame: &[u8], ip_bytes: u32) {
                     assert_eq!(udp.checksum(), sum);
                 }
                 TransportSlice::Tcp(tcp) => {
-                    assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv4(header.source, header.destination).unwrap())
+                    assert_eq!(
+                        tcp.checksum(),
+                        tcp.calc_checksum_ipv4(header.source, header.destination).unwrap()
+                    )
                 }
                 TransportSlice::Icmpv4(icmp) => {
                     assert_eq!(Sum16BitWords::new().add_slice(icmp.slice()).ones_complement(), 0)
@@ -163,7 +168,10 @@ fn assert_sound(frame: &[u8], ip_bytes: u32) {
                     assert_eq!(udp.checksum(), sum);
                 }
                 TransportSlice::Tcp(tcp) => {
-                    assert_eq!(tcp.checksum(), tcp.calc_checksum_ipv6(header.source, header.destination).unwrap())
+                    assert_eq!(
+                        tcp.checksum(),
+                        tcp.calc_checksum_ipv6(header.source, header.destination).unwrap()
+                    )
                 }
                 TransportSlice::Icmpv6(icmp) => {
                     assert!(icmp.is_checksum_valid(header.source, header.destination))
@@ -304,16 +312,23 @@ proptest! {
 fn sequence_numbers_that_the_table_leaves_open_grow_with_payload_and_acknowledge_the_other_side() {
     let mut columns = Columns::default();
     let flags = [0x02, 0x12, 0x10, 0x18, 0x10, 0x11];
-    for (to_client, ip_bytes) in [(false, 40), (true, 40), (false, 40), (true, 540), (false, 40), (false, 40)] {
+    for (to_client, ip_bytes) in
+        [(false, 40), (true, 40), (false, 40), (true, 540), (false, 40), (false, 40)]
+    {
         columns.push(1, to_client, ip_bytes);
     }
     for (payload, ip_bytes) in columns.payload_bytes.iter_mut().zip(&columns.ip_bytes) {
         *payload = ip_bytes - 40;
     }
-    let with_flags = PacketColumns { tcp_flags: Some(Nullable { values: &flags, known: None }), ..columns.plain() };
+    let with_flags = PacketColumns {
+        tcp_flags: Some(Nullable { values: &flags, known: None }),
+        ..columns.plain()
+    };
     let (file, _) = written(&four_flows(), &with_flags, OPTIONS).unwrap();
-    let headers: Vec<_> = records(&file, Container::Pcap).iter().map(|(_, _, frame)| tcp_of(frame)).collect();
-    let numbers: Vec<_> = headers.iter().map(|h| (h.sequence_number, h.acknowledgment_number)).collect();
+    let headers: Vec<_> =
+        records(&file, Container::Pcap).iter().map(|(_, _, frame)| tcp_of(frame)).collect();
+    let numbers: Vec<_> =
+        headers.iter().map(|h| (h.sequence_number, h.acknowledgment_number)).collect();
     assert_eq!(numbers, [(1, 0), (1, 2), (2, 2), (2, 2), (2, 502), (2, 502)]);
 }
 
@@ -324,7 +339,10 @@ fn a_udp_checksum_that_comes_out_as_zero_is_sent_as_all_ones() {
     let count = sequence.len();
     let mut columns = Columns::default();
     (0..count).for_each(|_| columns.push(0, true, 40));
-    let with_rtp = PacketColumns { rtp_sequence: Some(Nullable { values: &sequence, known: None }), ..columns.plain() };
+    let with_rtp = PacketColumns {
+        rtp_sequence: Some(Nullable { values: &sequence, known: None }),
+        ..columns.plain()
+    };
     let (file, _) = written(&four_flows(), &with_rtp, OPTIONS).unwrap();
     let checksums: Vec<u16> = records(&file, Container::Pcap)
         .iter()
@@ -369,7 +387,8 @@ fn the_snaplen_cuts_the_bytes_and_keeps_the_original_length() {
             assert_eq!(found.len(), 3);
             assert!(found
                 .iter()
-                .all(|(_, original, bytes)| *original == 1014 && bytes.len() == snaplen_bytes as usize));
+                .all(|(_, original, bytes)| *original == 1014
+                    && bytes.len() == snaplen_bytes as usize));
         }
     }
 }
@@ -380,7 +399,10 @@ fn a_packet_too_small_for_its_headers_is_named_or_raised_as_asked() {
     columns.push(0, true, 100);
     columns.push(1, true, 39);
     let refused = written(&four_flows(), &columns.plain(), OPTIONS);
-    assert!(matches!(refused, Err(WriteError::TooSmall { row: 1, flow: 1, ip_bytes: 39, required_bytes: 40 })));
+    assert!(matches!(
+        refused,
+        Err(WriteError::TooSmall { row: 1, flow: 1, ip_bytes: 39, required_bytes: 40 })
+    ));
     let options = WriteOptions { raise_small: true, ..OPTIONS };
     let (file, summary) = written(&four_flows(), &columns.plain(), options).unwrap();
     assert_eq!((summary.packets, summary.packets_raised, summary.ip_bytes), (2, 1, 140));
@@ -393,20 +415,34 @@ fn impossible_lengths_flows_and_times_are_refused_with_the_row() {
         let mut columns = Columns::default();
         (0..3).for_each(|_| columns.push(0, true, 100));
         change(&mut columns);
-        written(&four_flows(), &columns.plain(), WriteOptions { origin_ns, ..OPTIONS }).map(|_| ()).unwrap_err()
+        written(&four_flows(), &columns.plain(), WriteOptions { origin_ns, ..OPTIONS })
+            .map(|_| ())
+            .unwrap_err()
     };
     let error = refused(|c| c.ip_bytes[2] = 65_536, 0);
     assert!(matches!(error, WriteError::TooLarge { row: 2, allowed_bytes: 65_535, .. }));
-    assert!(matches!(refused(|c| c.flow[1] = 6, 0), WriteError::UnknownFlow { row: 1, flow: 6, flows: 6 }));
-    assert!(matches!(refused(|c| c.time_ns[1] = 5_000, 0), WriteError::OutOfOrder { row: 2, back_ns: 3_000 }));
+    assert!(matches!(
+        refused(|c| c.flow[1] = 6, 0),
+        WriteError::UnknownFlow { row: 1, flow: 6, flows: 6 }
+    ));
+    assert!(matches!(
+        refused(|c| c.time_ns[1] = 5_000, 0),
+        WriteError::OutOfOrder { row: 2, back_ns: 3_000 }
+    ));
     assert!(matches!(refused(|_| (), -1), WriteError::BeforeEpoch { row: 0 }));
     assert!(matches!(refused(|_| (), i64::MAX), WriteError::TooLate { row: 0 }));
-    assert!(matches!(refused(|c| c.flow.truncate(1), 0), WriteError::ColumnLength { column: "flow", .. }));
+    assert!(matches!(
+        refused(|c| c.flow.truncate(1), 0),
+        WriteError::ColumnLength { column: "flow", .. }
+    ));
 }
 
 #[test]
 fn frames_without_ip_are_left_out_and_counted() {
-    let flows = vec![ends(Protocol::NotIp, "0.0.0.0", "0.0.0.0"), ends(Protocol::Udp, "192.0.2.1", "198.51.100.2")];
+    let flows = vec![
+        ends(Protocol::NotIp, "0.0.0.0", "0.0.0.0"),
+        ends(Protocol::Udp, "192.0.2.1", "198.51.100.2"),
+    ];
     let mut columns = Columns::default();
     columns.push(0, true, 0);
     columns.push(1, true, 100);
@@ -431,7 +467,9 @@ fn the_reason_of_a_failed_write_comes_back_while_writing_or_at_the_end() {
         (0..packets).for_each(|_| columns.push(0, true, 1_500));
         let mut writer = CaptureWriter::new(Full, &four_flows(), OPTIONS).unwrap();
         let failed = writer.write(&columns.plain()).and_then(|()| writer.finish().map(|_| ()));
-        assert!(matches!(failed, Err(WriteError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull));
+        assert!(
+            matches!(failed, Err(WriteError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull)
+        );
     }
 }
 
@@ -456,18 +494,26 @@ fn other_protocols_are_ip_packets_with_their_number() {
 #[test]
 fn network_cards_have_the_addresses_given_and_groups_keep_their_own() {
     let macs = EndMacs { server: [2, 0, 0, 0, 0, 1], client: [2, 0, 0, 0, 0, 2] };
-    let flows = [ends(Protocol::Udp, "192.0.2.1", "198.51.100.2"), ends(Protocol::Udp, "2001:db8::1", "ff02::5:6")];
+    let flows = [
+        ends(Protocol::Udp, "192.0.2.1", "198.51.100.2"),
+        ends(Protocol::Udp, "2001:db8::1", "ff02::5:6"),
+    ];
     let mut columns = Columns::default();
     for (flow, to_client) in [(0, true), (0, false), (1, true)] {
         columns.push(flow, to_client, 100);
     }
     let options = WriteOptions { macs: Some(macs), ..OPTIONS };
     let (file, _) = written(&flows, &columns.plain(), options).unwrap();
-    let found: Vec<_> = records(&file, Container::Pcap).iter().map(|(_, _, frame)| frame[..12].to_vec()).collect();
+    let found: Vec<_> =
+        records(&file, Container::Pcap).iter().map(|(_, _, frame)| frame[..12].to_vec()).collect();
     let group = [0x33, 0x33, 0, 5, 0, 6];
     assert_eq!(
         found,
-        [[macs.client, macs.server].concat(), [macs.server, macs.client].concat(), [group, macs.server].concat()]
+        [
+            [macs.client, macs.server].concat(),
+            [macs.server, macs.client].concat(),
+            [group, macs.server].concat()
+        ]
     );
 }
 
@@ -487,5 +533,8 @@ fn a_pcap_with_microseconds_has_times_rounded_to_the_nearest() {
         }
         reader.consume(used);
     }
-    assert_eq!(times, [(1_700_000_000, 0), (1_700_000_000, 1), (1_700_000_000, 2), (1_700_000_001, 0)]);
+    assert_eq!(
+        times,
+        [(1_700_000_000, 0), (1_700_000_000, 1), (1_700_000_000, 2), (1_700_000_001, 0)]
+    );
 }

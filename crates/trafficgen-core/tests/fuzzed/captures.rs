@@ -9,12 +9,14 @@ use trafficgen_core::packet::{classify_udp_payload, decode, Decoded};
 use super::bytes::Bytes;
 
 /// What the link-type registry has and is decoded here, and one that is not.
-const LINK_TYPES: [u16; 16] = [0, 1, 9, 12, 14, 50, 51, 101, 104, 108, 113, 204, 228, 229, 276, 147];
+const LINK_TYPES: [u16; 16] =
+    [0, 1, 9, 12, 14, 50, 51, 101, 104, 108, 113, 204, 228, 229, 276, 147];
 const RAW_IP: u32 = 101;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// A capture file, packed or not: its records, flows, signalling and columns. The first byte chooses the options.
+/// A capture file, packed or not: its records, flows, signalling and columns. The first byte
+/// chooses the options.
 pub fn ingest(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let open = |bytes: &[u8]| {
@@ -61,7 +63,10 @@ fn read_out(mut ingest: Ingest) {
         assert!(flow.first_ns <= flow.last_ns);
         for stream in flow.rtp_streams() {
             let summary = stream.summary();
-            assert!(summary.lost <= summary.expected && summary.jitter_s.iter().all(|jitter| jitter.is_finite()));
+            assert!(
+                summary.lost <= summary.expected
+                    && summary.jitter_s.iter().all(|jitter| jitter.is_finite())
+            );
         }
         if let Some(rates) = &flow.rates {
             let bytes: u64 = rates.up_to(flow.last_ns).iter().flat_map(|bins| bins.iter()).sum();
@@ -70,7 +75,10 @@ fn read_out(mut ingest: Ingest) {
     }
     let plan = FlowPlan {
         number: (0..flows.len() as u32).rev().collect(),
-        rtp_sources: flows.iter().map(|flow| flow.rtp_streams().iter().map(|stream| stream.ssrc).collect()).collect(),
+        rtp_sources: flows
+            .iter()
+            .map(|flow| flow.rtp_streams().iter().map(|stream| stream.ssrc).collect())
+            .collect(),
         initiator_is_client,
     };
     let mut rows = 0;
@@ -88,8 +96,13 @@ pub fn frames(data: &[u8]) {
     let data = bytes.0;
     let record = Record {
         time_ns: None,
-        // As long as what is there, or (a cut frame) longer by something, or (a damaged length) shorter.
-        original_bytes: if longer < 240 { data.len() as u32 + 7 * longer } else { u32::MAX >> (longer - 240) },
+        // As long as what is there, or (a cut frame) longer by something, or (a damaged length)
+        // shorter.
+        original_bytes: if longer < 240 {
+            data.len() as u32 + 7 * longer
+        } else {
+            u32::MAX >> (longer - 240)
+        },
         link_type: LinkType(LINK_TYPES[usize::from(choice % 16)]),
         data,
     };
@@ -104,8 +117,8 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// Payloads of one connection: RTSP with interleaved RTP over TCP, RTP and RTCP over UDP, in pieces, with gaps,
-/// repeats and steps in time.
+/// Payloads of one connection: RTSP with interleaved RTP over TCP, RTP and RTCP over UDP, in
+/// pieces, with gaps, repeats and steps in time.
 pub fn signalling(data: &[u8]) {
     let mut bytes = Bytes(data);
     let mut file = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, RAW_IP].map(u32::to_le_bytes).concat();
@@ -134,7 +147,14 @@ pub fn signalling(data: &[u8]) {
 }
 
 /// A record of classic pcap with a packet between two hosts.
-fn segment(protocol: u8, from_client: usize, sequence: u32, payload: &[u8], cut: usize, time_ns: u32) -> Vec<u8> {
+fn segment(
+    protocol: u8,
+    from_client: usize,
+    sequence: u32,
+    payload: &[u8],
+    cut: usize,
+    time_ns: u32,
+) -> Vec<u8> {
     let ports = [554_u16, 40_000];
     let hosts = [[192, 0, 2, 1], [198, 51, 100, 2]];
     let (source, destination) = (from_client, 1 - from_client);
@@ -155,7 +175,9 @@ fn segment(protocol: u8, from_client: usize, sequence: u32, payload: &[u8], cut:
     }
     packet.extend_from_slice(payload);
     let (captured, original) = (packet.len() as u32, (packet.len() + cut) as u32);
-    let mut record = [time_ns / 1_000_000, time_ns % 1_000_000, captured, original].map(u32::to_le_bytes).concat();
+    let mut record = [time_ns / 1_000_000, time_ns % 1_000_000, captured, original]
+        .map(u32::to_le_bytes)
+        .concat();
     record.extend(packet);
     record
 }

@@ -1,5 +1,5 @@
-//! What is done with a stranger's bytes, one function a target: the fuzzer calls them without end (`make fuzz`), the
-//! tests with what it found once. They fail by panicking.
+//! What is done with a stranger's bytes, one function a target: the fuzzer calls them without end
+//! (`make fuzz`), the tests with what it found once. They fail by panicking.
 
 mod bytes;
 mod captures;

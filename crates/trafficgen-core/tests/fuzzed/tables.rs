@@ -22,9 +22,18 @@ fn flow(bytes: &mut Bytes) -> FlowEnds {
         }
     };
     let (server, client) = (address(choice & 1 != 0), address(choice & 2 != 0));
-    let protocol = if choice & 4 != 0 { Protocol::NotIp } else { Protocol::from_number(bytes.byte()) };
+    let protocol =
+        if choice & 4 != 0 { Protocol::NotIp } else { Protocol::from_number(bytes.byte()) };
     let [server_port, client_port] = [bytes.u16(), bytes.u16()];
-    FlowEnds { protocol, server, server_port, client, client_port, payload_type: bytes.byte(), ssrc: bytes.u32() }
+    FlowEnds {
+        protocol,
+        server,
+        server_port,
+        client,
+        client_port,
+        payload_type: bytes.byte(),
+        ssrc: bytes.u32(),
+    }
 }
 
 /// Any columns, written; where that goes well, read back.
@@ -33,7 +42,8 @@ pub fn writer(data: &[u8]) {
     let choice = bytes.byte();
     let flows: Vec<FlowEnds> = (0..choice % 4).map(|_| flow(&mut bytes)).collect();
     let options = WriteOptions {
-        container: [Container::Pcap, Container::PcapMicroseconds, Container::Pcapng][usize::from(choice >> 2) % 3],
+        container: [Container::Pcap, Container::PcapMicroseconds, Container::Pcapng]
+            [usize::from(choice >> 2) % 3],
         origin_ns: bytes.i64(),
         snaplen_bytes: bytes.u32(),
         raise_small: choice & 64 != 0,
@@ -47,9 +57,12 @@ pub fn writer(data: &[u8]) {
     let flow_ids: Vec<u32> = (0..short(2)).map(|_| u32::from(bytes.byte() % 5)).collect();
     let to_client: Vec<bool> = (0..short(3)).map(|_| bytes.byte() & 1 != 0).collect();
     let mut lengths = |count: usize| -> Vec<u32> {
-        (0..count).map(|_| u32::from(bytes.u16()) + if rows == 7 { u32::from(bytes.byte()) } else { 0 }).collect()
+        (0..count)
+            .map(|_| u32::from(bytes.u16()) + if rows == 7 { u32::from(bytes.byte()) } else { 0 })
+            .collect()
     };
-    let (ip_bytes, payload_bytes, numbers) = (lengths(short(4)), lengths(short(5)), lengths(short(6)));
+    let (ip_bytes, payload_bytes, numbers) =
+        (lengths(short(4)), lengths(short(5)), lengths(short(6)));
     let known: Vec<bool> = numbers.iter().map(|number| number % 3 != 0).collect();
     let sequences: Vec<u16> = numbers.iter().map(|&number| number as u16).collect();
     let flags: Vec<u8> = sequences.iter().map(|&number| number as u8).collect();

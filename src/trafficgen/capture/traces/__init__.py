@@ -1,4 +1,6 @@
-"""Traces of other tools into packet tables: packet lists, frame sizes, inputs of simulators, logs of load testers."""
+"""Traces of other tools into packet tables: packet lists, frame sizes, inputs of simulators, logs
+of load testers.
+"""
 
 from trafficgen.capture.traces.base import (
     SIZE_KINDS,
@@ -11,7 +13,13 @@ from trafficgen.capture.traces.base import (
     TraceOptions,
     TransportName,
 )
-from trafficgen.capture.traces.formats import FORMATS, OPTIONS, read_trace, recognised_format, refuse_json
+from trafficgen.capture.traces.formats import (
+    FORMATS,
+    OPTIONS,
+    read_trace,
+    recognised_format,
+    refuse_json,
+)
 from trafficgen.capture.traces.packet_lists import PARQUET_ENDING, is_parquet_list
 from trafficgen.capture.traces.text import is_text
 

@@ -32,7 +32,8 @@ class TraceOptions:
         payload_bytes: Largest part of a frame that a packet carries, bytes.
         sizes: What the sizes are of: IP packets, frames on the wire or transport payloads.
         size_unit: What the sizes of a frame trace count.
-        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None: all at once.
+        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None:
+            all at once.
         rtp: Whether frames travel in RTP packets.
         protocol: Transport protocol of the packets.
     """
@@ -84,7 +85,8 @@ class TraceFormat:
     Attributes:
         name: Name on the command line.
         description: What is in such a file, for people.
-        looks_like: Whether a file is in this format, from its first lines that are neither empty nor comments.
+        looks_like: Whether a file is in this format, from its first lines that are neither empty
+            nor comments.
         read: The reader.
         takes: Options of :class:`TraceOptions` that it takes.
     """
@@ -97,7 +99,9 @@ class TraceFormat:
 
 
 def nothing_readable(file: TextFile, what: str, remedy: str) -> PacketTableError:
-    """Return the error of a file without a single readable line, which names the first line there is."""
+    """Return the error of a file without a single readable line, which names the first line there
+    is.
+    """
     number, line = file.first_content()
     shown = f"line {number}: {line[:40]!r} is no {what}" if number else "is empty"
     return PacketTableError(file=file.name, problem=shown, remedy=remedy)

@@ -12,18 +12,52 @@ from trafficgen.capture.traces.base import SizeKind
 _S, _MS, _US, _NS = 9, 6, 3, 0
 #: Times: name -> digits of its unit; None where the size of the values must tell.
 TIMES: dict[str, int | None] = {
-    **dict.fromkeys(("time_s", "timestamp_s", "t_s", "ts_s", "seconds", "time_sec", "time_seconds", "unix_time_s"), _S),
+    **dict.fromkeys(
+        (
+            "time_s",
+            "timestamp_s",
+            "t_s",
+            "ts_s",
+            "seconds",
+            "time_sec",
+            "time_seconds",
+            "unix_time_s",
+        ),
+        _S,
+    ),
     **dict.fromkeys(("time_ms", "timestamp_ms", "t_ms", "ts_ms", "milliseconds", "epoch_ms"), _MS),
     **dict.fromkeys(("time_us", "timestamp_us", "t_us", "ts_us", "microseconds", "epoch_us"), _US),
     **dict.fromkeys(("time_ns", "timestamp_ns", "t_ns", "ts_ns", "nanoseconds", "epoch_ns"), _NS),
-    **dict.fromkeys(("frame.time_relative", "frame.time_epoch", "rel_time", "relative_time", "_ws.col.rel_time"), _S),
     **dict.fromkeys(
-        ("time", "timestamp", "ts", "t", "epoch", "datetime", "date_time", "packet_time", "_ws.col.time"), None
+        (
+            "frame.time_relative",
+            "frame.time_epoch",
+            "rel_time",
+            "relative_time",
+            "_ws.col.rel_time",
+        ),
+        _S,
+    ),
+    **dict.fromkeys(
+        (
+            "time",
+            "timestamp",
+            "ts",
+            "t",
+            "epoch",
+            "datetime",
+            "date_time",
+            "packet_time",
+            "_ws.col.time",
+        ),
+        None,
     ),
 }
 #: Sizes that say what they are of.
 SIZES: dict[str, SizeKind] = {
-    **dict.fromkeys(("ip_bytes", "ip_length", "ip_len", "ip.len", "ip_size", "iplen", "total_length"), "ip"),
+    **dict.fromkeys(
+        ("ip_bytes", "ip_length", "ip_len", "ip.len", "ip_size", "iplen", "total_length"), "ip"
+    ),
     **dict.fromkeys(
         (
             *(
@@ -56,7 +90,16 @@ SIZES: dict[str, SizeKind] = {
 }
 #: Sizes that do not say it.
 UNCLEAR_SIZES: tuple[str, ...] = (
-    *("size", "length", "len", "bytes", "packet_size", "packet_length", "packet_len", "packet_bytes"),
+    *(
+        "size",
+        "length",
+        "len",
+        "bytes",
+        "packet_size",
+        "packet_length",
+        "packet_len",
+        "packet_bytes",
+    ),
     *("pkt_size", "pkt_len", "pkt_length", "pktsize", "pktlen", "size_bytes", "length_bytes"),
 )
 #: Everything else that a list may say.
@@ -66,7 +109,17 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "protocol": ("protocol", "proto", "ip.proto", "ip_proto", "_ws.col.protocol", "transport"),
     "udp_length": ("udp.length",),
     "tcp_length": ("tcp.len",),
-    "flow": ("flow", "flow_id", "flowid", "stream", "stream_id", "udp.stream", "tcp.stream", "connection", "conn"),
+    "flow": (
+        "flow",
+        "flow_id",
+        "flowid",
+        "stream",
+        "stream_id",
+        "udp.stream",
+        "tcp.stream",
+        "connection",
+        "conn",
+    ),
     "source": (
         "source",
         "src",
@@ -81,7 +134,17 @@ OTHERS: dict[str, tuple[str, ...]] = {
         *(f"_ws.col.{name}" for name in ("unres_src", "def_src", "source")),
     ),
     "destination": (
-        *("destination", "dst", "dst_ip", "ip.dst", "ip_dst", "dstip", "destination_ip", "dst_addr", "dest"),
+        *(
+            "destination",
+            "dst",
+            "dst_ip",
+            "ip.dst",
+            "ip_dst",
+            "dstip",
+            "destination_ip",
+            "dst_addr",
+            "dest",
+        ),
         *("destination_address", "daddr", "dest_ip"),
         *(f"_ws.col.{name}" for name in ("unres_dst", "def_dst", "destination")),
     ),
@@ -93,7 +156,15 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "destination_port": ("destination_port", "dst_port", "dport", "dstport", "dest_port"),
     "destination_port_udp": ("udp.dstport",),
     "destination_port_tcp": ("tcp.dstport",),
-    "arrival": ("arrival_s", "arrival_ns", "arrival_ms", "arrival_us", "arrival_time", "rx_time", "receive_time"),
+    "arrival": (
+        "arrival_s",
+        "arrival_ns",
+        "arrival_ms",
+        "arrival_us",
+        "arrival_time",
+        "rx_time",
+        "receive_time",
+    ),
     "rtp_ssrc": ("rtp_ssrc", "rtp.ssrc", "ssrc"),
     "rtp_sequence": ("rtp_sequence", "rtp.seq", "rtp_seq"),
     "rtp_timestamp": ("rtp_timestamp", "rtp.timestamp"),
@@ -106,7 +177,12 @@ NEAR_MISSES: dict[str, str] = {
         "let tshark write the time as a number: -e frame.time_epoch",
     ),
     **dict.fromkeys(
-        ("frame.time_delta", "frame.time_delta_displayed", "_ws.col.delta_time", "_ws.col.delta_time_dis"),
+        (
+            "frame.time_delta",
+            "frame.time_delta_displayed",
+            "_ws.col.delta_time",
+            "_ws.col.delta_time_dis",
+        ),
         "let tshark write times, not gaps: -e frame.time_epoch",
     ),
     **dict.fromkeys(
@@ -128,7 +204,8 @@ class ListColumns:
         time_digits: Power of ten that makes ns of it; None where the values must tell.
         sizes: Size columns by what they are of.
         unclear_size: A size that does not say what it is of.
-        udp_length: Lengths of UDP datagrams with their headers, where nothing better says the sizes of packets.
+        udp_length: Lengths of UDP datagrams with their headers, where nothing better says the sizes
+            of packets.
         others: Columns for the keys of :data:`OTHERS`.
         unused: Columns that mean nothing here.
     """
@@ -173,7 +250,9 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
         udp_length = by_plain.get("udp.length")
     if time is None or not (sizes or unclear or udp_length):
         return None
-    used = {by_plain[time], *sizes.values(), *others.values()} | ({by_plain[unclear]} if unclear else set())
+    used = {by_plain[time], *sizes.values(), *others.values()} | (
+        {by_plain[unclear]} if unclear else set()
+    )
     return ListColumns(
         time=by_plain[time],
         time_digits=TIMES[time],
@@ -186,5 +265,7 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
 
 
 def arrival_digits(name: str) -> int | None:
-    """Return the power of ten that makes ns of an arrival column, None where its name has no unit."""
+    """Return the power of ten that makes ns of an arrival column, None where its name has no
+    unit.
+    """
     return _UNITS.get(plain_name(name).rpartition("_")[2])

@@ -39,10 +39,11 @@ _REMEDY = "give what `ITGDec LOG -l TEXT` writes"
 
 
 def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
-    """Return the packets of a decoded D-ITG log: of the receiver, of the sender, or of both in one file.
+    """Return the packets of a decoded D-ITG log: of the receiver, of the sender, or of both in one
+    file.
 
-    The sender's log repeats the time of sending as that of reception: its packets have no arrival. The log names no
-    protocol; UDP is assumed where none is given.
+    The sender's log repeats the time of sending as that of reception: its packets have no arrival.
+    The log names no protocol; UDP is assumed where none is given.
 
     Raises:
         PacketTableError: If no line is readable.
@@ -52,7 +53,8 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     notes = Notes(assumptions=[header_note()])
     if options.protocol is None:
         notes.doubts.append(
-            "the log names no protocol and was taken for one of UDP; of TCP, convert it with --protocol tcp"
+            "the log names no protocol and was taken for one of UDP; of TCP, convert it with"
+            " --protocol tcp"
         )
     found, unread = understood(file, _PACKET, what=_WHAT, remedy=_REMEDY)
     sent_ns, sent_known, of_day = clock_ns(found.groups["sent"])
@@ -62,7 +64,9 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
-    arrived = _arrived(sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence"))
+    arrived = _arrived(
+        sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence")
+    )
     if of_day:
         sent_ns[usable] = over_midnight(sent_ns[usable])
         received_ns = over_midnight(received_ns, near_ns=sent_ns)
@@ -81,15 +85,21 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
     packets = one_record_a_packet(records, notes)
     columns = columns_of(packets, notes)
     return read_result(
-        file, columns, format_name="ditg", records=len(records), unread=unread, notes=notes, of_day=of_day
+        file,
+        columns,
+        format_name="ditg",
+        records=len(records),
+        unread=unread,
+        notes=notes,
+        of_day=of_day,
     )
 
 
 def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: IntArray) -> BoolArray:
     """Return which lines are the receiver's, shape (n,), from those whose two times differ.
 
-    Lines with equal times are the sender's where packets have two lines or no packet has a delay; otherwise the file is
-    a receiver's log, and such packets came within its microsecond.
+    Lines with equal times are the sender's where packets have two lines or no packet has a delay;
+    otherwise the file is a receiver's log, and such packets came within its microsecond.
     """
     two_lines = len(numbered(flow, number, sequence)[1]) < len(flow)
     return delayed if two_lines or not delayed.any() else np.ones_like(delayed)
@@ -98,19 +108,30 @@ def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: Int
 def _flows(groups: dict[str, pa.Array], *, protocol: str) -> tuple[IntArray, tuple[Ends, ...]]:
     """Return the flow of each line, shape (n,), and the ends of each, by addresses and ports."""
     names = ("source", "source_port", "destination", "port")
-    encoded = pc.binary_join_element_wise(*(groups[name] for name in names), " ").dictionary_encode()
+    encoded = pc.binary_join_element_wise(
+        *(groups[name] for name in names), " "
+    ).dictionary_encode()
     ends = []
     for text in encoded.dictionary.to_pylist():
         source, source_port, destination, port = text.split(" ")
         ends.append(
-            Ends(protocol, server=source, server_port=int(source_port), client=destination, client_port=int(port))
+            Ends(
+                protocol,
+                server=source,
+                server_port=int(source_port),
+                client=destination,
+                client_port=int(port),
+            )
         )
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
 
 
 DITG = TraceFormat(
     name="ditg",
-    description="Log of D-ITG as text (`ITGDec LOG -l TEXT`), of the receiver, the sender or both in one file.",
+    description=(
+        "Log of D-ITG as text (`ITGDec LOG -l TEXT`), of the receiver, the sender or both in one"
+        " file."
+    ),
     looks_like=any_line(_SEEN),
     read=read_ditg,
     takes=("protocol",),

@@ -1,4 +1,6 @@
-"""The table of trace formats: how a file is recognised and read; a new reader is entered here and nowhere else."""
+"""The table of trace formats: how a file is recognised and read; a new reader is entered here and
+nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
 #: Formats by their name on the command line, in the order in which a file is tried.
 FORMATS: dict[str, TraceFormat] = {
-    its.name: its for its in (PACKET_LIST, MGEN, DITG, NS3, SYNCODECS, ASU, NETPERFMETER, VR_APP, FRAME_SIZES)
+    its.name: its
+    for its in (PACKET_LIST, MGEN, DITG, NS3, SYNCODECS, ASU, NETPERFMETER, VR_APP, FRAME_SIZES)
 }
 #: Options of the command line for the fields of :class:`TraceOptions`.
 OPTIONS = {
@@ -31,7 +34,9 @@ OPTIONS = {
 }
 
 
-def read_trace(name: str, *, format_name: str | None = None, options: TraceOptions | None = None) -> ReadTrace:
+def read_trace(
+    name: str, *, format_name: str | None = None, options: TraceOptions | None = None
+) -> ReadTrace:
     """Return the packets of a trace, in a format that is named or recognised by the content.
 
     Args:
@@ -40,7 +45,8 @@ def read_trace(name: str, *, format_name: str | None = None, options: TraceOptio
         options: What the trace does not say.
 
     Raises:
-        PacketTableError: If the file cannot be read, is in no format that is known, or nothing in it is readable.
+        PacketTableError: If the file cannot be read, is in no format that is known, or nothing in
+            it is readable.
         SettingError: If there is no such format, or it does not take an option.
 
     Warns:
@@ -48,7 +54,9 @@ def read_trace(name: str, *, format_name: str | None = None, options: TraceOptio
     """
     options = options or TraceOptions()
     if format_name is not None and format_name not in FORMATS:
-        raise SettingError(f"there is no trace format {format_name!r}; formats are {', '.join(FORMATS)}")
+        raise SettingError(
+            f"there is no trace format {format_name!r}; formats are {', '.join(FORMATS)}"
+        )
     if Path(name).suffix.lower() == PARQUET_ENDING and format_name in (None, PACKET_LIST.name):
         _check_options(PACKET_LIST, options)
         result = read_parquet_list(name, options)
@@ -70,7 +78,9 @@ def read_trace(name: str, *, format_name: str | None = None, options: TraceOptio
 
 
 def recognised_format(name: str) -> str | None:
-    """Return the name of the format that a regular file is in by its beginning, None where it is none of them."""
+    """Return the name of the format that a regular file is in by its beginning, None where it is
+    none of them.
+    """
     if name == STANDARD_INPUT or not Path(name).is_file():
         return None
     beginning = text_beginning(name)

@@ -1,4 +1,6 @@
-"""Who talks to whom in a packet list: flows, ends and directions from the columns that a list has."""
+"""Who talks to whom in a packet list: flows, ends and directions from the columns that a list
+has.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,18 @@ from trafficgen.errors import PacketTableError
 from trafficgen.units import BoolArray, IntArray
 
 _TO_CLIENT = (
-    *("down", "downlink", "downstream", "download", "dl", "in", "incoming", "ingress", "rx", "received"),
+    *(
+        "down",
+        "downlink",
+        "downstream",
+        "download",
+        "dl",
+        "in",
+        "incoming",
+        "ingress",
+        "rx",
+        "received",
+    ),
     *("s2c", "server_to_client", "to_client", "-1"),
 )
 _TO_SERVER = (
@@ -25,7 +38,19 @@ _TO_SERVER = (
 )
 _TRUE, _FALSE = ("true", "1", "yes", "t"), ("false", "0", "no", "f")
 #: Names that Wireshark shows for what travels in TCP.
-_OVER_TCP = ("http", "https", "tls", "ssl", "rtsp", "rtmp", "ssh", "ftp", "smtp", "websocket", "http2")
+_OVER_TCP = (
+    "http",
+    "https",
+    "tls",
+    "ssl",
+    "rtsp",
+    "rtmp",
+    "ssh",
+    "ftp",
+    "smtp",
+    "websocket",
+    "http2",
+)
 _HIGHEST_PORT = (1 << 16) - 1
 
 #: Columns of a list as texts, without nulls.
@@ -48,12 +73,18 @@ class ListFlows:
 
 
 def list_flows(
-    name: str, texts: Texts, size_bytes: IntArray, notes: Notes, *, protocol: TransportName | None = None
+    name: str,
+    texts: Texts,
+    size_bytes: IntArray,
+    notes: Notes,
+    *,
+    protocol: TransportName | None = None,
 ) -> ListFlows:
     """Return the flows of a list.
 
-    With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who sends more bytes.
-    Without, a flow column and a direction column say it; a list with neither is one flow to the client.
+    With addresses, flows are 5-tuples (or what a flow column says), and the server of a flow is who
+    sends more bytes. Without, a flow column and a direction column say it; a list with neither is
+    one flow to the client.
 
     Args:
         name: Name of the list's file.
@@ -66,29 +97,52 @@ def list_flows(
         PacketTableError: If a direction is not understood.
     """
     count = len(size_bytes)
-    protocols = _protocols(texts, count, notes) if protocol is None else pa.array([protocol] * count)
+    protocols = (
+        _protocols(texts, count, notes) if protocol is None else pa.array([protocol] * count)
+    )
     direction = _direction(name, texts)
     if direction is not None and "to_client" not in texts:
         notes.assumptions.append("directions are the client's: down, in, rx and -1 go to it")
     if "source" in texts and "destination" in texts:
         return _of_addresses(texts, protocols, direction, size_bytes, notes)
-    key = pc.binary_join_element_wise(texts["flow"], protocols, "\t") if "flow" in texts else protocols
+    key = (
+        pc.binary_join_element_wise(texts["flow"], protocols, "\t")
+        if "flow" in texts
+        else protocols
+    )
     codes, keys = _encoded(key)
     ends = []
     for number, text in enumerate(keys):
         made = made_ends(number)
-        ends.append(Ends(text.rpartition("\t")[2], made.server, made.server_port, made.client, made.client_port))
+        ends.append(
+            Ends(
+                text.rpartition("\t")[2],
+                made.server,
+                made.server_port,
+                made.client,
+                made.client_port,
+            )
+        )
     if direction is None:
-        notes.assumptions.append("the list has no addresses or directions: all packets go to the client")
+        notes.assumptions.append(
+            "the list has no addresses or directions: all packets go to the client"
+        )
         direction = np.ones(count, dtype=np.bool_)
     return ListFlows(codes, tuple(ends), direction)
 
 
 def _of_addresses(
-    texts: Texts, protocol: pa.Array, direction: BoolArray | None, size_bytes: IntArray, notes: Notes
+    texts: Texts,
+    protocol: pa.Array,
+    direction: BoolArray | None,
+    size_bytes: IntArray,
+    notes: Notes,
 ) -> ListFlows:
     source, destination = texts["source"], texts["destination"]
-    ports = [_ports(texts, "source_port", len(source)), _ports(texts, "destination_port", len(source))]
+    ports = [
+        _ports(texts, "source_port", len(source)),
+        _ports(texts, "destination_port", len(source)),
+    ]
     codes, addresses = _encoded(pa.concat_arrays([source, destination]))
     from_code, to_code = codes[: len(source)], codes[len(source) :]
     # Both directions of a 5-tuple have one key: the lower end stands first.
@@ -96,9 +150,13 @@ def _of_addresses(
     forward = from_end <= to_end
     low, high = np.where(forward, from_end, to_end), np.where(forward, to_end, from_end)
     protocol_codes, protocols = _encoded(protocol)
-    flow_codes = _encoded(texts["flow"])[0] if "flow" in texts else np.zeros(len(low), dtype=np.int64)
+    flow_codes = (
+        _encoded(texts["flow"])[0] if "flow" in texts else np.zeros(len(low), dtype=np.int64)
+    )
     flow, first = numbered(low, high, protocol_codes, flow_codes)
-    ahead = np.bincount(flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(first))
+    ahead = np.bincount(
+        flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(first)
+    )
     if direction is None:
         low_serves = ahead > 0
         tied = ahead == 0
@@ -118,7 +176,9 @@ def _of_addresses(
 
 
 def has_ends(texts: Texts, count: int) -> BoolArray:
-    """Return which rows have addresses of one IP version and ports in range, where the list has addresses at all."""
+    """Return which rows have addresses of one IP version and ports in range, where the list has
+    addresses at all.
+    """
     if "source" not in texts or "destination" not in texts:
         return np.ones(count, dtype=np.bool_)
     codes, addresses = _encoded(pa.concat_arrays([texts["source"], texts["destination"]]))
@@ -130,14 +190,20 @@ def has_ends(texts: Texts, count: int) -> BoolArray:
 
 
 def _ports(texts: Texts, role: str, count: int) -> IntArray:
-    """Return the ports of an end, shape (n,): 0 where there is none, above the highest where a text is no port."""
+    """Return the ports of an end, shape (n,): 0 where there is none, above the highest where a text
+    is no port.
+    """
     result = np.zeros(count, dtype=np.int64)
     for name in (f"{role}_tcp", f"{role}_udp", role):
         if name not in texts:
             continue
-        given = np.asarray(pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
+        given = np.asarray(
+            pc.not_equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_
+        )
         found = pc.extract_regex(texts[name], r"^(?P<port>[0-9]{1,5})(?:\.0*)?$")
-        numbers = pc.cast(pc.fill_null(pc.struct_field(found, "port"), str(_HIGHEST_PORT + 1)), pa.int64())
+        numbers = pc.cast(
+            pc.fill_null(pc.struct_field(found, "port"), str(_HIGHEST_PORT + 1)), pa.int64()
+        )
         result[given] = np.minimum(numbers.to_numpy(zero_copy_only=False), _HIGHEST_PORT + 1)[given]
     return result
 
@@ -155,12 +221,16 @@ def _protocols(texts: Texts, count: int, notes: Notes) -> pa.Array:
 
 
 def _transports(texts: Texts) -> pa.Array | None:
-    """Return the transport whose own columns (``tcp.srcport``, ``udp.length``) a row fills, empty where it fills none.
+    """Return the transport whose own columns (``tcp.srcport``, ``udp.length``) a row fills, empty
+    where it fills none.
 
     They say more than the name of what travels in it; None where there are no such columns.
     """
     found = None
-    for protocol, roles in (("udp", ("source_port_udp", "udp_length")), ("tcp", ("source_port_tcp", "tcp_length"))):
+    for protocol, roles in (
+        ("udp", ("source_port_udp", "udp_length")),
+        ("tcp", ("source_port_tcp", "tcp_length")),
+    ):
         for role in roles:
             if role in texts:
                 others = pa.array([""] * len(texts[role])) if found is None else found
@@ -169,7 +239,9 @@ def _transports(texts: Texts) -> pa.Array | None:
 
 
 def _named(column: pa.Array, where: pa.Array | None, notes: Notes) -> pa.Array:
-    """Return the transports that a column of protocols names; guesses are told where ``where``, by default all."""
+    """Return the transports that a column of protocols names; guesses are told where ``where``, by
+    default all.
+    """
     encoded = column.dictionary_encode()
     guessed: list[str] = []
     names = [_protocol(text, guessed) for text in encoded.dictionary.to_pylist()]
@@ -206,8 +278,12 @@ def _direction(name: str, texts: Texts) -> BoolArray | None:
         word = value.strip().lower().replace(" ", "_").replace("-", "_" if len(value) > 2 else "-")
         word = word.removesuffix(".0")
         if word not in true and word not in false:
-            remedy = f"write {true[0]} or {false[0]}, or give a column to_client with true and false"
-            raise PacketTableError(file=name, problem=f"column of the direction holds {value!r}", remedy=remedy)
+            remedy = (
+                f"write {true[0]} or {false[0]}, or give a column to_client with true and false"
+            )
+            raise PacketTableError(
+                file=name, problem=f"column of the direction holds {value!r}", remedy=remedy
+            )
         meanings.append(word in true)
     return np.array(meanings, dtype=np.bool_)[codes] if meanings else np.zeros(0, dtype=np.bool_)
 
@@ -215,4 +291,7 @@ def _direction(name: str, texts: Texts) -> BoolArray | None:
 def _encoded(values: pa.Array) -> tuple[IntArray, list[str]]:
     """Return the number of each text, in order of first appearance, shape (n,), and the texts."""
     encoded = values.dictionary_encode()
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
+    return (
+        encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64),
+        encoded.dictionary.to_pylist(),
+    )

@@ -1,4 +1,6 @@
-"""Times and sizes of a packet list: units and kinds as the names of the columns say them, or as the values tell."""
+"""Times and sizes of a packet list: units and kinds as the names of the columns say them, or as the
+values tell.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ _LONG_S = 1e6
 #: Name of the column that is made of the lengths of UDP datagrams and payloads.
 _ANY_PAYLOAD = "udp.length less the header"
 _ZONE = r"(?:Z|[+-][0-9]{2}:?[0-9]{2})"
-_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,9}})?{_ZONE}?$"
+_DATE = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}["
+    rf" T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,9}})?{_ZONE}?$"
+)
 #: Years that nanoseconds since 1970 reach in 64 bits, with a margin.
 _YEARS = (1700, 2250)
 
@@ -43,10 +48,13 @@ def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArra
         unit = {0: "ns", 3: "us", 6: "ms"}[digits]
         notes.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
     time_ns, known = scaled_decimals(values, digits)
-    if known.any() and (length_s := s_from_ns(int(time_ns[known].max()) - int(time_ns[known].min()))) > _LONG_S:
+    if (
+        known.any()
+        and (length_s := s_from_ns(int(time_ns[known].max()) - int(time_ns[known].min()))) > _LONG_S
+    ):
         notes.doubts.append(
-            f"column {name} was taken for seconds, so the list lasts {length_s:.4g} s; if it has another unit, name it "
-            "time_ms, time_us or time_ns"
+            f"column {name} was taken for seconds, so the list lasts {length_s:.4g} s; if it has"
+            " another unit, name it time_ms, time_us or time_ns"
         )
     return time_ns, known
 
@@ -59,7 +67,10 @@ def _dates(values: pa.Array) -> tuple[IntArray, BoolArray]:
     known &= real[days.indices.to_numpy(zero_copy_only=False)]
     time_ns = np.zeros(len(values), dtype=np.int64)
     zone = matches(values, f"{_ZONE}$")
-    for rows, kind in ((known & zone, pa.timestamp("ns", "UTC")), (known & ~zone, pa.timestamp("ns"))):
+    for rows, kind in (
+        (known & zone, pa.timestamp("ns", "UTC")),
+        (known & ~zone, pa.timestamp("ns")),
+    ):
         read = values.filter(pa.array(rows)).cast(kind).cast(pa.int64())
         time_ns[rows] = read.to_numpy(zero_copy_only=False)
     return time_ns, known
@@ -105,12 +116,18 @@ class Sizes:
         """
         count = len(header_bytes)
         nothing, never = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
-        ip, frame, payload = (self.size_bytes.get(kind, nothing) for kind in ("ip", "frame", "payload"))
-        has_ip, has_frame, has_payload = (self.known.get(kind, never) for kind in ("ip", "frame", "payload"))
+        ip, frame, payload = (
+            self.size_bytes.get(kind, nothing) for kind in ("ip", "frame", "payload")
+        )
+        has_ip, has_frame, has_payload = (
+            self.known.get(kind, never) for kind in ("ip", "frame", "payload")
+        )
         of_frame = np.maximum(frame - ETHERNET_HEADER_BYTES, 0)
         ip_bytes = np.where(has_ip, ip, np.where(has_frame, of_frame, payload + header_bytes))
         if bool((has_frame & ~has_ip).any()):
-            notes.assumptions.append(f"frames have an Ethernet header of {ETHERNET_HEADER_BYTES} bytes")
+            notes.assumptions.append(
+                f"frames have an Ethernet header of {ETHERNET_HEADER_BYTES} bytes"
+            )
         if bool((has_payload & ~has_ip & ~has_frame).any()):
             notes.assumptions.append("IP and transport headers have no options")
         payload_bytes = np.where(has_payload, payload, np.maximum(ip_bytes - header_bytes, 0))
@@ -118,7 +135,8 @@ class Sizes:
 
 
 def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
-    """Return the columns with the payload of UDP datagrams where only their length with the header is known.
+    """Return the columns with the payload of UDP datagrams where only their length with the header
+    is known.
 
     It goes where the list has no payload of its own, such as the ``tcp.len`` of other rows.
     """
@@ -134,7 +152,9 @@ def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
 
 
 def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> dict[SizeKind, str]:
-    """Return the columns of sizes by what they are of; an unclear one is of IP packets unless the options say."""
+    """Return the columns of sizes by what they are of; an unclear one is of IP packets unless the
+    options say.
+    """
     columns: dict[SizeKind, str] = dict(wanted.sizes)
     if wanted.udp_length is not None:
         columns["payload"] = _ANY_PAYLOAD
@@ -144,8 +164,8 @@ def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> di
     if not columns and wanted.unclear_size is not None:
         columns["ip"] = wanted.unclear_size
         notes.doubts.append(
-            f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the wire or of payloads, "
-            "convert it with --sizes frame or --sizes payload"
+            f"column {wanted.unclear_size} was taken for the IP length; if it is of frames on the"
+            " wire or of payloads, convert it with --sizes frame or --sizes payload"
         )
     return columns
 
@@ -157,7 +177,9 @@ def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolA
     for kind, name in columns.items():
         values, known = scaled_decimals(texts[name], 0)
         known &= (values >= 0) & (values <= LARGEST_PACKET_BYTES)
-        is_empty = np.asarray(pc.equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_)
+        is_empty = np.asarray(
+            pc.equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_
+        )
         sizes[kind], knowns[kind] = np.where(known, values, 0), known
         given = known if given is None else given | known
         sound = known | is_empty if sound is None else sound & (known | is_empty)

@@ -1,4 +1,6 @@
-"""Records of packet generators' logs: what was sent and what arrived, joined by flow and sequence number."""
+"""Records of packet generators' logs: what was sent and what arrived, joined by flow and sequence
+number.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ import numpy as np
 
 from trafficgen.capture.traces.base import Notes, counted
 from trafficgen.capture.traces.packetising import numbered
-from trafficgen.capture.traces.tables import FULL_IP_BYTES, Columns, Ends, ip_header_bytes, ip_version
+from trafficgen.capture.traces.tables import (
+    FULL_IP_BYTES,
+    Columns,
+    Ends,
+    ip_header_bytes,
+    ip_version,
+)
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 
@@ -46,13 +54,16 @@ class LogRecords:
 
 
 def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
-    """Return a line for each packet: that of the sender, with the first arrival that another line of it has.
+    """Return a line for each packet: that of the sender, with the first arrival that another line
+    of it has.
 
-    Packets are told apart by the tool's flow and their number there. What no line of the sender tells, because only the
-    receiver's log is there, is counted by the gaps in the numbers.
+    Packets are told apart by the tool's flow and their number there. What no line of the sender
+    tells, because only the receiver's log is there, is counted by the gaps in the numbers.
     """
     if (flows := len(numbered(records.flow, records.number)[1])) > len(np.unique(records.flow)):
-        notes.assumptions.append(f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow")
+        notes.assumptions.append(
+            f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow"
+        )
     run = _runs(records)
     key, _ = numbered(run, records.sequence)
     late = np.where(records.arrived, records.arrival_ns, np.iinfo(np.int64).max)
@@ -64,7 +75,9 @@ def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
     sends = np.bincount(inverse, weights=~records.arrived[order], minlength=len(keys))
     repeated = int(np.maximum(arrivals - 1, 0).sum() + np.maximum(sends - 1, 0).sum())
     if repeated:
-        notes.doubts.append(f"{counted(repeated, 'line')} for a packet that had one already; the first counts")
+        notes.doubts.append(
+            f"{counted(repeated, 'line')} for a packet that had one already; the first counts"
+        )
     kept = np.sort(order[first])
     result = records.take(kept)
     _tell_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
@@ -74,7 +87,8 @@ def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
 def _runs(records: LogRecords) -> IntArray:
     """Return the run of numbers that each line belongs to, shape (n,).
 
-    A flow that stops and starts again counts from the beginning: its number falls while the time of sending rises.
+    A flow that stops and starts again counts from the beginning: its number falls while the time of
+    sending rises.
     """
     its, _ = numbered(records.flow, records.number)
     order = np.lexsort((records.sequence, records.sent_ns, its))
@@ -89,7 +103,9 @@ def _runs(records: LogRecords) -> IntArray:
 def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
     if with_sender:
         if records.arrived.any() and (lost := int((~records.arrived).sum())):
-            notes.assumptions.append(f"{counted(lost, 'packet')} without a line of the receiver: lost")
+            notes.assumptions.append(
+                f"{counted(lost, 'packet')} without a line of the receiver: lost"
+            )
         return
     missing = 0
     for number in np.unique(run):
@@ -97,27 +113,37 @@ def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes
         missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
     if missing:
         notes.doubts.append(
-            f"{counted(missing, 'packet')} lost by the gaps in the sequence numbers; only the sender's log knows their "
-            "times and sizes: put both logs into one file"
+            f"{counted(missing, 'packet')} lost by the gaps in the sequence numbers; only the"
+            " sender's log knows their times and sizes: put both logs into one file"
         )
 
 
 def columns_of(records: LogRecords, notes: Notes) -> Columns:
-    """Return the packets of records; TCP messages longer than a segment are cut into segments of one time."""
+    """Return the packets of records; TCP messages longer than a segment are cut into segments of
+    one time.
+    """
     header = np.array([ends.header_bytes for ends in records.ends], dtype=np.int64)
-    is_tcp = np.array([ends.protocol == "tcp" for ends in records.ends], dtype=np.bool_)[records.flow]
+    is_tcp = np.array([ends.protocol == "tcp" for ends in records.ends], dtype=np.bool_)[
+        records.flow
+    ]
     segment_bytes = FULL_IP_BYTES - header[records.flow]
     count = np.where(is_tcp, np.maximum(-(-records.size_bytes // segment_bytes), 1), 1)
     if bool((count > 1).any()):
-        notes.assumptions.append(f"TCP messages are cut into segments of IP packets of {FULL_IP_BYTES} bytes")
+        notes.assumptions.append(
+            f"TCP messages are cut into segments of IP packets of {FULL_IP_BYTES} bytes"
+        )
     of = np.repeat(np.arange(len(records)), count)
     place = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
     rest = records.size_bytes[of] - place * segment_bytes[of]
-    payload_bytes = np.where(is_tcp[of], np.minimum(rest, segment_bytes[of]), records.size_bytes[of])
+    payload_bytes = np.where(
+        is_tcp[of], np.minimum(rest, segment_bytes[of]), records.size_bytes[of]
+    )
     known = bool(records.arrived.any())
     if known and bool((records.arrival_ns < records.sent_ns)[records.arrived].any()):
         early_s = s_from_ns(int((records.sent_ns - records.arrival_ns)[records.arrived].max()))
-        notes.doubts.append(f"packets arrive up to {early_s:.6g} s before they were sent: the clocks differ")
+        notes.doubts.append(
+            f"packets arrive up to {early_s:.6g} s before they were sent: the clocks differ"
+        )
     return Columns(
         time_ns=records.sent_ns[of],
         ip_bytes=payload_bytes + header[records.flow[of]],
@@ -132,9 +158,16 @@ def columns_of(records: LogRecords, notes: Notes) -> Columns:
 def usable_ends(ends: Ends) -> bool:
     """Return whether addresses are of one IP version and ports in range."""
     versions = {ip_version(ends.server), ip_version(ends.client)}
-    return None not in versions and len(versions) == 1 and max(ends.server_port, ends.client_port) < 1 << 16
+    return (
+        None not in versions
+        and len(versions) == 1
+        and max(ends.server_port, ends.client_port) < 1 << 16
+    )
 
 
 def header_note() -> str:
     """Return what is assumed about the headers of packets whose payload alone a log tells."""
-    return f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6: {ip_header_bytes(':')})"
+    return (
+        f"sizes are transport payloads; IP headers of {ip_header_bytes('')} bytes (IPv6:"
+        f" {ip_header_bytes(':')})"
+    )

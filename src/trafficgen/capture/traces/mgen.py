@@ -23,12 +23,20 @@ from trafficgen.capture.traces.log_records import (
 )
 from trafficgen.capture.traces.reading import Unread, any_line, read_result
 from trafficgen.capture.traces.tables import Ends
-from trafficgen.capture.traces.text import IGNORED, TextFile, clock_ns, matches, matching, over_midnight
+from trafficgen.capture.traces.text import (
+    IGNORED,
+    TextFile,
+    clock_ns,
+    matches,
+    matching,
+    over_midnight,
+)
 from trafficgen.tables.addresses import documentation_server
 from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (
-    r"^(?P<time>[0-9:.]+) (?P<event>SEND|RECV) (?:proto>(?P<protocol>UDP|TCP) )?flow>(?P<flow>[0-9]{1,10}) "
+    r"^(?P<time>[0-9:.]+) (?P<event>SEND|RECV) (?:proto>(?P<protocol>UDP|TCP)"
+    r" )?flow>(?P<flow>[0-9]{1,10}) "
     r"seq>(?P<sequence>[0-9]{1,9}) (?:frag>\S+ )?(?:TOS>\S+ )?"
     r"(?:srcPort>(?P<source_port>[0-9]{1,5})|src>(?P<source>[0-9a-fA-F.:]+)/(?P<source_port_too>[0-9]{1,5})) "
     r"dst>(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5}) "
@@ -44,8 +52,8 @@ _REMEDY = "give the log of mgen (for the sender with txlog), as text"
 def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     """Return the packets of an MGEN log: of its sender, of its receiver, or of both in one file.
 
-    The time of a packet is that of its sending. With lines of the receiver its arrival is known; packets that have only
-    a line of the sender are then lost.
+    The time of a packet is that of its sending. With lines of the receiver its arrival is known;
+    packets that have only a line of the sender are then lost.
 
     Raises:
         PacketTableError: If no line about a packet is readable.
@@ -61,7 +69,9 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     unread = Unread(bad)
     logged_ns, known, of_day = clock_ns(found.groups["time"])
     received = matches(found.groups["event"], "RECV")
-    sent_ns, sent_known, _ = clock_ns(pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"]))
+    sent_ns, sent_known, _ = clock_ns(
+        pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"])
+    )
     usable = known & sent_known & (found.integers("size") <= LARGEST_PACKET_BYTES)
     flow, ends = _flows(found.groups, received)
     usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
@@ -85,17 +95,26 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     packets = one_record_a_packet(records, notes)
     columns = columns_of(packets, notes)
     return read_result(
-        file, columns, format_name="mgen", records=len(records), unread=unread, notes=notes, of_day=of_day
+        file,
+        columns,
+        format_name="mgen",
+        records=len(records),
+        unread=unread,
+        notes=notes,
+        of_day=of_day,
     )
 
 
 def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, tuple[Ends, ...]]:
     """Return the flow of each line, shape (n,), and the ends of each.
 
-    A sender's log does not know its own address. Where there is one, the address comes from lines of the receiver with
-    the same ports; without one, receivers' lines from several senders stay apart.
+    A sender's log does not know its own address. Where there is one, the address comes from lines
+    of the receiver with the same ports; without one, receivers' lines from several senders stay
+    apart.
     """
-    source_port = pc.if_else(pc.equal(groups["source_port"], ""), groups["source_port_too"], groups["source_port"])
+    source_port = pc.if_else(
+        pc.equal(groups["source_port"], ""), groups["source_port_too"], groups["source_port"]
+    )
     parts = [groups["protocol"], source_port, groups["destination"], groups["port"]]
     if received.all():
         parts.append(groups["source"])

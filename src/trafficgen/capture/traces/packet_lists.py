@@ -1,4 +1,6 @@
-"""Packet lists of others: CSV (comma, semicolon or tab) and Parquet with a time and a size for each packet."""
+"""Packet lists of others: CSV (comma, semicolon or tab) and Parquet with a time and a size for each
+packet.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,21 @@ from trafficgen.capture.traces.base import (
     counted,
     nothing_readable,
 )
-from trafficgen.capture.traces.column_names import NEAR_MISSES, ListColumns, list_columns, plain_name
+from trafficgen.capture.traces.column_names import (
+    NEAR_MISSES,
+    ListColumns,
+    list_columns,
+    plain_name,
+)
 from trafficgen.capture.traces.list_extras import arrivals, rtp_columns
 from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
-from trafficgen.capture.traces.list_values import Sizes, list_sizes, list_times, size_columns, with_udp_payload
+from trafficgen.capture.traces.list_values import (
+    Sizes,
+    list_sizes,
+    list_times,
+    size_columns,
+    with_udp_payload,
+)
 from trafficgen.capture.traces.reading import Unread, read_result
 from trafficgen.capture.traces.tables import Columns
 from trafficgen.capture.traces.text import IGNORED, TextFile, matches
@@ -34,8 +47,8 @@ from trafficgen.units import IntArray
 
 _WHAT = "row of a packet list"
 _REMEDY = (
-    "give a header line with a time (time_s, time_ms, time_us, time_ns, frame.time_relative) and a size (ip_bytes, "
-    "frame_bytes, payload_bytes, frame.len, Length), or say the format with --from"
+    "give a header line with a time (time_s, time_ms, time_us, time_ns, frame.time_relative) and a"
+    " size (ip_bytes, frame_bytes, payload_bytes, frame.len, Length), or say the format with --from"
 )
 PARQUET_ENDING = ".parquet"
 _DELIMITERS = ",;\t|"
@@ -59,7 +72,9 @@ def read_list(file: TextFile, options: TraceOptions) -> ReadTrace:
         PacketTableError: If it has no time or no size, or no row is readable.
     """
     lines = file.text.split("\n")
-    start = next((row for row, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
+    start = next(
+        (row for row, line in enumerate(lines) if line.strip() and not line.startswith("#")), None
+    )
     if start is None:
         raise nothing_readable(file, _WHAT, _REMEDY)
     delimiter, names = _header(lines[start])
@@ -73,7 +88,9 @@ def read_list(file: TextFile, options: TraceOptions) -> ReadTrace:
 def _rows(
     file: TextFile, lines: list[str], names: list[str], delimiter: str, *, first: int
 ) -> tuple[pa.Table, IntArray, Unread]:
-    """Return the rows with the right number of fields, their line numbers from 1, and the lines that are not."""
+    """Return the rows with the right number of fields, their line numbers from 1, and the lines
+    that are not.
+    """
     bad = np.zeros(first + len(lines), dtype=np.bool_)
     left_out: list[int] = []
 
@@ -84,7 +101,12 @@ def _rows(
 
     # A quote that is never closed would swallow all lines behind it: such lines are left out alone.
     texts = pa.array(lines, pa.string())
-    odd = np.asarray(pc.bit_wise_and(pc.count_substring(texts, '"'), 1).to_numpy(zero_copy_only=False)) == 1
+    odd = (
+        np.asarray(
+            pc.bit_wise_and(pc.count_substring(texts, '"'), 1).to_numpy(zero_copy_only=False)
+        )
+        == 1
+    )
     if odd.any():
         bad[first - 1 : first - 1 + len(lines)] = odd
         lines = pc.if_else(pa.array(odd), "", texts).to_pylist()
@@ -92,14 +114,18 @@ def _rows(
     labels = [str(number) for number in range(len(names))]
     content = "\n".join(lines).encode(errors="replace")
     if not content.strip():
-        raise PacketTableError(file=file.name, problem="has no rows under its header", remedy=_REMEDY)
+        raise PacketTableError(
+            file=file.name, problem="has no rows under its header", remedy=_REMEDY
+        )
     try:
         table = csv.read_csv(
             io.BytesIO(content),
             read_options=csv.ReadOptions(
                 column_names=labels, use_threads=False, block_size=max(1 << 20, len(content) + 1)
             ),
-            parse_options=csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=met),
+            parse_options=csv.ParseOptions(
+                delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=met
+            ),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(labels, pa.string()), strings_can_be_null=False
             ),
@@ -131,11 +157,15 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
             wanted = list_columns(names)
             if wanted is None:
                 raise no_list(name, names)
-            table = parquet.read(columns=[column for column in names if column not in wanted.unused])
+            table = parquet.read(
+                columns=[column for column in names if column not in wanted.unused]
+            )
             texts = {column: _as_text(table.column(column)) for column in table.column_names}
     except (OSError, KeyError, pa.ArrowException) as error:
         problem = f"cannot be read ({str(error).splitlines()[0]})"
-        raise PacketTableError(file=name, problem=problem, remedy="give a Parquet file of packets") from error
+        raise PacketTableError(
+            file=name, problem=problem, remedy="give a Parquet file of packets"
+        ) from error
     numbers = np.arange(1, table.num_rows + 1)
     unread = Unread(np.zeros(table.num_rows + 1, dtype=np.bool_))
     file = TextFile(name, "")
@@ -143,7 +173,9 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
 
 
 def no_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
-    """Return the error of a list without a column of a time or one of a size, with what the list has instead."""
+    """Return the error of a list without a column of a time or one of a size, with what the list
+    has instead.
+    """
     there = set(map(plain_name, names))
     hint = next((text for known, text in NEAR_MISSES.items() if known in there), None)
     problem = f"{place}no columns of a time and a size among {', '.join(names[:60])[:60]}"
@@ -183,10 +215,18 @@ def _read(
     noun: str = "line",
 ) -> ReadTrace:
     notes = Notes()
-    texts = {name: pc.utf8_trim_whitespace(table.column(name)).combine_chunks() for name in table.column_names}
-    texts = {name: pa.concat_arrays(v.chunks) if isinstance(v, pa.ChunkedArray) else v for name, v in texts.items()}
+    texts = {
+        name: pc.utf8_trim_whitespace(table.column(name)).combine_chunks()
+        for name in table.column_names
+    }
+    texts = {
+        name: pa.concat_arrays(v.chunks) if isinstance(v, pa.ChunkedArray) else v
+        for name, v in texts.items()
+    }
     if not table.num_rows:
-        raise PacketTableError(file=file.name, problem="has no rows under its header", remedy=_REMEDY)
+        raise PacketTableError(
+            file=file.name, problem="has no rows under its header", remedy=_REMEDY
+        )
     texts = with_udp_payload(texts, wanted)
     time_ns, usable = list_times(texts, wanted, notes)
     named = size_columns(wanted, options, notes)
@@ -195,7 +235,9 @@ def _read(
     if not usable.any():
         row = int(numbers[0])
         shown = ", ".join(texts[name][0].as_py()[:20] for name in (wanted.time, *named.values()))
-        problem = f"{noun} {row}: {shown!r} is no time and size, and none of the rows after it has them"
+        problem = (
+            f"{noun} {row}: {shown!r} is no time and size, and none of the rows after it has them"
+        )
         raise PacketTableError(file=file.name, problem=problem, remedy=_REMEDY)
     unread.bad[numbers[~usable] - 1] = True
     texts = _one_address({role: texts[name] for role, name in wanted.others.items()})
@@ -203,9 +245,13 @@ def _read(
     if away := int((usable & ~with_ends).sum()):
         if not with_ends.any():
             problem = "no row has two IP addresses and ports from 0 to 65535"
-            raise PacketTableError(file=file.name, problem=problem, remedy="leave the columns of addresses out")
+            raise PacketTableError(
+                file=file.name, problem=problem, remedy="leave the columns of addresses out"
+            )
         first = int(numbers[np.argmax(usable & ~with_ends)])
-        notes.doubts.append(f"{counted(away, 'row')} without IP addresses left out (the first is {noun} {first})")
+        notes.doubts.append(
+            f"{counted(away, 'row')} without IP addresses left out (the first is {noun} {first})"
+        )
     rows = pa.array(with_ends)
     columns = _columns(
         file,
@@ -222,12 +268,20 @@ def _read(
         notes.assumptions.append(f"columns that are not used: {', '.join(wanted.unused)}")
     records = int(usable.sum())
     return read_result(
-        file, columns, format_name=PACKET_LIST.name, records=records, unread=unread, notes=notes, noun=noun
+        file,
+        columns,
+        format_name=PACKET_LIST.name,
+        records=records,
+        unread=unread,
+        notes=notes,
+        noun=noun,
     )
 
 
 def _one_address(others: Texts) -> Texts:
-    """Return the columns with one for the source and one for the destination: IPv4 and IPv6 stand apart in tshark's."""
+    """Return the columns with one for the source and one for the destination: IPv4 and IPv6 stand
+    apart in tshark's.
+    """
     result = dict(others)
     for role in ("source", "destination"):
         v6 = result.pop(f"{role}_v6", None)
@@ -255,7 +309,9 @@ def _columns(
     header = np.array([ends.header_bytes for ends in flows.ends], dtype=np.int64)[flows.flow]
     ip_bytes, payload_bytes, frame_bytes = sizes.lengths(header, notes)
     if small := int((ip_bytes < header).sum()):
-        notes.doubts.append(f"packets shorter than their IP and transport headers: {small:,}; their payload is 0")
+        notes.doubts.append(
+            f"packets shorter than their IP and transport headers: {small:,}; their payload is 0"
+        )
     arrival_ns, arrived = arrivals(others, name=arrival_name, notes=notes)
     return Columns(
         time_ns=time_ns,
@@ -273,8 +329,11 @@ def _columns(
 
 PACKET_LIST = TraceFormat(
     name="packet-list",
-    description="CSV with a header line, a packet a row: a time and a size, maybe direction, flow, protocol, "
-    "addresses, ports; also what Wireshark and tshark export. Parquet with such columns as well.",
+    description=(
+        "CSV with a header line, a packet a row: a time and a size, maybe direction, flow,"
+        " protocol, addresses, ports; also what Wireshark and tshark export. Parquet with such"
+        " columns as well."
+    ),
     looks_like=looks_like_list,
     read=read_list,
     takes=("sizes", "protocol"),

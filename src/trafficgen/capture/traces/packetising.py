@@ -1,4 +1,6 @@
-"""Frames cut into packets: the application data units of a trace as the IP packets that would carry them."""
+"""Frames cut into packets: the application data units of a trace as the IP packets that would carry
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,14 @@ class Frames:
     stream: IntArray
 
 
-def packets_of(file_name: str, frames: Frames, options: TraceOptions, *, rtp: bool, notes: Notes) -> Columns:
-    """Return the UDP packets that carry frames: full ones and a last one with what is left of the frame.
+def packets_of(
+    file_name: str, frames: Frames, options: TraceOptions, *, rtp: bool, notes: Notes
+) -> Columns:
+    """Return the UDP packets that carry frames: full ones and a last one with what is left of the
+    frame.
 
-    With ``options.line_rate_bps`` the packets of a stream leave one after the other at that rate, a frame's first not
-    before its time; otherwise all packets of a frame have its time.
+    With ``options.line_rate_bps`` the packets of a stream leave one after the other at that rate, a
+    frame's first not before its time; otherwise all packets of a frame have its time.
 
     Raises:
         PacketTableError: If that is more packets than memory holds.
@@ -55,14 +60,18 @@ def packets_of(file_name: str, frames: Frames, options: TraceOptions, *, rtp: bo
     count = -(-frames.size_bytes // most_bytes)
     if int(count.sum(dtype=np.float64)) > MOST_PACKETS:
         problem = f"its frames make more than {MOST_PACKETS:,} packets"
-        raise PacketTableError(file=file_name, problem=problem, remedy="check what the sizes count, or cut the trace")
+        raise PacketTableError(
+            file=file_name, problem=problem, remedy="check what the sizes count, or cut the trace"
+        )
     of_frame = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(of_frame)) - np.repeat(np.cumsum(count) - count, count)
     is_last = place == count[of_frame] - 1
     part_bytes = np.where(is_last, frames.size_bytes[of_frame] - place * most_bytes, most_bytes)
     streams = int(frames.stream.max(initial=0)) + 1
     ends = [
-        made_ends(number, media="video" if rtp else "unknown", ssrc=_FIRST_SSRC + number if rtp else None)
+        made_ends(
+            number, media="video" if rtp else "unknown", ssrc=_FIRST_SSRC + number if rtp else None
+        )
         for number in range(streams)
     ]
     payload_bytes = part_bytes + extra_bytes
@@ -74,7 +83,9 @@ def packets_of(file_name: str, frames: Frames, options: TraceOptions, *, rtp: bo
     if empty := int((frames.size_bytes == 0).sum()):
         notes.assumptions.append(f"{counted(empty, 'frame')} of 0 bytes sent nothing")
     if rtp:
-        notes.assumptions.append(f"frames travel in RTP over UDP, clock {RTP_CLOCK_HZ} Hz, marker on the last packet")
+        notes.assumptions.append(
+            f"frames travel in RTP over UDP, clock {RTP_CLOCK_HZ} Hz, marker on the last packet"
+        )
     optional = _rtp_columns(frames, of_frame, flow, is_last, streams) if rtp else None
     return Columns(time_ns, ip_bytes, payload_bytes, flow, ends, optional=optional)
 
@@ -83,7 +94,9 @@ def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
     header_bytes = made_ends(0).header_bytes
     if options.payload_bytes is None:
         most_bytes = FULL_IP_BYTES - header_bytes - extra_bytes
-        notes.assumptions.append(f"packets carry at most {most_bytes} bytes of a frame (IP packets of {FULL_IP_BYTES})")
+        notes.assumptions.append(
+            f"packets carry at most {most_bytes} bytes of a frame (IP packets of {FULL_IP_BYTES})"
+        )
         return most_bytes
     if not 1 <= options.payload_bytes <= LARGEST_UDP_PAYLOAD_BYTES - extra_bytes:
         raise SettingError(
@@ -96,13 +109,19 @@ def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
 def _one_after_the_other(
     time_ns: IntArray, ip_bytes: IntArray, flow: IntArray, streams: int, rate_bps: float
 ) -> IntArray:
-    """Return when packets leave that wait for the one before them: Lindley's recursion as a running maximum."""
+    """Return when packets leave that wait for the one before them: Lindley's recursion as a running
+    maximum.
+    """
     result = time_ns.copy()
     for stream in range(streams):
         rows = np.flatnonzero(flow == stream)
-        service_ns = np.rint(ip_bytes[rows] * (BITS_PER_BYTE * NS_PER_S / rate_bps)).astype(np.int64)
+        service_ns = np.rint(ip_bytes[rows] * (BITS_PER_BYTE * NS_PER_S / rate_bps)).astype(
+            np.int64
+        )
         before_ns = np.cumsum(service_ns) - service_ns
-        result[rows] = before_ns + np.maximum.accumulate(time_ns[rows] - before_ns) if len(rows) else 0
+        result[rows] = (
+            before_ns + np.maximum.accumulate(time_ns[rows] - before_ns) if len(rows) else 0
+        )
     return result
 
 
@@ -127,13 +146,15 @@ def _rtp_columns(
 
 
 def numbered(*ids: IntArray) -> tuple[IntArray, IntArray]:
-    """Return numbers from 0, in order of first appearance, for whole numbers from 0 on or combinations of such.
+    """Return numbers from 0, in order of first appearance, for whole numbers from 0 on or
+    combinations of such.
 
     Args:
         ids: Arrays of shape (n,); their combination in a row is what is numbered.
 
     Returns:
-        The numbers, shape (n,), and the row at which each first appears, shape (how many there are,).
+        The numbers, shape (n,), and the row at which each first appears, shape (how many there
+        are,).
     """
     numbers = np.zeros(len(ids[0]), dtype=np.int64)
     first = np.zeros(0, dtype=np.int64)

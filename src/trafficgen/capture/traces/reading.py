@@ -1,4 +1,6 @@
-"""Steps that readers of lines share: which lines are understood, and the result from the columns."""
+"""Steps that readers of lines share: which lines are understood, and the result from the
+columns.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from trafficgen.units import BoolArray
 
 #: Share of the first lines that must look like a format.
 _ENOUGH = 0.6
-#: Characters of a line that are looked at for that: these patterns may take the square of a line's length.
+#: Characters of a line that are looked at for that: these patterns may take the square of a line's
+#: length.
 _LOOKED_AT = 1000
 
 
@@ -45,7 +48,9 @@ def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
     compiled = re.compile(pattern)
 
     def looks_like(lines: Sequence[str]) -> bool:
-        return bool(lines) and sum(bool(compiled.search(line[:_LOOKED_AT])) for line in lines) >= _ENOUGH * len(lines)
+        return bool(lines) and sum(
+            bool(compiled.search(line[:_LOOKED_AT])) for line in lines
+        ) >= _ENOUGH * len(lines)
 
     return looks_like
 
@@ -57,7 +62,8 @@ def any_line(pattern: str) -> Callable[[Sequence[str]], bool]:
 
 
 def understood(file: TextFile, pattern: str, *, what: str, remedy: str) -> tuple[Matches, Unread]:
-    """Return the lines that match a pattern, and those that neither match nor are comments or empty.
+    """Return the lines that match a pattern, and those that neither match nor are comments or
+    empty.
 
     Raises:
         PacketTableError: If no line matches.
@@ -70,8 +76,11 @@ def understood(file: TextFile, pattern: str, *, what: str, remedy: str) -> tuple
     return found, Unread(bad)
 
 
-def without(found: Matches, unread: Unread, bad: BoolArray, file: TextFile, *, what: str, remedy: str) -> Matches:
-    """Return the lines that are left when ``bad``, shape (n,), of the understood ones turn out not to be usable.
+def without(
+    found: Matches, unread: Unread, bad: BoolArray, file: TextFile, *, what: str, remedy: str
+) -> Matches:
+    """Return the lines that are left when ``bad``, shape (n,), of the understood ones turn out not
+    to be usable.
 
     Raises:
         PacketTableError: If none is left.
@@ -98,7 +107,9 @@ def read_result(
     """Return what was read from a trace's lines, with a doubt about the lines that could not be."""
     if unread.count:
         lines = f"1 {noun} was" if unread.count == 1 else f"{unread.count:,} {noun}s were"
-        notes.doubts.insert(0, f"{lines} not understood (the first is {noun} {unread.first}); {records:,} were read")
+        notes.doubts.insert(
+            0, f"{lines} not understood (the first is {noun} {unread.first}); {records:,} were read"
+        )
     return ReadTrace(
         table=packet_table(file, columns, format_name=format_name, of_day=of_day),
         format=format_name,

@@ -1,4 +1,6 @@
-"""From columns of a trace to a packet table: what is not in the trace is filled in the same way for all formats."""
+"""From columns of a trace to a packet table: what is not in the trace is filled in the same way for
+all formats.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _EPOCH_FROM_NS = 100_000_000_000_000_000
 
 @dataclass(frozen=True)
 class Ends:
-    """Who talks to whom in a flow; documentation addresses (RFC 5737, RFC 3849) unless the trace has others."""
+    """Who talks to whom in a flow; documentation addresses (RFC 5737, RFC 3849) unless the trace
+    has others.
+    """
 
     protocol: str = "udp"
     server: str = documentation_server()
@@ -49,7 +53,9 @@ class Ends:
 
 
 def made_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -> Ends:
-    """Return ends that a trace does not name; flows differ by the client's port, even as RTP's are."""
+    """Return ends that a trace does not name; flows differ by the client's port, even as RTP's
+    are.
+    """
     return Ends(client_port=_FIRST_CLIENT_PORT + 2 * (number % 12_000), media=media, ssrc=ssrc)
 
 
@@ -59,14 +65,22 @@ def ip_header_bytes(address: str) -> int:
 
 
 def transport_header_bytes(protocol: str) -> int:
-    """Return the length of a transport header without options, bytes; 0 for protocols without a known one."""
-    return {"udp": UDP_HEADER_BYTES, "udplite": UDP_HEADER_BYTES, "tcp": TCP_HEADER_BYTES, "icmp": 8, "icmpv6": 8}.get(
-        protocol, 0
-    )
+    """Return the length of a transport header without options, bytes; 0 for protocols without a
+    known one.
+    """
+    return {
+        "udp": UDP_HEADER_BYTES,
+        "udplite": UDP_HEADER_BYTES,
+        "tcp": TCP_HEADER_BYTES,
+        "icmp": 8,
+        "icmpv6": 8,
+    }.get(protocol, 0)
 
 
 def ip_version(address: str) -> int | None:
-    """Return the version of an IP address, None where a text is none or names a zone, as ``fe80::1%eth0`` does."""
+    """Return the version of an IP address, None where a text is none or names a zone, as
+    ``fe80::1%eth0`` does.
+    """
     try:
         return None if "%" in address else ipaddress.ip_address(address).version
     except ValueError:
@@ -102,11 +116,13 @@ class Columns:
     optional: dict[str, pa.Array] | None = None
 
 
-def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of_day: bool = False) -> PacketTable:
+def packet_table(
+    file: TextFile | str, columns: Columns, *, format_name: str, of_day: bool = False
+) -> PacketTable:
     """Return the packet table of a trace, in order of time.
 
-    Times since 1970 count from the first packet's; times of day from the first packet's on a day without a date
-    (2020-01-01); other times are kept as they are.
+    Times since 1970 count from the first packet's; times of day from the first packet's on a day
+    without a date (2020-01-01); other times are kept as they are.
 
     Raises:
         PacketTableError: If times lie further apart than the table can say.
@@ -115,10 +131,19 @@ def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of
     used, flow = np.unique(columns.flow, return_inverse=True)
     origin_ns, shift_ns = _origin(columns.time_ns, of_day=of_day)
     time_ns = columns.time_ns - shift_ns
-    if len(time_ns) and not 0 <= int(time_ns.max()) - int(time_ns.min()) < np.iinfo(np.int64).max // 4:
+    if (
+        len(time_ns)
+        and not 0 <= int(time_ns.max()) - int(time_ns.min()) < np.iinfo(np.int64).max // 4
+    ):
         problem = "the times lie centuries apart"
-        raise PacketTableError(file=name, problem=problem, remedy="say what unit they are in by the column's name")
-    frame_bytes = columns.ip_bytes + ETHERNET_HEADER_BYTES if columns.frame_bytes is None else columns.frame_bytes
+        raise PacketTableError(
+            file=name, problem=problem, remedy="say what unit they are in by the column's name"
+        )
+    frame_bytes = (
+        columns.ip_bytes + ETHERNET_HEADER_BYTES
+        if columns.frame_bytes is None
+        else columns.frame_bytes
+    )
     count = len(time_ns)
     to_client = np.ones(count, dtype=np.bool_) if columns.to_client is None else columns.to_client
     values: dict[str, pa.Array] = {
@@ -138,7 +163,8 @@ def packet_table(file: TextFile | str, columns: Columns, *, format_name: str, of
     table = PacketTable(
         packets=pa.table([values[name] for name in names], schema=schema),
         flows=pa.Table.from_pylist(
-            [_flow_row(row, columns.ends[number]) for row, number in enumerate(used.tolist())], FLOW_SCHEMA
+            [_flow_row(row, columns.ends[number]) for row, number in enumerate(used.tolist())],
+            FLOW_SCHEMA,
         ),
         origin_ns=origin_ns,
         notes={"files": [name], "trace_format": format_name},
@@ -158,7 +184,9 @@ def _flow_row(number: int, ends: Ends) -> dict[str, object]:
     has_rtp = ends.ssrc is not None
     return dict.fromkeys(FLOW_SCHEMA.names, 0) | {
         "flow": number,
-        "session": number,  # nothing says that flows belong together, as in a capture without signalling
+        "session": (
+            number
+        ),  # nothing says that flows belong together, as in a capture without signalling
         "protocol": ends.protocol,
         "server": ends.server,
         "server_port": ends.server_port,

@@ -1,4 +1,6 @@
-"""Text files of traces: lines as Arrow strings, patterns over all of them at once, decimal numbers read exactly."""
+"""Text files of traces: lines as Arrow strings, patterns over all of them at once, decimal numbers
+read exactly.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _SNIFFED_BYTES = 1 << 16
 _LINE_ENDS = re.compile(r"\r\n?")
 _DECIMAL = r"^\s*(?P<sign>[+-]?)(?P<whole>[0-9]{0,19})(?:\.(?P<part>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]{1,3})?\s*$"
 _LARGEST_EXACT = 9.2e18
-_CLOCK = r"^(?:(?P<hours>[0-9]{1,2}):(?P<minutes>[0-9]{1,2}):)?(?P<seconds>[0-9]{1,10}(?:\.[0-9]*)?)$"
+_CLOCK = (
+    r"^(?:(?P<hours>[0-9]{1,2}):(?P<minutes>[0-9]{1,2}):)?(?P<seconds>[0-9]{1,10}(?:\.[0-9]*)?)$"
+)
 _DAY_S = 86_400
 _HALF_DAY_NS = _DAY_S // 2 * NS_PER_S
 
@@ -59,7 +63,9 @@ class TextFile:
         return [line for line in lines if not _IGNORED_LINE.match(line)][:_SNIFFED_LINES]
 
     def first_content(self) -> tuple[int, str]:
-        """Return the number and text of the first line that is not empty; number 0 where all are."""
+        """Return the number and text of the first line that is not empty; number 0 where all
+        are.
+        """
         for number, line in enumerate(self.text.split("\n"), start=1):
             if line.strip():
                 return number, line.strip()
@@ -67,7 +73,11 @@ class TextFile:
 
     def comments(self) -> str:
         """Return the comments at the beginning."""
-        return "\n".join(line for line in self.text[:_SNIFFED_BYTES].split("\n") if line.lstrip()[:1] in ("#", "%"))
+        return "\n".join(
+            line
+            for line in self.text[:_SNIFFED_BYTES].split("\n")
+            if line.lstrip()[:1] in ("#", "%")
+        )
 
 
 def read_text(name: str) -> TextFile:
@@ -80,7 +90,9 @@ def read_text(name: str) -> TextFile:
 
 
 def text_beginning(name: str) -> TextFile | None:
-    """Return the beginning of a file, to see what it is; None where it is no text or cannot be read."""
+    """Return the beginning of a file, to see what it is; None where it is no text or cannot be
+    read.
+    """
     try:
         content = _content(name, _SNIFFED_BYTES)
         beginning = _decoded(name, content)
@@ -106,18 +118,24 @@ def _content(name: str, most_bytes: int) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         problem = f"cannot be read ({reason})"
-        raise PacketTableError(file=name, problem=problem, remedy="check the name and the permissions") from error
+        raise PacketTableError(
+            file=name, problem=problem, remedy="check the name and the permissions"
+        ) from error
 
 
 def _decoded(name: str, content: bytes) -> TextFile:
     if len(content) > LARGEST_FILE_BYTES:
         problem = f"is longer than {LARGEST_FILE_BYTES:,} bytes"
-        raise PacketTableError(file=name, problem=problem, remedy="cut it into parts, or make it Parquet")
+        raise PacketTableError(
+            file=name, problem=problem, remedy="cut it into parts, or make it Parquet"
+        )
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = content.decode("utf-16", errors="replace")
     elif b"\0" in content:
         raise PacketTableError(
-            file=name, problem="is no text", remedy="give a text trace, or a capture with its ending"
+            file=name,
+            problem="is no text",
+            remedy="give a text trace, or a capture with its ending",
         )
     else:
         text = content.decode("utf-8-sig", errors="replace")
@@ -151,7 +169,9 @@ class Matches:
     def kept(self, wanted: BoolArray) -> Matches:
         """Return those where ``wanted``, shape (n,), is true."""
         mask = pa.array(wanted)
-        return Matches(self.rows[wanted], {name: values.filter(mask) for name, values in self.groups.items()})
+        return Matches(
+            self.rows[wanted], {name: values.filter(mask) for name, values in self.groups.items()}
+        )
 
 
 def integers(values: pa.Array) -> IntArray:
@@ -166,24 +186,32 @@ def matching(lines: pa.Array, pattern: str) -> Matches:
     found = pc.extract_regex(lines, pattern)
     valid = np.asarray(pc.is_valid(found).to_numpy(zero_copy_only=False))
     kept = found.filter(pa.array(valid))
-    return Matches(np.flatnonzero(valid), {field.name: kept.field(field.name) for field in kept.type})
+    return Matches(
+        np.flatnonzero(valid), {field.name: kept.field(field.name) for field in kept.type}
+    )
 
 
 def matches(lines: pa.Array, pattern: str) -> BoolArray:
     """Return which lines match a pattern, shape (n,)."""
-    return np.asarray(pc.match_substring_regex(lines, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.asarray(
+        pc.match_substring_regex(lines, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_
+    )
 
 
 def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
-    """Return decimal numbers times ten to the power ``digits``, rounded to nearest, and which were numbers in range.
+    """Return decimal numbers times ten to the power ``digits``, rounded to nearest, and which were
+    numbers in range.
 
-    Without an exponent the digits themselves are read, so that nanoseconds since 1970 keep their last digit; shapes
-    (n,) and (n,). What is no number is 0.
+    Without an exponent the digits themselves are read, so that nanoseconds since 1970 keep their
+    last digit; shapes (n,) and (n,). What is no number is 0.
     """
     found = pc.extract_regex(values, _DECIMAL)
     whole, part = (pc.fill_null(pc.struct_field(found, name), "") for name in ("whole", "part"))
     known = _mask(
-        pc.and_(pc.is_valid(found), pc.greater(pc.binary_length(pc.binary_join_element_wise(whole, part, "")), 0))
+        pc.and_(
+            pc.is_valid(found),
+            pc.greater(pc.binary_length(pc.binary_join_element_wise(whole, part, "")), 0),
+        )
     )
     exact = known & _mask(pc.equal(pc.fill_null(pc.struct_field(found, "exponent"), ""), ""))
     with np.errstate(over="ignore"):  # what overflows is out of range
@@ -192,9 +220,15 @@ def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]
     exact &= known
     result = np.zeros(len(values), dtype=np.int64)
     rows = pa.array(exact)
-    whole, part, sign = whole.filter(rows), part.filter(rows), pc.struct_field(found, "sign").filter(rows)
+    whole, part, sign = (
+        whole.filter(rows),
+        part.filter(rows),
+        pc.struct_field(found, "sign").filter(rows),
+    )
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(part, digits + 1, "0"), 0, digits + 1)
-    scaled = integers(pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), ""))
+    scaled = integers(
+        pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), "")
+    )
     scaled += _mask(pc.greater_equal(pc.utf8_slice_codeunits(padded, digits, digits + 1), "5"))
     result[exact] = np.where(_mask(pc.equal(sign, "-")), -scaled, scaled)
     rounded = known & ~exact
@@ -214,12 +248,17 @@ def _mask(values: pa.Array) -> BoolArray:
 
 
 def clock_ns(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
-    """Return times such as ``17:18:56.680510`` or ``1700000000.5`` in ns, which could be read, and if all have hours.
+    """Return times such as ``17:18:56.680510`` or ``1700000000.5`` in ns, which could be read, and
+    if all have hours.
 
-    Times of day go on over midnight: a step of more than half a day back is the next day. Shapes (n,) and (n,).
+    Times of day go on over midnight: a step of more than half a day back is the next day. Shapes
+    (n,) and (n,).
     """
     found = pc.extract_regex(values, _CLOCK)
-    parts = {name: pc.fill_null(pc.struct_field(found, name), "") for name in ("hours", "minutes", "seconds")}
+    parts = {
+        name: pc.fill_null(pc.struct_field(found, name), "")
+        for name in ("hours", "minutes", "seconds")
+    }
     seconds_ns, known = scaled_decimals(parts["seconds"], 9)
     with_hours = _mask(pc.not_equal(parts["hours"], ""))
     minutes = sum(
@@ -236,12 +275,15 @@ def over_midnight(time_ns: IntArray, *, near_ns: IntArray | None = None) -> IntA
 
     Args:
         time_ns: Times of day, ns, in the order of the log, shape (n,).
-        near_ns: Times, shape (n,), within half a day of which each lies; None: that of the line before.
+        near_ns: Times, shape (n,), within half a day of which each lies; None: that of the line
+            before.
     """
     day_ns = _DAY_S * NS_PER_S
     if near_ns is not None:
         away = time_ns - near_ns
         return time_ns - day_ns * np.rint(away / day_ns).astype(np.int64)
     steps = np.diff(time_ns, prepend=time_ns[:1])
-    days = np.cumsum((steps < -_HALF_DAY_NS).astype(np.int64) - (steps > _HALF_DAY_NS).astype(np.int64))
+    days = np.cumsum(
+        (steps < -_HALF_DAY_NS).astype(np.int64) - (steps > _HALF_DAY_NS).astype(np.int64)
+    )
     return time_ns + day_ns * days

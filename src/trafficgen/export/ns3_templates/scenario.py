@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Play the schedules, or draw from the laws, beside it in ns-3, from a sender over a link to a receiver.
+"""Play the schedules, or draw from the laws, beside it in ns-3, from a sender over a link to a
+receiver.
 
-Needs ns-3's wheel: ``pip install ns3==3.44.post0``. Writes what was sent and received as pcap files and prints counts.
-The exit code is 1 where not everything was sent. This file is part of trafficgen.
+Needs ns-3's wheel: ``pip install ns3==3.44.post0``. Writes what was sent and received as pcap files
+and prints counts. The exit code is 1 where not everything was sent. This file is part of
+trafficgen.
 """
 
 from __future__ import annotations
@@ -26,12 +28,16 @@ def joined(ns: Any, left: Any, right: Any, *, rate: str, delay: str, queue: str)
 
 
 def network(ns: Any, arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
-    """Return the sender, the receiver and the receiver's address; what they send and receive is captured."""
+    """Return the sender, the receiver and the receiver's address; what they send and receive is
+    captured.
+    """
     nodes = ns.NodeContainer(3)
     sender, router, receiver = (nodes.Get(number) for number in range(3))
     # The sender's own link is so fast that its capture has the times of the schedule.
     access = joined(ns, sender, router, rate="1000Gbps", delay="0ms", queue="1000000p")
-    link = joined(ns, router, receiver, rate=arguments.rate, delay=arguments.delay, queue=arguments.queue)
+    link = joined(
+        ns, router, receiver, rate=arguments.rate, delay=arguments.delay, queue=arguments.queue
+    )
     ns.InternetStackHelper().Install(nodes)
     addresses = ns.Ipv4AddressHelper()
     addresses.SetBase(ns.Ipv4Address("10.1.1.0"), ns.Ipv4Mask("255.255.255.0"))
@@ -71,8 +77,18 @@ def play(ns: Any, replay: Any, arguments: argparse.Namespace) -> bool:
     ns.Simulator.Run()
     lines, complete = [COLUMNS], True
     for flow in flows:
-        counts = [count for counter in (sent, received) for count in (counter.Packets, counter.PayloadBytes)]
-        row = (flow.flow, flow.protocol, flow.port, flow.packets, *(count(flow.port) for count in counts))
+        counts = [
+            count
+            for counter in (sent, received)
+            for count in (counter.Packets, counter.PayloadBytes)
+        ]
+        row = (
+            flow.flow,
+            flow.protocol,
+            flow.port,
+            flow.packets,
+            *(count(flow.port) for count in counts),
+        )
         lines.append(",".join(map(str, row)))
         # Of a law there is no number that must have been sent, and TCP makes its own segments.
         counted = install is not None and flow.protocol == "udp"
@@ -88,8 +104,12 @@ def main() -> int:
     parser.add_argument("--rate", default="@LINK_RATE@", help="rate of the link")
     parser.add_argument("--delay", default="@LINK_DELAY@", help="one-way delay of the link")
     parser.add_argument("--queue", default="@LINK_QUEUE@", help="size of the queue before the link")
-    parser.add_argument("--mode", default="@MODE@", choices=["trace", "exact", "onoff"], help="see README.md")
-    parser.add_argument("--exact", dest="mode", action="store_const", const="exact", help="the same as --mode=exact")
+    parser.add_argument(
+        "--mode", default="@MODE@", choices=["trace", "exact", "onoff"], help="see README.md"
+    )
+    parser.add_argument(
+        "--exact", dest="mode", action="store_const", const="exact", help="the same as --mode=exact"
+    )
     parser.add_argument("--run", default=1, type=int, help="which random numbers are drawn")
     arguments = parser.parse_args()
 

@@ -16,17 +16,30 @@ from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing
 from trafficgen.words import number
 
-_TYPES: tuple[tuple[str, Role], ...] = (("key", "other"), ("predicted", "measured"), ("bidirectional", "extra"))
+_TYPES: tuple[tuple[str, Role], ...] = (
+    ("key", "other"),
+    ("predicted", "measured"),
+    ("bidirectional", "extra"),
+)
 #: Frames that are shown one by one.
 _SHOWN = 240
 
 
 def frame_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield drawings of the frames of the heaviest phase that has a frame clock; nothing where there is none."""
-    parts = [(part, frames) for part in subject.parts for frames in [frames_of(part.packets)] if frames is not None]
+    """Yield drawings of the frames of the heaviest phase that has a frame clock; nothing where
+    there is none.
+    """
+    parts = [
+        (part, frames)
+        for part in subject.parts
+        for frames in [frames_of(part.packets)]
+        if frames is not None
+    ]
     if not parts:
         return
-    part, frames = max(parts, key=lambda pair: (_is_video(pair[0]), float(pair[1].frame_bytes.sum())))
+    part, frames = max(
+        parts, key=lambda pair: (_is_video(pair[0]), float(pair[1].frame_bytes.sum()))
+    )
     sizes = frames.frame_bytes.astype(np.float64)
     found = find_group(sizes)
     types = found.types if found else np.full(sizes.size, 1)
@@ -84,8 +97,10 @@ def _in_order(
         x=Axis(label="time after the first frame of the phase", unit="s", low=0),
         y=Axis(label="frame", unit="bytes", low=0),
         layers=curves,
-        caption=f"{part.label}: the first {min(_SHOWN, frames.first.size)} of {frames.first.size:,} frames; types by"
-        f" their sizes.{clock}",
+        caption=(
+            f"{part.label}: the first {min(_SHOWN, frames.first.size)} of {frames.first.size:,}"
+            f" frames; types by their sizes.{clock}"
+        ),
     )
 
 
@@ -96,7 +111,9 @@ def _spacing(subject: FitSubject, part: StreamPart, frames: Frames) -> Drawing |
     again = frames_of(played[place]) if place < len(played) else None
     if again is not None:
         values = np.diff(again.start_s)
-        samples.append(Sample(name="played by the model", role="synthetic", values=values, dashed=True))
+        samples.append(
+            Sample(name="played by the model", role="synthetic", values=values, dashed=True)
+        )
     return distribution_drawing(
         "frame-spacing",
         "Spacing of the frames",

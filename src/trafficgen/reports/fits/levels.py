@@ -25,17 +25,23 @@ _TIME = "time after the first media packet"
 
 
 def level_blocks(subject: FitSubject) -> Iterator[Block]:
-    """Yield transitions and dwell times of the levels, by the player's log where there is one; nothing without any."""
+    """Yield transitions and dwell times of the levels, by the player's log where there is one;
+    nothing without any.
+    """
     played, levels = subject.session.played_levels, subject.session.levels
     if played is not None and len(played.names) > 1:
         yield from _of_player(played)
     elif levels is not None:
         names = tuple(f"{number(rate)} kbit/s" for rate in levels.kbps.tolist())
-        yield _transitions(names, levels.transition_rows(), switches=levels.switches, source="the rate")
+        yield _transitions(
+            names, levels.transition_rows(), switches=levels.switches, source="the rate"
+        )
         rows = []
         for level, name in enumerate(names):
             dwell = mean_dwell(levels.dwells(level))
-            low, high = (dwell.interval.low, dwell.interval.high) if dwell.interval else (None, None)
+            low, high = (
+                (dwell.interval.low, dwell.interval.high) if dwell.interval else (None, None)
+            )
             visits = int(np.count_nonzero(levels.level == level))
             rows.append((name, number(visits), number(dwell.mean_s), number(low), number(high)))
         yield Table(
@@ -48,10 +54,18 @@ def level_blocks(subject: FitSubject) -> Iterator[Block]:
 
 def _of_player(played: PlayedLevels) -> Iterator[Block]:
     names = tuple(
-        name if rate is None else f"{name} kbit/s" if name == f"{rate:g}" else f"{name} ({number(rate)} kbit/s)"
+        (
+            name
+            if rate is None
+            else f"{name} kbit/s"
+            if name == f"{rate:g}"
+            else f"{name} ({number(rate)} kbit/s)"
+        )
         for name, rate in zip(played.names, played.kbps, strict=True)
     )
-    yield _transitions(names, played.transition, switches=played.switches, source="the player's log")
+    yield _transitions(
+        names, played.transition, switches=played.switches, source="the player's log"
+    )
     yield Table(
         title="Time at each level, by the player's log",
         header=("level", "encoding rate, kbit/s", "mean stay, s"),
@@ -64,7 +78,11 @@ def _of_player(played: PlayedLevels) -> Iterator[Block]:
 
 
 def _transitions(
-    names: tuple[str, ...], rows: Sequence[Sequence[float] | np.ndarray | None], *, switches: int, source: str
+    names: tuple[str, ...],
+    rows: Sequence[Sequence[float] | np.ndarray | None],
+    *,
+    switches: int,
+    source: str,
 ) -> Drawing:
     values = np.full((len(names), len(names)), math.nan)
     for level, row in enumerate(rows):
@@ -77,8 +95,10 @@ def _transitions(
         x=Axis(label="to", categories=names),
         y=Axis(label="from", categories=names),
         layers=(Cells(name="share of the switches from this level", values=values),),
-        caption=f"Levels by {source}, {switches} switches. A row is a level that was left: the shares of what came"
-        " next, which add up to 1. A row without numbers was never left.",
+        caption=(
+            f"Levels by {source}, {switches} switches. A row is a level that was left: the shares"
+            " of what came next, which add up to 1. A row without numbers was never left."
+        ),
     )
 
 
@@ -90,7 +110,10 @@ def player_drawings(subject: FitSubject) -> Iterator[Drawing]:
     spans = tuple(phase_spans(subject))
     rules = tuple(
         Rule(name=name, at=at, axis="x", role="law")
-        for name, at in (("playback starts", log.playback_start_s), ("buffer full", log.buffer_full_s))
+        for name, at in (
+            ("playback starts", log.playback_start_s),
+            ("buffer full", log.buffer_full_s),
+        )
         if at is not None
     )
     if log.sample_time_s.size > 1:
@@ -116,14 +139,25 @@ def _levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> 
     """Return the levels over time; ``names`` has those that are no rates in ascending order."""
     rates = all(isinstance(level, float) for level in log.levels)
     said = [f"{level:g}" if isinstance(level, float) else level for level in log.levels]
-    y = [float(level) for level in log.levels] if rates else [float(names.index(name)) for name in said]
-    axis = Axis(label="encoding rate", unit="kbit/s") if rates else Axis(label="level", categories=names)
+    y = (
+        [float(level) for level in log.levels]
+        if rates
+        else [float(names.index(name)) for name in said]
+    )
+    axis = (
+        Axis(label="encoding rate", unit="kbit/s")
+        if rates
+        else Axis(label="level", categories=names)
+    )
     time_s = np.append(log.level_time_s, max(log.end_s, float(log.level_time_s[-1])))
     return Drawing(
         name="player-levels",
         title="Levels that the player chose",
         x=Axis(label=_TIME, unit="s"),
         y=axis,
-        layers=(*spans, Curve(name="level", x=time_s, y=np.append(y, y[-1]), role="law", shape="steps")),
+        layers=(
+            *spans,
+            Curve(name="level", x=time_s, y=np.append(y, y[-1]), role="law", shape="steps"),
+        ),
         caption=f"By {log.file}: media payload, without headers.",
     )

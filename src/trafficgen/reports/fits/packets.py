@@ -25,7 +25,9 @@ _BURST_ROLES: Mapping[str, Role] = {"playout": "measured", "buffering": "other"}
 
 
 def packet_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield sizes and gaps: distribution functions with the laws, tails, quantiles, and the buffering by itself."""
+    """Yield sizes and gaps: distribution functions with the laws, tails, quantiles, and the
+    buffering by itself.
+    """
     view, rows, session = subject.views.captured, subject.captured_rows, subject.session
     sizes = view.table.ip_bytes[rows.playout].astype(np.float64)
     gap_s = playout_gaps_s(view, rows)
@@ -58,11 +60,16 @@ def _measured(values: FloatArray) -> Sample:
 
 
 def _laws(fitted: FittedLaw) -> list[DrawnLaw]:
-    """Return the best family and, where no family fits, the smoothed empirical law that stands in for it."""
+    """Return the best family and, where no family fits, the smoothed empirical law that stands in
+    for it.
+    """
     family = DrawnLaw(name=family_name(fitted.parametric), law=fitted.parametric)
     if fitted.law is fitted.parametric:
         return [family]
-    return [family, DrawnLaw(name="smoothed empirical law", law=fitted.law, role="extra", dashed=True)]
+    return [
+        family,
+        DrawnLaw(name="smoothed empirical law", law=fitted.law, role="extra", dashed=True),
+    ]
 
 
 def family_name(law: Law) -> str:
@@ -80,13 +87,23 @@ def _played_gaps(subject: FitSubject) -> list[Sample]:
 
 
 def _buffering_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield sizes and gaps of the buffering beside those of the playout and what the model plays."""
+    """Yield sizes and gaps of the buffering beside those of the playout and what the model
+    plays.
+    """
     if subject.session.phases.buffering_end_s is None:
         return
     view, rows = subject.views.captured, subject.captured_rows
     sizes = [
-        Sample(name="buffering", role="other", values=view.table.ip_bytes[rows.before].astype(np.float64)),
-        Sample(name="playout", role="measured", values=view.table.ip_bytes[rows.playout].astype(np.float64)),
+        Sample(
+            name="buffering",
+            role="other",
+            values=view.table.ip_bytes[rows.before].astype(np.float64),
+        ),
+        Sample(
+            name="playout",
+            role="measured",
+            values=view.table.ip_bytes[rows.playout].astype(np.float64),
+        ),
     ]
     gap_s, ends = gaps_within_flows_s(view.table, view.media)
     gaps = [
@@ -99,23 +116,37 @@ def _buffering_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
         played = "buffering, played"
         sent_bytes = first.table.ip_bytes[before].astype(np.float64)
         sizes.append(Sample(name=played, role="synthetic", values=sent_bytes, dashed=True))
-        gaps.append(Sample(name=played, role="synthetic", values=sent_gap_s[before[sent_ends]], dashed=True))
+        gaps.append(
+            Sample(name=played, role="synthetic", values=sent_gap_s[before[sent_ends]], dashed=True)
+        )
     caption = "The buffering has laws of its own in the model."
     yield distribution_drawing(
-        "packet-sizes-buffering", "Packet sizes in the buffering", sizes, axis=_SIZE, caption=caption
+        "packet-sizes-buffering",
+        "Packet sizes in the buffering",
+        sizes,
+        axis=_SIZE,
+        caption=caption,
     )
     yield distribution_drawing(
-        "gaps-buffering", "Gaps in the buffering", gaps, axis=_GAP, caption=f"{caption} Gaps of 0 s are left out."
+        "gaps-buffering",
+        "Gaps in the buffering",
+        gaps,
+        axis=_GAP,
+        caption=f"{caption} Gaps of 0 s are left out.",
     )
 
 
 def burst_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield packets and spacing of the bursts by phase, and those of the heaviest stream of bursts beside its laws."""
+    """Yield packets and spacing of the bursts by phase, and those of the heaviest stream of bursts
+    beside its laws.
+    """
     by_phase = subject.session.bursts_by_phase
     if by_phase is None:
         return
     threshold_s = by_phase["playout"].threshold_s
-    caption = f"Bursts of all media packets of the session; gaps above {number(threshold_s)} s part them."
+    caption = (
+        f"Bursts of all media packets of the session; gaps above {number(threshold_s)} s part them."
+    )
     played = _played_bursts(subject, threshold_s)
     if played is not None:
         caption = f"{caption} {as_sent(subject)}".strip()
@@ -149,7 +180,9 @@ def _played_bursts(subject: FitSubject, threshold_s: float) -> Bursts | None:
     return segment_bursts(table.time_ns[playout], table.ip_bytes[playout], threshold_s=threshold_s)
 
 
-def _burst_samples(by_phase: Mapping[str, Bursts], played: Bursts | None, quantity: str) -> list[Sample]:
+def _burst_samples(
+    by_phase: Mapping[str, Bursts], played: Bursts | None, quantity: str
+) -> list[Sample]:
     samples = [
         Sample(
             name=phase,
@@ -161,7 +194,11 @@ def _burst_samples(by_phase: Mapping[str, Bursts], played: Bursts | None, quanti
     ]
     if played is not None:
         values = np.asarray(getattr(played, quantity), dtype=np.float64)
-        samples.append(Sample(name="playout, played by the model", role="synthetic", values=values, dashed=True))
+        samples.append(
+            Sample(
+                name="playout, played by the model", role="synthetic", values=values, dashed=True
+            )
+        )
     return samples
 
 
@@ -169,7 +206,9 @@ def _burst_laws(part: StreamPart) -> Iterator[Drawing | None]:
     """Yield the laws of a stream of bursts beside what they were fitted to."""
     process = part.phase.process
     assert isinstance(process, BurstProcess)
-    bursts = segment_bursts(part.packets.time_ns, part.packets.ip_bytes, threshold_s=process.threshold_s)
+    bursts = segment_bursts(
+        part.packets.time_ns, part.packets.ip_bytes, threshold_s=process.threshold_s
+    )
     caption = f"{part.label}: what the model draws from."
     drawn: list[tuple[str, str, FloatArray, Law | None, Axis]] = [
         (

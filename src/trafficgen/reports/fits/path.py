@@ -1,4 +1,6 @@
-"""What the path of a capture did, and how the source answered: loss, delay, response, TCP-friendliness."""
+"""What the path of a capture did, and how the source answered: loss, delay, response,
+TCP-friendliness.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def path_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
 
 
 def _starts_s(series: PathSeries, subject: FitSubject) -> FloatArray:
-    """Return when the intervals begin, s from the first media packet; the first one is left out of a series."""
+    """Return when the intervals begin, s from the first media packet; the first one is left out of
+    a series.
+    """
     records = subject.session.path.records
     assert records is not None
     zero_s = s_from_ns(int(records.sent_ns.min()) - subject.views.captured.first_media_ns)
@@ -66,10 +70,18 @@ def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
         layers=(
             *phase_spans(subject),
             Rule(name="mean", at=loss.rate),
-            Curve(name="loss", x=_starts_s(series, subject), y=series.loss, role="measured", shape="steps"),
+            Curve(
+                name="loss",
+                x=_starts_s(series, subject),
+                y=series.loss,
+                role="measured",
+                shape="steps",
+            ),
         ),
-        caption=f"Intervals of {series.interval_s:g} s, by {LOSS_SOURCES[loss.source]}. In all {loss.rate:.3%}, 95%"
-        f" interval {loss.low:.3%} to {loss.high:.3%}.",
+        caption=(
+            f"Intervals of {series.interval_s:g} s, by {LOSS_SOURCES[loss.source]}. In all"
+            f" {loss.rate:.3%}, 95% interval {loss.low:.3%} to {loss.high:.3%}."
+        ),
     )
 
 
@@ -86,8 +98,10 @@ def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
             *phase_spans(subject),
             Curve(name="delay", x=_starts_s(series, subject), y=series.delay_s, role="measured"),
         ),
-        caption=f"Means of {series.interval_s:g} s by {queueing.method}. Median {number(queueing.median)} s, largest"
-        f" {number(queueing.largest)} s.",
+        caption=(
+            f"Means of {series.interval_s:g} s by {queueing.method}. Median"
+            f" {number(queueing.median)} s, largest {number(queueing.largest)} s."
+        ),
     )
 
 
@@ -112,15 +126,24 @@ def _loss_runs(subject: FitSubject) -> Drawing | None:
         x=Axis(label="packets lost in a row", low=0.5),
         y=Axis(label="share of the runs at least so long", log=True, low=least, high=1.2),
         layers=(*layers, measured),
-        caption=f"{runs.size:,} runs. The chain of Gilbert has one more parameter than independent losses; BIC puts"
-        f" {other} behind by {number(loss.model.delta_bic)}.",
+        caption=(
+            f"{runs.size:,} runs. The chain of Gilbert has one more parameter than independent"
+            f" losses; BIC puts {other} behind by {number(loss.model.delta_bic)}."
+        ),
     )
 
 
-def _run_laws(model: LossModel, rate: float, length: np.ndarray, *, least: float) -> Iterator[Layer]:
-    """Yield the laws of the runs: geometric in both, by the chain's way back or by the loss rate."""
+def _run_laws(
+    model: LossModel, rate: float, length: np.ndarray, *, least: float
+) -> Iterator[Layer]:
+    """Yield the laws of the runs: geometric in both, by the chain's way back or by the loss
+    rate.
+    """
     back = model.bad_to_good
-    curves = {"Gilbert's chain": (1 - back.value) ** (length - 1.0), "independent losses": rate ** (length - 1.0)}
+    curves = {
+        "Gilbert's chain": (1 - back.value) ** (length - 1.0),
+        "independent losses": rate ** (length - 1.0),
+    }
     if back.low is not None and back.high is not None:
         low, high = (1 - back.high) ** (length - 1.0), (1 - back.low) ** (length - 1.0)
         shown = high >= least
@@ -133,7 +156,9 @@ def _run_laws(model: LossModel, rate: float, length: np.ndarray, *, least: float
         )
     chosen = "Gilbert's chain" if model.kind == "gilbert" else "independent losses"
     for name, y in curves.items():
-        shown = np.concatenate(([True], y[:-1] >= least)) & (y > 0)  # the first point below shows where it goes
+        shown = np.concatenate(([True], y[:-1] >= least)) & (
+            y > 0
+        )  # the first point below shows where it goes
         role: Role = "law" if name == "Gilbert's chain" else "extra"
         yield Curve(name=name, x=length[shown], y=y[shown], role=role, dashed=name != chosen)
 
@@ -148,7 +173,9 @@ def _response(subject: FitSubject) -> Drawing | None:
     return Drawing(
         name="response",
         title="Rate by the state of the path",
-        x=Axis(label=_signal(response), categories=tuple(_range(point) for point in response.curve)),
+        x=Axis(
+            label=_signal(response), categories=tuple(_range(point) for point in response.curve)
+        ),
         y=Axis(label="relative rate", low=0),
         layers=(
             Rule(name="median rate", at=1.0),
@@ -163,8 +190,11 @@ def _response(subject: FitSubject) -> Drawing | None:
                 notes=tuple(f"{point.intervals:,} intervals" for point in response.curve),
             ),
         ),
-        caption=f"What the source sends in the {number(response.interval_s)} s after each state, over its median rate."
-        f" Class: {response.kind.replace('_', ' ')}. {'; '.join(response.evidence)}.",
+        caption=(
+            f"What the source sends in the {number(response.interval_s)} s after each state, over"
+            f" its median rate. Class: {response.kind.replace('_', ' ')}."
+            f" {'; '.join(response.evidence)}."
+        ),
     )
 
 
@@ -193,7 +223,9 @@ def _friendliness(subject: FitSubject) -> Drawing | None:
         x=_TIME,
         y=Axis(label="rate", unit="kbit/s", log=True),
         layers=(
-            Curve(name="measured", x=x, y=_positive(series.goodput_bps * one_kbps), role="measured"),
+            Curve(
+                name="measured", x=x, y=_positive(series.goodput_bps * one_kbps), role="measured"
+            ),
             Curve(
                 name="TCP-friendly bound",
                 x=x[lossy],
@@ -210,8 +242,11 @@ def _friendliness(subject: FitSubject) -> Drawing | None:
                 shape="points",
             ),
         ),
-        caption=f"Intervals of {INTERVAL_S:g} s; TCP's rate is known where packets were lost ({found.intervals}"
-        f" intervals). The source is above the bound in {found.above_bound.value:.0%} of them.",
+        caption=(
+            f"Intervals of {INTERVAL_S:g} s; TCP's rate is known where packets were lost"
+            f" ({found.intervals} intervals). The source is above the bound in"
+            f" {found.above_bound.value:.0%} of them."
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""The rate of a fitted session: over time with its phases and levels, its distribution and its time scales."""
+"""The rate of a fitted session: over time with its phases and levels, its distribution and its time
+scales.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from trafficgen.words import number
 
 _RATE_BIN_S = 0.5
 _HURST_BIN_S = 0.1
-#: A link this many times faster than the fastest bin would press the rate to the ground: it is named, not drawn.
+#: A link this many times faster than the fastest bin would press the rate to the ground: it is
+#: named, not drawn.
 _NEAR = 1.6
 _TIME = "time after the first media packet"
 
@@ -31,8 +34,13 @@ def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     end_s = max(_length_s(view) for view in views)
     bin_s = rate_bin_s(end_s)
     measured = rate_curve(views[0], bin_s=bin_s, name="measured", role="measured")
-    model = [rate_curve(view, bin_s=bin_s, name="played by the model", role="synthetic") for view in views[1:]]
-    highest = max([float(np.max(curve.y, initial=0.0)) for curve in (measured, *model)], default=0.0)
+    model = [
+        rate_curve(view, bin_s=bin_s, name="played by the model", role="synthetic")
+        for view in views[1:]
+    ]
+    highest = max(
+        [float(np.max(curve.y, initial=0.0)) for curve in (measured, *model)], default=0.0
+    )
     link_kbps, said = _link(subject, highest)
     highest = 1.05 * max(highest, link_kbps or 0.0, 1e-3)
     time = Axis(label=_TIME, unit="s", low=0, high=end_s)
@@ -43,8 +51,8 @@ def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     end_of_buffering = ""
     if phases.low_s is not None and phases.high_s is not None:
         end_of_buffering = (
-            f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval {number(phases.low_s)} to"
-            f" {number(phases.high_s)} s."
+            f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval"
+            f" {number(phases.low_s)} to {number(phases.high_s)} s."
         )
     yield Drawing(
         name="rate",
@@ -61,8 +69,10 @@ def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
             x=time,
             y=rate,
             layers=(*spans, *model),
-            caption=f"The same for `trafficgen generate` with seed {subject.provenance.seed}: another draw of the same"
-            f" source, so its peaks lie elsewhere. {as_sent(subject)}".strip(),
+            caption=(
+                f"The same for `trafficgen generate` with seed {subject.provenance.seed}: another"
+                f" draw of the same source, so its peaks lie elsewhere. {as_sent(subject)}".strip()
+            ),
         )
     yield _rate_distribution(subject)
 
@@ -78,7 +88,9 @@ def phase_spans(subject: FitSubject) -> Iterator[Span]:
             yield Span(name="refill", start=stall.end_s, end=stall.refill_end_s, role="more")
     for pause in phases.player_stalls or ():
         end_s = pause.start_s + pause.duration_s
-        yield Span(name="stall in the player", start=max(0.0, pause.start_s), end=end_s, role="other")
+        yield Span(
+            name="stall in the player", start=max(0.0, pause.start_s), end=end_s, role="other"
+        )
     if phases.playout_end_s is not None:
         yield Span(name="end", start=phases.playout_end_s, end=phases.end_s, role="baseline")
 
@@ -91,7 +103,9 @@ def as_sent(subject: FitSubject) -> str:
 
 
 def _link(subject: FitSubject, highest_kbps: float) -> tuple[float | None, str]:
-    """Return the rate of the link where it is near the curve, kbit/s, and what is to be said of it."""
+    """Return the rate of the link where it is near the curve, kbit/s, and what is to be said of
+    it.
+    """
     link = subject.provenance.conditions.link_rate_bps
     if link is None:
         return None, ""
@@ -115,7 +129,13 @@ def _length_s(view: SessionView) -> float:
 
 def _rate_distribution(subject: FitSubject) -> Drawing | None:
     views, played = subject.views, subject.played
-    samples = [Sample(name="measured", role="measured", values=_rates(subject, views.sent, subject.sent_rows.playout))]
+    samples = [
+        Sample(
+            name="measured",
+            role="measured",
+            values=_rates(subject, views.sent, subject.sent_rows.playout),
+        )
+    ]
     if not isinstance(played, str):
         rates = _rates(subject, played.first, played.rows.playout)
         samples.insert(1, Sample(name="played by the model", role="synthetic", values=rates))
@@ -124,7 +144,10 @@ def _rate_distribution(subject: FitSubject) -> Drawing | None:
         "Distribution of the rate in the playout",
         samples,
         axis=Axis(label=f"IP rate in bins of {_RATE_BIN_S:g} s", unit="kbit/s", low=0),
-        caption="Where both curves lie on each other, the played rate is as often high and low as the measured one.",
+        caption=(
+            "Where both curves lie on each other, the played rate is as often high and low as the"
+            " measured one."
+        ),
     )
 
 
@@ -135,11 +158,15 @@ def _rates(subject: FitSubject, view: SessionView, playout: BoolArray) -> FloatA
         return np.zeros(0)
     start_ns = view.first_media_ns + ns_from_s(phases.playout_start_s)
     table = view.table
-    return rate_series(table.time_ns[playout], table.ip_bytes[playout], bin_s=_RATE_BIN_S, start_ns=start_ns).rate_kbps
+    return rate_series(
+        table.time_ns[playout], table.ip_bytes[playout], bin_s=_RATE_BIN_S, start_ns=start_ns
+    ).rate_kbps
 
 
 def time_scale_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield autocorrelations and the variance-time curve of the playout, measured beside what the model plays."""
+    """Yield autocorrelations and the variance-time curve of the playout, measured beside what the
+    model plays.
+    """
     yield _autocorrelation(
         subject,
         "rate-autocorrelation",
@@ -180,7 +207,9 @@ def _autocorrelation(
     said = ""
     if not isinstance(subject.played, str):
         played = [of_facts(one) for one in subject.played.facts]
-        layers, said = _played_layers(subject.played, x, [each for each in played if len(each) == len(values)])
+        layers, said = _played_layers(
+            subject.played, x, [each for each in played if len(each) == len(values)]
+        )
     measured = Curve(name="measured", x=x, y=np.array(values), role="measured", shape="points")
     low, high = _least_range([*layers, measured])
     return Drawing(
@@ -196,13 +225,22 @@ def _autocorrelation(
 def _least_range(layers: list[Layer]) -> tuple[float, float]:
     """Return ends of an axis of correlations: noise about 0 must not fill it."""
     rows = [np.asarray(row) for layer in layers if isinstance(layer, Curve) for row in [layer.y]]
-    rows += [np.asarray(row) for layer in layers if isinstance(layer, Band) for row in (layer.low, layer.high)]
+    rows += [
+        np.asarray(row)
+        for layer in layers
+        if isinstance(layer, Band)
+        for row in (layer.low, layer.high)
+    ]
     values = np.concatenate(rows)
     return min(-0.25, 1.1 * float(values.min())), max(0.25, 1.1 * float(values.max()))
 
 
-def _played_layers(played: PlayedSessions, x: FloatArray, curves: list[tuple[float, ...]]) -> tuple[list[Layer], str]:
-    """Return the band and the middle of what played sessions show at the same places, and how to read them."""
+def _played_layers(
+    played: PlayedSessions, x: FloatArray, curves: list[tuple[float, ...]]
+) -> tuple[list[Layer], str]:
+    """Return the band and the middle of what played sessions show at the same places, and how to
+    read them.
+    """
     if not curves:
         return [], ""
     values = np.array(curves)
@@ -210,8 +248,8 @@ def _played_layers(played: PlayedSessions, x: FloatArray, curves: list[tuple[flo
     low, high = values.min(axis=0), values.max(axis=0)
     share = max(0.0, (runs - 1) / (runs + 1))
     said = (
-        f"The band reaches from the smallest to the largest of {runs} sessions that the model plays, measured by the"
-        f" same code: a further one lies in it at {share:.0%} of the places."
+        f"The band reaches from the smallest to the largest of {runs} sessions that the model"
+        f" plays, measured by the same code: a further one lies in it at {share:.0%} of the places."
     )
     return [
         Band(name="played by the model", x=x, low=low, high=high, role="synthetic"),
@@ -230,12 +268,14 @@ def _variance_time(subject: FitSubject) -> Drawing | None:
         curves = [_at(one, bin_s) for one in subject.played.facts]
         layers, said = _played_layers(subject.played, bin_s, [each for each in curves if each])
     hurst, words = subject.session.hurst, ""
-    periodic = subject.session.long_range is not None and subject.session.long_range.verdict == "periodic"
+    periodic = (
+        subject.session.long_range is not None and subject.session.long_range.verdict == "periodic"
+    )
     if hurst is not None and not periodic:  # a strict period has no slope
         layers += _hurst_layers(subject, bin_s, variance)
         words = (
-            f" The dashed line has the slope 2 H - 2 of H = {hurst.value:.2f} [{hurst.low:.2f}, {hurst.high:.2f}];"
-            " its band has those of the ends of the interval."
+            f" The dashed line has the slope 2 H - 2 of H = {hurst.value:.2f} [{hurst.low:.2f},"
+            f" {hurst.high:.2f}]; its band has those of the ends of the interval."
         )
     measured = Curve(name="measured", x=bin_s, y=variance, role="measured", shape="points")
     return Drawing(
@@ -244,8 +284,10 @@ def _variance_time(subject: FitSubject) -> Drawing | None:
         x=Axis(label="width of the bins", unit="s", log=True),
         y=Axis(label="variance / squared mean", log=True),
         layers=(*layers, measured),
-        caption="Independent packets fall with slope -1 (H = 0.5); bursts, levels and long memory fall more slowly."
-        f"{words} {said}".strip(),
+        caption=(
+            "Independent packets fall with slope -1 (H = 0.5); bursts, levels and long memory fall"
+            f" more slowly.{words} {said}".strip()
+        ),
     )
 
 
@@ -257,17 +299,23 @@ def _curve(facts: Facts) -> tuple[FloatArray, FloatArray]:
 
 
 def _at(facts: Facts, bin_s: FloatArray) -> tuple[float, ...]:
-    """Return the relative variances of a played session at some widths; nothing where one is missing."""
+    """Return the relative variances of a played session at some widths; nothing where one is
+    missing.
+    """
     known = dict(zip(*_curve(facts), strict=True))
     values = [known.get(width, math.nan) for width in bin_s]
     return tuple(values) if np.isfinite(values).all() else ()
 
 
 def _hurst_layers(subject: FitSubject, bin_s: FloatArray, variance: FloatArray) -> list[Layer]:
-    """Return the line of the Hurst parameter through the measured curve, from the scale on at which it was fitted."""
+    """Return the line of the Hurst parameter through the measured curve, from the scale on at which
+    it was fitted.
+    """
     hurst = subject.session.hurst
     assert hurst is not None
-    inside = np.flatnonzero((bin_s >= _HURST_BIN_S * 2 ** (hurst.first_octave - 1)) & np.isfinite(variance))
+    inside = np.flatnonzero(
+        (bin_s >= _HURST_BIN_S * 2 ** (hurst.first_octave - 1)) & np.isfinite(variance)
+    )
     if inside.size < 2:
         return []
     x, y = bin_s[inside], variance[inside]
@@ -279,6 +327,8 @@ def _hurst_layers(subject: FitSubject, bin_s: FloatArray, variance: FloatArray) 
 
     ends = np.stack([line(hurst.low), line(hurst.high)])
     return [
-        Band(name="95% interval of H", x=x, low=ends.min(axis=0), high=ends.max(axis=0), role="law"),
+        Band(
+            name="95% interval of H", x=x, low=ends.min(axis=0), high=ends.max(axis=0), role="law"
+        ),
         Curve(name="slope of H", x=x, y=line(hurst.value), role="law", dashed=True),
     ]

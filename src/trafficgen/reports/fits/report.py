@@ -1,4 +1,6 @@
-"""The report of a fit, section by section; a drawing is there where the capture says something about it."""
+"""The report of a fit, section by section; a drawing is there where the capture says something
+about it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from trafficgen.reports.page import Block, Report, Section, Text
 from trafficgen.reports.words import without_folder
 
 
-def fit_report(calibration: Calibration, *, flow: Mapping[str, object], warnings: tuple[str, ...]) -> Report:
+def fit_report(
+    calibration: Calibration, *, flow: Mapping[str, object], warnings: tuple[str, ...]
+) -> Report:
     """Return the report of a fit.
 
     Args:
@@ -35,13 +39,20 @@ def fit_report(calibration: Calibration, *, flow: Mapping[str, object], warnings
     subject = FitSubject(calibration, flow, warnings)
     sections = [
         _section("In words", _words(subject)),
-        _section("Rate", [*rate_drawings(subject), *level_blocks(subject), *player_drawings(subject)]),
+        _section(
+            "Rate", [*rate_drawings(subject), *level_blocks(subject), *player_drawings(subject)]
+        ),
         _section("Packets", packet_drawings(subject)),
         _section("Bursts", burst_drawings(subject)),
         _section("Frames", frame_drawings(subject)),
         _section("Time scales", time_scale_drawings(subject)),
-        _section("Path and response", [*path_drawings(subject), measures_table(subject), *conditions_blocks(subject)]),
-        _section("Estimates", [estimates_table(subject), *laws_tables(subject), choices_table(subject)]),
+        _section(
+            "Path and response",
+            [*path_drawings(subject), measures_table(subject), *conditions_blocks(subject)],
+        ),
+        _section(
+            "Estimates", [estimates_table(subject), *laws_tables(subject), choices_table(subject)]
+        ),
     ]
     return Report(
         title="Fit of a session",
@@ -55,7 +66,9 @@ def _subtitle(provenance: FittedProvenance) -> str:
     text = f"Session {provenance.session} of {', '.join(provenance.files) or 'standard input'}"
     if provenance.receiver_files:
         text += f", at the receiver {', '.join(provenance.receiver_files)}"
-    return text if provenance.player_log is None else f"{text}, player's log {provenance.player_log}"
+    return (
+        text if provenance.player_log is None else f"{text}, player's log {provenance.player_log}"
+    )
 
 
 def _made_by(provenance: FittedProvenance) -> str:
@@ -76,7 +89,9 @@ def _words(subject: FitSubject) -> Iterator[Block]:
     yield Text(lines=tuple(detail_lines(subject)), kind="list")
     doubts = [without_folder(text) for text in subject.warnings]
     if isinstance(subject.played, str):
-        doubts.append(f"the model cannot be played, so drawings show the capture alone: {subject.played}")
+        doubts.append(
+            f"the model cannot be played, so drawings show the capture alone: {subject.played}"
+        )
     if doubts:
         yield Text(lines=("To be careful about:",))
         yield Text(lines=tuple(doubts), kind="warnings")
@@ -84,9 +99,14 @@ def _words(subject: FitSubject) -> Iterator[Block]:
     unnamed = any(stream.name.startswith("unknown") for stream in subject.model.streams)
     yield Text(
         lines=(
-            f"Heaviest flow: number {flow['flow']}, {flow['protocol']} from {flow['server']} port {flow['server_port']}"
-            f" to {flow['client']} port {flow['client_port']}. Times count from the first media packet; rates are of IP"
-            " bytes towards the client. Blue is measured, green is a fitted law, orange is what the model plays."
-            + (" A stream is called unknown where the capture does not say what it carries." if unnamed else ""),
+            f"Heaviest flow: number {flow['flow']}, {flow['protocol']} from {flow['server']} port"
+            f" {flow['server_port']} to {flow['client']} port {flow['client_port']}. Times count"
+            " from the first media packet; rates are of IP bytes towards the client. Blue is"
+            " measured, green is a fitted law, orange is what the model plays."
+            + (
+                " A stream is called unknown where the capture does not say what it carries."
+                if unnamed
+                else ""
+            ),
         )
     )

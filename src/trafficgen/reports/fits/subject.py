@@ -18,10 +18,11 @@ from trafficgen.generation import generate_sessions
 from trafficgen.models import Facts, FittedProvenance, Model, Phase, Stream
 from trafficgen.units import ns_from_s
 
-#: Sessions that are played for bands: their smallest and largest value hold a further one in 18 of 20 cases; fewer
-#: where they would have more packets than this in all.
+#: Sessions that are played for bands: their smallest and largest value hold a further one in 18 of
+#: 20 cases; fewer where they would have more packets than this in all.
 _RUNS, _FEWEST_RUNS, _MOST_PACKETS = 19, 3, 2_000_000
-#: Ten days, as for the memory of a fit: a clock that jumps must not fill the memory with empty bins.
+#: Ten days, as for the memory of a fit: a clock that jumps must not fill the memory with empty
+#: bins.
 _LONGEST_S = 864_000.0
 
 
@@ -108,7 +109,9 @@ class FitSubject:
 
     @cached_property
     def facts(self) -> Facts | None:
-        """Facts of the playout as it was sent; None where it is too short, or too long to be true."""
+        """Facts of the playout as it was sent; None where it is too short, or too long to be
+        true.
+        """
         return self._facts_of(self.views.sent, self.sent_rows)
 
     @cached_property
@@ -117,7 +120,9 @@ class FitSubject:
         views, parts = self.views, []
         for stream, flow in zip(self.model.streams, self.provenance.flows, strict=True):
             packets = _packets_of(views.sent, flow, stream, views)
-            parts += [StreamPart(stream, *pair) for pair in zip(stream.phases, packets, strict=True)]
+            parts += [
+                StreamPart(stream, *pair) for pair in zip(stream.phases, packets, strict=True)
+            ]
         return tuple(parts)
 
     @cached_property
@@ -150,10 +155,14 @@ class FitSubject:
         if self.views.sent_phases.end_s > _LONGEST_S or not rows.playout.any():
             return None
         start_ns = view.first_media_ns + ns_from_s(self.views.sent_phases.playout_start_s)
-        return measured_facts(view.table.time_ns[rows.playout], view.table.ip_bytes[rows.playout], start_ns=start_ns)
+        return measured_facts(
+            view.table.time_ns[rows.playout], view.table.ip_bytes[rows.playout], start_ns=start_ns
+        )
 
 
-def _packets_of(view: SessionView, flow: int, stream: Stream, views: FittedViews) -> Iterator[PhasePackets]:
+def _packets_of(
+    view: SessionView, flow: int, stream: Stream, views: FittedViews
+) -> Iterator[PhasePackets]:
     """Yield the packets of a flow by the phases of the session."""
     rows = np.flatnonzero(view.media & (view.table.flow == flow))
     if rows.size == 0:

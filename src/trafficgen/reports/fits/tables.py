@@ -1,4 +1,6 @@
-"""Tables of a fit: estimates, laws with what else was tried, choice of processes, conditions of the capture."""
+"""Tables of a fit: estimates, laws with what else was tried, choice of processes, conditions of the
+capture.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ def process_name(kind: str) -> str:
 
 
 def estimates_in(part: ModelPart, place: str) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield place in words, field name and estimate of everything with an interval in a part of a model.
+    """Yield place in words, field name and estimate of everything with an interval in a part of a
+    model.
 
     Laws have a table of their own.
     """
@@ -68,7 +71,9 @@ def estimates_in(part: ModelPart, place: str) -> Iterator[tuple[str, str, Estima
         elif isinstance(value, tuple):
             for count, each in enumerate(value, start=1):
                 if isinstance(each, ModelPart) and not isinstance(each, Law):
-                    yield from estimates_in(each, f"{inner} {getattr(each, 'state', getattr(each, 'name', count))}")
+                    yield from estimates_in(
+                        each, f"{inner} {getattr(each, 'state', getattr(each, 'name', count))}"
+                    )
 
 
 def laws_in(part: ModelPart, place: str) -> Iterator[tuple[str, Law]]:
@@ -87,7 +92,9 @@ def laws_in(part: ModelPart, place: str) -> Iterator[tuple[str, Law]]:
 
 
 def estimates_table(subject: FitSubject) -> Table:
-    """Return everything that was estimated apart from laws and conditions, with intervals and methods."""
+    """Return everything that was estimated apart from laws and conditions, with intervals and
+    methods.
+    """
     model, session = subject.model, subject.session
     rows = [
         *_rows(estimates_in(model.startup, "start")),
@@ -97,7 +104,9 @@ def estimates_table(subject: FitSubject) -> Table:
     hurst = session.hurst
     if hurst is not None:
         method = "wavelets, bytes in bins of 0.1 s of the playout (Abry and Veitch 1998)"
-        rows.append(("Hurst parameter", *map(number, (hurst.value, hurst.low, hurst.high)), "", method))
+        rows.append(
+            ("Hurst parameter", *map(number, (hurst.value, hurst.low, hurst.high)), "", method)
+        )
     for stream in model.streams:
         for phase in stream.phases:
             rows += _rows(estimates_in(phase.process, f"{stream.name}, {phase.name}"))
@@ -113,11 +122,19 @@ def measures_table(subject: FitSubject) -> Table | None:
     """Return what the papers define, as far as the session has it."""
     measures, found = subject.session.measures, subject.session.response.response.friendliness
     rows: list[tuple[str, float | None, str]] = [
-        ("buffering data rate (largest 10 s mean of the first 80 s)", measures.buffering_data_rate_kbps, "kbit/s"),
+        (
+            "buffering data rate (largest 10 s mean of the first 80 s)",
+            measures.buffering_data_rate_kbps,
+            "kbit/s",
+        ),
         ("steady playout rate (from 100 s on)", measures.steady_playout_rate_kbps, "kbit/s"),
         ("buffering data rate / steady playout rate", measures.ratio, ""),
         ("TCP-friendly rate of the path when it is empty", measures.tcp_friendly_kbps, "kbit/s"),
-        ("RTSP PLAY before the first media packet", None if measures.play_s is None else -measures.play_s, "s"),
+        (
+            "RTSP PLAY before the first media packet",
+            None if measures.play_s is None else -measures.play_s,
+            "s",
+        ),
         ("buffering period from PLAY to a full buffer", measures.buffering_period_s, "s"),
         ("start of the playback after the first media packet", measures.playback_delay_s, "s"),
     ]
@@ -135,12 +152,21 @@ def measures_table(subject: FitSubject) -> Table | None:
                 kbps_from_bps(found.overall_bound_bps),
                 "kbit/s",
             ),
-            ("Padhye's rate over the whole session", kbps_from_bps(found.overall_padhye_bps), "kbit/s"),
+            (
+                "Padhye's rate over the whole session",
+                kbps_from_bps(found.overall_padhye_bps),
+                "kbit/s",
+            ),
         ]
     known = tuple((name, number(value), unit) for name, value, unit in rows if value is not None)
     if not known:
         return None
-    return Table(title="Measures of the papers", header=("measure", "value", "unit"), rows=known, numbers=(1,))
+    return Table(
+        title="Measures of the papers",
+        header=("measure", "value", "unit"),
+        rows=known,
+        numbers=(1,),
+    )
 
 
 def laws_tables(subject: FitSubject) -> Iterator[Table]:
@@ -196,7 +222,8 @@ def _alternatives_row(place: str, law: Law) -> tuple[str, ...]:
         best.family.replace("_", " "),
         number(best.delta_bic),
         number(best.held_out),
-        ", ".join(f"{other.family.replace('_', ' ')} {number(other.delta_bic)}" for other in others) or "-",
+        ", ".join(f"{other.family.replace('_', ' ')} {number(other.delta_bic)}" for other in others)
+        or "-",
     )
 
 
@@ -222,12 +249,18 @@ def _law_row(place: str, law: Law) -> tuple[str, ...]:
 
 
 def _parameter(law: Law, name: str) -> str:
-    interval = f" [{number(law.low[name])}, {number(law.high[name])}]" if name in law.low and name in law.high else ""
+    interval = (
+        f" [{number(law.low[name])}, {number(law.high[name])}]"
+        if name in law.low and name in law.high
+        else ""
+    )
     return f"{name} = {number(law.params[name])}{interval}"
 
 
 def choices_table(subject: FitSubject) -> Table | None:
-    """Return the packet processes that were tried for each phase, and how near each came when it was played."""
+    """Return the packet processes that were tried for each phase, and how near each came when it
+    was played.
+    """
     rows: list[tuple[str, ...]] = []
     chosen_rows: list[int] = []
     statistics: list[str] = []
@@ -252,8 +285,17 @@ def choices_table(subject: FitSubject) -> Table | None:
     if not rows:
         return None
     return Table(
-        title="Packet processes that were tried: distances of what they play to the capture (0: equal)",
-        header=("phase", "process", "within chance", "score", *(name.replace("_", " ") for name in statistics)),
+        title=(
+            "Packet processes that were tried: distances of what they play to the capture (0:"
+            " equal)"
+        ),
+        header=(
+            "phase",
+            "process",
+            "within chance",
+            "score",
+            *(name.replace("_", " ") for name in statistics),
+        ),
         rows=tuple(rows),
         numbers=tuple(range(3, 4 + len(statistics))),
         marks=tuple((row, "good") for row in chosen_rows),
@@ -272,7 +314,9 @@ def conditions_blocks(subject: FitSubject) -> Iterator[Block]:
             ("queueing delay, largest", number(queueing.largest), "-", "-", "s", ""),
         ]
     if conditions.loss_model is not None:
-        chain = "Gilbert's chain" if conditions.loss_model.kind == "gilbert" else "independent losses"
+        chain = (
+            "Gilbert's chain" if conditions.loss_model.kind == "gilbert" else "independent losses"
+        )
         rows.append(("law of the losses", chain, "", "", "", "BIC"))
     if rows:
         yield Table(
@@ -287,7 +331,9 @@ def conditions_blocks(subject: FitSubject) -> Iterator[Block]:
         names += [part] if part not in names else []
     if absent:
         yield Text(lines=("What this capture does not tell:",))
-        yield Text(lines=tuple(f"{', '.join(names)}: {why}" for why, names in absent.items()), kind="list")
+        yield Text(
+            lines=tuple(f"{', '.join(names)}: {why}" for why, names in absent.items()), kind="list"
+        )
 
 
 def _part_in_words(name: str) -> str:

@@ -25,7 +25,9 @@ def summary_lines(subject: FitSubject) -> Iterator[str]:
     """Yield what is read first: what it is, its phases, how packets are sent."""
     session, model = subject.session, subject.model
     kinds = Counter(_stream_in_words(stream) for stream in model.streams)
-    streams = " and ".join(kind if count == 1 else f"{count} streams of {kind}" for kind, count in kinds.items())
+    streams = " and ".join(
+        kind if count == 1 else f"{count} streams of {kind}" for kind, count in kinds.items()
+    )
     yield (
         f"{streams[0].upper()}{streams[1:]}: {session.packets:,} media packets to the client in"
         f" {number(session.duration_s)} s."
@@ -46,8 +48,8 @@ def detail_lines(subject: FitSubject) -> Iterator[str]:
         bursts = session.bursts_by_phase["playout"]
         if bursts.packets.size > 1:
             yield (
-                f"Packets come in bursts: in the playout {number(float(bursts.packets.mean()))} packets every"
-                f" {number(float(bursts.spacing_s.mean()))} s in the mean."
+                f"Packets come in bursts: in the playout {number(float(bursts.packets.mean()))}"
+                f" packets every {number(float(bursts.spacing_s.mean()))} s in the mean."
             )
     if session.long_range is not None:
         hurst = session.hurst
@@ -59,7 +61,9 @@ def detail_lines(subject: FitSubject) -> Iterator[str]:
 
 
 def _stream_in_words(stream: Stream) -> str:
-    media = {"mixed": "mixed media", "unknown": "media", "bulk": "a bulk transfer"}.get(stream.media, stream.media)
+    media = {"mixed": "mixed media", "unknown": "media", "bulk": "a bulk transfer"}.get(
+        stream.media, stream.media
+    )
     rtp = "RTP over " if stream.transport.rtp else ""
     return f"{media} ({rtp}{stream.transport.protocol.upper()})"
 
@@ -70,14 +74,19 @@ def _phases_in_words(subject: FitSubject) -> str:
     if phases.silence_s > 0:
         parts.append(f"Media begin {number(phases.silence_s)} s after the first packet.")
     if phases.buffering_end_s is not None:
-        interval = "" if phases.low_s is None else f" [{number(phases.low_s)}, {number(phases.high_s)}]"
+        interval = (
+            "" if phases.low_s is None else f" [{number(phases.low_s)}, {number(phases.high_s)}]"
+        )
         parts.append(
-            f"The source first fills a buffer: until {number(phases.buffering_end_s)} s{interval} it sends"
-            f" {number(phases.buffering_kbps)} kbit/s, {number(phases.ratio, digits=3)} times the"
-            f" {number(phases.playout_kbps)} kbit/s of the playout."
+            f"The source first fills a buffer: until {number(phases.buffering_end_s)} s{interval}"
+            f" it sends {number(phases.buffering_kbps)} kbit/s, {number(phases.ratio, digits=3)}"
+            f" times the {number(phases.playout_kbps)} kbit/s of the playout."
         )
     else:
-        parts.append(f"The start is not faster than the rest: {number(phases.playout_kbps)} kbit/s in the mean.")
+        parts.append(
+            f"The start is not faster than the rest: {number(phases.playout_kbps)} kbit/s in the"
+            " mean."
+        )
     pauses = len(phases.stalls) + len(phases.player_stalls or ())
     if pauses:
         parts.append(f"Playback or packets pause {pauses} {'time' if pauses == 1 else 'times'}.")
@@ -89,8 +98,15 @@ def _path_in_words(subject: FitSubject) -> Iterator[str]:
     if loss is not None and loss.rate == 0:
         yield f"No packet was lost, by {LOSS_SOURCES[loss.source]}."
     elif loss is not None:
-        run = "" if loss.mean_burst_packets is None else f", {number(loss.mean_burst_packets, digits=3)} in a row"
-        yield f"Loss of {loss.rate:.2%} [{loss.low:.2%}, {loss.high:.2%}]{run}, by {LOSS_SOURCES[loss.source]}."
+        run = (
+            ""
+            if loss.mean_burst_packets is None
+            else f", {number(loss.mean_burst_packets, digits=3)} in a row"
+        )
+        yield (
+            f"Loss of {loss.rate:.2%} [{loss.low:.2%}, {loss.high:.2%}]{run}, by"
+            f" {LOSS_SOURCES[loss.source]}."
+        )
     rtt, link = conditions.rtt_s, conditions.link_rate_bps
     known = [
         *([f"round-trip time {_value(rtt)} s"] if rtt else []),
@@ -100,9 +116,14 @@ def _path_in_words(subject: FitSubject) -> Iterator[str]:
         yield f"The path: {', '.join(known)}."
     response = subject.session.response.response
     if response.kind == "unknown":
-        yield f"How the source answers to congestion cannot be told: {'; '.join(response.evidence)}."
+        yield (
+            f"How the source answers to congestion cannot be told: {'; '.join(response.evidence)}."
+        )
     else:
-        yield f"Under congestion the source is {response.kind.replace('_', ' ')}: {'; '.join(response.evidence)}."
+        yield (
+            f"Under congestion the source is {response.kind.replace('_', ' ')}:"
+            f" {'; '.join(response.evidence)}."
+        )
 
 
 def _value(estimate: Estimate) -> str:
@@ -119,6 +140,6 @@ def _processes_in_words(subject: FitSubject) -> Iterator[str]:
     if judged:
         passed = sum(tried.passed for tried in judged)
         yield (
-            f"Of {len(judged)} parts that were played and measured again, {passed} have rates that differ from the"
-            " capture's by no more than chance."
+            f"Of {len(judged)} parts that were played and measured again, {passed} have rates that"
+            " differ from the capture's by no more than chance."
         )

@@ -16,7 +16,8 @@ from trafficgen.reproduction.boyden.setups import Setup
 _NEAR_CAPACITY = {256: (250.0, 230.0), 768: (750.0, 730.0), 1500: (1500.0, 1400.0)}
 _BURST_SHARE = 0.9
 _GAP_LOSS = (
-    "near capacity the queue overflows when the clip's rate happens to stay high, in some runs and not in others"
+    "near capacity the queue overflows when the clip's rate happens to stay high, in some runs and"
+    " not in others"
 )
 
 
@@ -55,7 +56,9 @@ def _too_small_for_high_rate(session: Session) -> dict[str, float]:
 
 def _with_room(session: Session) -> dict[str, float]:
     rates = session.rates_kbps()
-    steady_kbps = float(np.median(session.rates_kbps(start_s=session.phase_end_s() + 2, end_s=session.last_s - 2)))
+    steady_kbps = float(
+        np.median(session.rates_kbps(start_s=session.phase_end_s() + 2, end_s=session.last_s - 2))
+    )
     rises_s = BIN_S * float(np.argmax(rates >= steady_kbps))
     ends_s = session.phase_end_s()
     return {
@@ -103,7 +106,9 @@ class AloneExperiment:
         return measured(setup.play(seed=seed))
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the measures by ``measure/clip``, and losses beyond those of the slowest clip near capacity."""
+        """Return the measures by ``measure/clip``, and losses beyond those of the slowest clip near
+        capacity.
+        """
         values = {
             f"{key}/{setup.clip}": float(value)
             for (setup, _), measures in zip(self.setups, parts, strict=True)
@@ -111,7 +116,8 @@ class AloneExperiment:
         }
         if "lost_first_half/256" in values:
             lost = {
-                clip: values[f"lost_first_half/{clip}"] + values[f"lost_second_half/{clip}"] for clip in _NEAR_CAPACITY
+                clip: values[f"lost_first_half/{clip}"] + values[f"lost_second_half/{clip}"]
+                for clip in _NEAR_CAPACITY
             }
             values |= {f"lost_beyond_256/{clip}": lost[clip] - lost[256] for clip in (768, 1500)}
         return values
@@ -166,7 +172,14 @@ def _near_capacity_rows() -> tuple[Finding, ...]:
 
 
 _UNDER_PROVISIONED_ROWS = (
-    row("BMW-B3", "mean_kbps/384", "384 on 250 kbps: mean rate, last half", "kbps", "audio only", accept=(None, 100.0)),
+    row(
+        "BMW-B3",
+        "mean_kbps/384",
+        "384 on 250 kbps: mean rate, last half",
+        "kbps",
+        "audio only",
+        accept=(None, 100.0),
+    ),
     row(
         "BMW-B3",
         "peaks/384",
@@ -201,14 +214,39 @@ _UNDER_PROVISIONED_ROWS = (
     ),
 )
 _ROOM_ROWS = (
-    row("BMW-B5", "fast_kbps/512", "TurboPlay off: rate at first", "kbps", 600, accept=(540.0, 660.0)),
+    row(
+        "BMW-B5",
+        "fast_kbps/512",
+        "TurboPlay off: rate at first",
+        "kbps",
+        600,
+        accept=(540.0, 660.0),
+    ),
     row("BMW-B5", "fast_s/512", "TurboPlay off: how long", "s", 72, accept=(65.0, 79.0)),
     row("BMW-B5", "lost/512", "TurboPlay off: packets lost", "packets", 0, accept=(0.0, 0.0)),
 )
 _TURBOPLAY_ROWS = (
-    row("BMW-B5", "fast_kbps/512", "TurboPlay on: rate at first", "kbps", 1500, accept=(1350.0, None), turboplay=True),
-    row("BMW-B5", "fast_s/512", "TurboPlay on: how long", "s", 8, accept=(7.0, 9.0), turboplay=True),
-    row("BMW-B5", "lost/512", "TurboPlay on: packets lost", "packets", 60, accept=(40.0, 80.0), turboplay=True),
+    row(
+        "BMW-B5",
+        "fast_kbps/512",
+        "TurboPlay on: rate at first",
+        "kbps",
+        1500,
+        accept=(1350.0, None),
+        turboplay=True,
+    ),
+    row(
+        "BMW-B5", "fast_s/512", "TurboPlay on: how long", "s", 8, accept=(7.0, 9.0), turboplay=True
+    ),
+    row(
+        "BMW-B5",
+        "lost/512",
+        "TurboPlay on: packets lost",
+        "packets",
+        60,
+        accept=(40.0, 80.0),
+        turboplay=True,
+    ),
     row(
         "BMW-B5",
         "lost_at_start/512",
@@ -224,7 +262,10 @@ ALONE = (
     AloneExperiment(
         "bmw-near-capacity",
         _near_capacity_rows(),
-        tuple((Setup(clip=clip, link_kbps=link), _near_capacity) for clip, (link, _) in _NEAR_CAPACITY.items()),
+        tuple(
+            (Setup(clip=clip, link_kbps=link), _near_capacity)
+            for clip, (link, _) in _NEAR_CAPACITY.items()
+        ),
     ),
     AloneExperiment(
         "bmw-under-provisioned",

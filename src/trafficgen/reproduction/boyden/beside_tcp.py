@@ -1,4 +1,6 @@
-"""Streams beside a bulk TCP flow on 1500 kbps (BMW-B6 to B9), and TurboPlay's first burst (BMW-B10)."""
+"""Streams beside a bulk TCP flow on 1500 kbps (BMW-B6 to B9), and TurboPlay's first burst
+(BMW-B10).
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,9 @@ class BesideTcpExperiment:
 
 @dataclass(frozen=True)
 class BurstExperiment:
-    """TurboPlay's first burst for three clips on two links, alone and beside TCP; a piece is a set-up."""
+    """TurboPlay's first burst for three clips on two links, alone and beside TCP; a piece is a
+    set-up.
+    """
 
     name: str = "bmw-burst"
 
@@ -121,9 +125,22 @@ class BurstExperiment:
         rows = []
         for setup in _burst_setups():
             beside = "beside TCP" if setup.beside_tcp else "alone"
-            what = f"{setup.clip} on {setup.link_kbps:g} kbps, {beside}: best 2 s of the first 8 s / link"
+            what = (
+                f"{setup.clip} on {setup.link_kbps:g} kbps, {beside}: best 2 s of the first 8 s /"
+                " link"
+            )
             key = f"share/{setup.name}"
-            rows.append(row("BMW-B10", key, what, "share", "nearly the link", accept=(0.9, None), turboplay=True))
+            rows.append(
+                row(
+                    "BMW-B10",
+                    key,
+                    what,
+                    "share",
+                    "nearly the link",
+                    accept=(0.9, None),
+                    turboplay=True,
+                )
+            )
         return tuple(rows)
 
     @property
@@ -154,7 +171,9 @@ def _burst_setups() -> tuple[Setup, ...]:
 _ON_1000 = Setup(clip=1000, link_kbps=_LINK_KBPS, turboplay=True, beside_tcp=True)
 _ON_512 = Setup(clip=512, link_kbps=_LINK_KBPS, turboplay=True, beside_tcp=True)
 _OFF_512 = Setup(clip=512, link_kbps=_LINK_KBPS, beside_tcp=True, tcp_stop_s=_TCP_STOP_S)
-_ON_SURESTREAM = Setup(clip=SURESTREAM, link_kbps=_LINK_KBPS, turboplay=True, beside_tcp=True, run_on_s=10.0)
+_ON_SURESTREAM = Setup(
+    clip=SURESTREAM, link_kbps=_LINK_KBPS, turboplay=True, beside_tcp=True, run_on_s=10.0
+)
 _OFF_SURESTREAM = Setup(clip=SURESTREAM, link_kbps=_LINK_KBPS, beside_tcp=True, run_on_s=10.0)
 
 _ROWS_ON_1000 = (
@@ -172,7 +191,15 @@ _ROWS_ON_512 = (
         accept=(None, 300.0),
         turboplay=True,
     ),
-    row("BMW-B7", "tcp_kbps", "TurboPlay on: TCP then", "kbps", 1000, accept=(900.0, 1100.0), turboplay=True),
+    row(
+        "BMW-B7",
+        "tcp_kbps",
+        "TurboPlay on: TCP then",
+        "kbps",
+        1000,
+        accept=(900.0, 1100.0),
+        turboplay=True,
+    ),
     row(
         "BMW-B9",
         "media_share",
@@ -185,7 +212,12 @@ _ROWS_ON_512 = (
 )
 _ROWS_OFF_512 = (
     row(
-        "BMW-B7", "gave_up", "TurboPlay off: audio only within 60 s and to the end", "share", "most", accept=(0.5, None)
+        "BMW-B7",
+        "gave_up",
+        "TurboPlay off: audio only within 60 s and to the end",
+        "share",
+        "most",
+        accept=(0.5, None),
     ),
     row(
         "BMW-B7",
@@ -214,7 +246,15 @@ _ROWS_ON_SURESTREAM = (
         accept=around(1500.0),
         turboplay=True,
     ),
-    row("BMW-B8", "tcp_kbps", "TurboPlay on: TCP", "kbps", "shut down", accept=(None, 150.0), turboplay=True),
+    row(
+        "BMW-B8",
+        "tcp_kbps",
+        "TurboPlay on: TCP",
+        "kbps",
+        "shut down",
+        accept=(None, 150.0),
+        turboplay=True,
+    ),
     row(
         "BMW-B8",
         "tcp_after_kbps",
@@ -229,15 +269,30 @@ _ROWS_OFF_SURESTREAM = (
     row("BMW-B8", "first_kbps", "TurboPlay off: largest rate at the start", "kbps", 1500),
     row("BMW-B8", "then_kbps", "TurboPlay off: the 2 s after it", "kbps", 1200),
     row("BMW-B8", "low_kbps", "TurboPlay off: low of the oscillation, 10% of seconds", "kbps", 750),
-    row("BMW-B8", "high_kbps", "TurboPlay off: high of the oscillation, 90% of seconds", "kbps", 1100),
-    row("BMW-B8", "tcp_after_kbps", "TurboPlay off: TCP after the stream", "kbps", "whole link", accept=around(1500.0)),
+    row(
+        "BMW-B8",
+        "high_kbps",
+        "TurboPlay off: high of the oscillation, 90% of seconds",
+        "kbps",
+        1100,
+    ),
+    row(
+        "BMW-B8",
+        "tcp_after_kbps",
+        "TurboPlay off: TCP after the stream",
+        "kbps",
+        "whole link",
+        accept=around(1500.0),
+    ),
 )
 
 BESIDE_TCP = (
     BesideTcpExperiment("bmw-1000-turboplay", _ROWS_ON_1000, _ON_1000, _unfriendly),
     BesideTcpExperiment("bmw-512-turboplay", _ROWS_ON_512, _ON_512, _starved_then_back),
     BesideTcpExperiment("bmw-512", _ROWS_OFF_512, _OFF_512, _overrun, _RUNS_OFF),
-    BesideTcpExperiment("bmw-surestream-turboplay", _ROWS_ON_SURESTREAM, _ON_SURESTREAM, _shut_down),
+    BesideTcpExperiment(
+        "bmw-surestream-turboplay", _ROWS_ON_SURESTREAM, _ON_SURESTREAM, _shut_down
+    ),
     BesideTcpExperiment("bmw-surestream", _ROWS_OFF_SURESTREAM, _OFF_SURESTREAM, _compromise),
     BurstExperiment(),
 )

@@ -12,7 +12,14 @@ from trafficgen.reproduction.boyden.beside_tcp import BESIDE_TCP, BesideTcpExper
 from trafficgen.reproduction.boyden.session import BIN_S, Session
 from trafficgen.reproduction.boyden.setups import TCP, UNLIMITED_KBPS, Setup
 from trafficgen.reproduction.boyden.table import CLIPS, HIGH_RATE, LOW_RATE, TABLE
-from trafficgen.reproduction.figure_parts import COMPETITOR, STREAM, binned, over_time, said, said_everywhere
+from trafficgen.reproduction.figure_parts import (
+    COMPETITOR,
+    STREAM,
+    binned,
+    over_time,
+    said,
+    said_everywhere,
+)
 from trafficgen.reproduction.figures import Figure, PlayedFigure, Seeds, TabledFigure
 from trafficgen.reproduction.results import FindingResult
 
@@ -26,7 +33,9 @@ _FRAMES = Axis(label="frame rate at the player", unit="1/s", low=0)
 _START_S = 100.0
 
 
-def _rate(session: Session, name: str, *, flow: str = "media", start_s: float = 0.0, role: Role = STREAM) -> Curve:
+def _rate(
+    session: Session, name: str, *, flow: str = "media", start_s: float = 0.0, role: Role = STREAM
+) -> Curve:
     rates = session.rates_kbps(start_s=start_s, flow=flow)
     return binned(name, rates, bin_s=BIN_S, start_s=start_s, role=role)
 
@@ -38,20 +47,36 @@ def _losses(session: Session, name: str, *, role: Role = STREAM) -> Curve:
 def _table_drawings(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
     """Return Table I, a drawing for each of its columns that has all clips."""
     columns = (
-        ("buffering_s", "Buffering time of each clip", Axis(label="first packet to playback", unit="s", low=0)),
+        (
+            "buffering_s",
+            "Buffering time of each clip",
+            Axis(label="first packet to playback", unit="s", low=0),
+        ),
         (
             "buffering_kbps",
             "Buffering rate of each clip",
             Axis(label="mean rate while buffering", unit="kbit/s", low=0),
         ),
-        ("playback_kbps", "Playback rate of each clip", Axis(label="mean rate while playing", unit="kbit/s", low=0)),
-        ("peak_kbps", "Peak rate of each clip", Axis(label="largest rate in 0.5 s", unit="kbit/s", low=0)),
+        (
+            "playback_kbps",
+            "Playback rate of each clip",
+            Axis(label="mean rate while playing", unit="kbit/s", low=0),
+        ),
+        (
+            "peak_kbps",
+            "Peak rate of each clip",
+            Axis(label="largest rate in 0.5 s", unit="kbit/s", low=0),
+        ),
     )
     return tuple(_table_column(rows, key, title, axis) for key, title, axis in columns)
 
 
 def _table_column(rows: Sequence[FindingResult], key: str, title: str, axis: Axis) -> Drawing:
-    of_clip = {row.finding.key.partition("/")[2]: row for row in rows if row.finding.key.startswith(f"{key}/")}
+    of_clip = {
+        row.finding.key.partition("/")[2]: row
+        for row in rows
+        if row.finding.key.startswith(f"{key}/")
+    }
     clips = [str(clip) for clip in CLIPS if str(clip) in of_clip]
     found = [of_clip[clip] for clip in clips]
     places = list(range(len(clips)))
@@ -71,9 +96,14 @@ def _table_column(rows: Sequence[FindingResult], key: str, title: str, axis: Axi
         title=title,
         x=Axis(label="clip: rate of its audience, kbit/s", categories=tuple(clips)),
         y=axis,
-        layers=(Curve(name="published", x=places, y=published, role="published", shape="bars"), simulated),
-        caption="Table I of Boyden, Mahanti and Williamson: unlimited bottleneck, TurboPlay off. Bars are published,"
-        f" points the mean of {len(rows[0].values)} runs.",
+        layers=(
+            Curve(name="published", x=places, y=published, role="published", shape="bars"),
+            simulated,
+        ),
+        caption=(
+            "Table I of Boyden, Mahanti and Williamson: unlimited bottleneck, TurboPlay off. Bars"
+            f" are published, points the mean of {len(rows[0].values)} runs."
+        ),
     )
 
 
@@ -87,7 +117,9 @@ def _unlimited(seeds: Seeds) -> tuple[Drawing, ...]:
                 *layers,
                 *(
                     _rate(
-                        Setup(clip=clip, link_kbps=UNLIMITED_KBPS).play(seed=seeds[TABLE.name][CLIPS.index(clip)]),
+                        Setup(clip=clip, link_kbps=UNLIMITED_KBPS).play(
+                            seed=seeds[TABLE.name][CLIPS.index(clip)]
+                        ),
                         f"{clip} kbit/s",
                         role=role,
                     )
@@ -102,9 +134,17 @@ def _unlimited(seeds: Seeds) -> tuple[Drawing, ...]:
                 "low",
                 LOW_RATE,
                 [said_everywhere("at most about 600", 600)],
-                "Published: an initial period at 2 to 4 times the encoded rate, at most about 600 kbit/s.",
+                (
+                    "Published: an initial period at 2 to 4 times the encoded rate, at most about"
+                    " 600 kbit/s."
+                ),
             ),
-            ("high", HIGH_RATE, [], "Published: buffering at a rate that cannot be told from that of streaming."),
+            (
+                "high",
+                HIGH_RATE,
+                [],
+                "Published: buffering at a rate that cannot be told from that of streaming.",
+            ),
         )
     )
 
@@ -112,12 +152,17 @@ def _unlimited(seeds: Seeds) -> tuple[Drawing, ...]:
 def _near_capacity(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figures 3 and 4: clips whose rate is close to the link's."""
     setups = [setup for setup, _ in _NEAR_CAPACITY.setups]
-    sessions = [setup.play(seed=seed) for setup, seed in zip(setups, seeds[_NEAR_CAPACITY.name], strict=True)]
+    sessions = [
+        setup.play(seed=seed)
+        for setup, seed in zip(setups, seeds[_NEAR_CAPACITY.name], strict=True)
+    ]
     rate = over_time(
         "bmw-figure-3",
         "256 kbit/s clip on a link of 250 kbit/s",
         [Rule(name="bottleneck", at=250), _rate(sessions[0], "stream")],
-        caption=f"Figure 3, TurboPlay off. Published: the stream reaches its rate. {_BINS} {_ONE_RUN}",
+        caption=(
+            f"Figure 3, TurboPlay off. Published: the stream reaches its rate. {_BINS} {_ONE_RUN}"
+        ),
     )
     losses = over_time(
         "bmw-figure-4",
@@ -126,7 +171,10 @@ def _near_capacity(seeds: Seeds) -> tuple[Drawing, ...]:
             _losses(session, f"{setup.clip} on {setup.link_kbps:g} kbit/s", role=role)
             for session, setup, role in zip(sessions, setups, _CLIP_ROLES, strict=False)
         ],
-        caption=f"Figure 4, TurboPlay off. Published: steady loss, most for 768 and 1500 kbit/s. {_ONE_RUN}",
+        caption=(
+            "Figure 4, TurboPlay off. Published: steady loss, most for 768 and 1500 kbit/s."
+            f" {_ONE_RUN}"
+        ),
         y=_LOST,
     )
     return rate, losses
@@ -139,16 +187,22 @@ def _under_provisioned(seeds: Seeds) -> tuple[Drawing, ...]:
         1000: "after an unstable start near the link's capacity, at nearly 30 frames/s",
     }
     drawings = []
-    for (setup, _), seed in zip(_UNDER_PROVISIONED.setups, seeds[_UNDER_PROVISIONED.name], strict=True):
+    for (setup, _), seed in zip(
+        _UNDER_PROVISIONED.setups, seeds[_UNDER_PROVISIONED.name], strict=True
+    ):
         session = setup.play(seed=seed)
         what = f"{setup.clip} kbit/s clip on a link of {setup.link_kbps:g} kbit/s"
         caption = f"Figure 5, TurboPlay off. Published: {words[int(setup.clip)]}. {_ONE_RUN}"
         link: list[Layer] = [Rule(name="bottleneck", at=setup.link_kbps)]
         rate = _rate(session, "stream")
-        frames = Curve(name="frame rate", x=session.frame_rates()[0], y=session.frame_rates()[1], role=STREAM)
+        frames = Curve(
+            name="frame rate", x=session.frame_rates()[0], y=session.frame_rates()[1], role=STREAM
+        )
         full = [said_everywhere("nearly 30", 30)] if setup.clip == 1000 else []
         drawings += [
-            over_time(f"bmw-figure-5-{setup.clip}-rate", what, [*link, rate], caption=f"{caption} {_BINS}"),
+            over_time(
+                f"bmw-figure-5-{setup.clip}-rate", what, [*link, rate], caption=f"{caption} {_BINS}"
+            ),
             over_time(
                 f"bmw-figure-5-{setup.clip}-frames",
                 f"Frame rate of the {setup.clip} kbit/s clip",
@@ -162,7 +216,10 @@ def _under_provisioned(seeds: Seeds) -> tuple[Drawing, ...]:
 
 def _room(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figure 6: TurboPlay off and on where the link has room."""
-    off, on = (experiment.setups[0][0].play(seed=seeds[experiment.name][0]) for experiment in (_ROOM, _ROOM_TURBOPLAY))
+    off, on = (
+        experiment.setups[0][0].play(seed=seeds[experiment.name][0])
+        for experiment in (_ROOM, _ROOM_TURBOPLAY)
+    )
     begin_s = off.first_s
     return (
         over_time(
@@ -190,7 +247,9 @@ def _room(seeds: Seeds) -> tuple[Drawing, ...]:
     )
 
 
-def _beside_tcp(session: Session, name: str, title: str, said_layers: Sequence[Layer], caption: str) -> Drawing:
+def _beside_tcp(
+    session: Session, name: str, title: str, said_layers: Sequence[Layer], caption: str
+) -> Drawing:
     layers = [
         *said_layers,
         _rate(session, "TCP", flow=TCP, start_s=-10.0, role=COMPETITOR),
@@ -214,15 +273,17 @@ def _unfriendly(seeds: Seeds) -> tuple[Drawing, ...]:
             "bmw-figure-7",
             "1000 kbit/s clip beside TCP on 1500 kbit/s",
             layers,
-            "Figure 7, TurboPlay on. Published: before the stream TCP has the whole link, then the two share it"
-            " as the dashed lines say.",
+            "Figure 7, TurboPlay on. Published: before the stream TCP has the whole link, then the"
+            " two share it as the dashed lines say.",
         ),
     )
 
 
 def _effect_on_512(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figure 8: TurboPlay on and off beside TCP."""
-    on, off = (_BESIDE[name].setup.play(seed=seeds[name][0]) for name in ("bmw-512-turboplay", "bmw-512"))
+    on, off = (
+        _BESIDE[name].setup.play(seed=seeds[name][0]) for name in ("bmw-512-turboplay", "bmw-512")
+    )
     return (
         _beside_tcp(
             on,
@@ -236,17 +297,21 @@ def _effect_on_512(seeds: Seeds) -> tuple[Drawing, ...]:
             "bmw-figure-8-off",
             "512 kbit/s clip beside TCP, TurboPlay off",
             [],
-            "Figure 8b. Published: TCP overruns the stream, which goes to audio only (spikes) and does not come"
-            " back when"
-            " TCP ends, here at 90 s.",
+            "Figure 8b. Published: TCP overruns the stream, which goes to audio only (spikes) and"
+            " does not come back when TCP ends, here at 90 s.",
         ),
-        _cumulative(on, off, "bmw-figure-8-losses", "Losses of the 512 kbit/s clip beside TCP", "Figure 8c."),
+        _cumulative(
+            on, off, "bmw-figure-8-losses", "Losses of the 512 kbit/s clip beside TCP", "Figure 8c."
+        ),
     )
 
 
 def _effect_on_surestream(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figure 9: the clip with several rates beside TCP."""
-    on, off = (_BESIDE[name].setup.play(seed=seeds[name][0]) for name in ("bmw-surestream-turboplay", "bmw-surestream"))
+    on, off = (
+        _BESIDE[name].setup.play(seed=seeds[name][0])
+        for name in ("bmw-surestream-turboplay", "bmw-surestream")
+    )
     later = off.first_s + 30, off.last_s
     return (
         _beside_tcp(
@@ -254,7 +319,8 @@ def _effect_on_surestream(seeds: Seeds) -> tuple[Drawing, ...]:
             "bmw-figure-9-on",
             "SureStream beside TCP, TurboPlay on",
             [said("as one level of 1500", on.first_s, on.last_s, 1500)],
-            "Figure 9a. Published: the stream shuts TCP down; when it ends, TCP takes the whole link.",
+            "Figure 9a. Published: the stream shuts TCP down; when it ends, TCP takes the whole"
+            " link.",
         ),
         _beside_tcp(
             off,
@@ -266,13 +332,21 @@ def _effect_on_surestream(seeds: Seeds) -> tuple[Drawing, ...]:
             ],
             "Figure 9b. Published: starts at 1500 kbit/s, soon drops to 1200, then oscillates.",
         ),
-        _cumulative(on, off, "bmw-figure-9-losses", "Losses of SureStream beside TCP", "Figure 9c."),
+        _cumulative(
+            on, off, "bmw-figure-9-losses", "Losses of SureStream beside TCP", "Figure 9c."
+        ),
     )
 
 
 def _cumulative(on: Session, off: Session, name: str, title: str, figure: str) -> Drawing:
     layers = [_losses(off, "TurboPlay off"), _losses(on, "TurboPlay on", role="extra")]
-    return over_time(name, title, layers, caption=f"{figure} Media packets, resendings included. {_ONE_RUN}", y=_LOST)
+    return over_time(
+        name,
+        title,
+        layers,
+        caption=f"{figure} Media packets, resendings included. {_ONE_RUN}",
+        y=_LOST,
+    )
 
 
 FIGURES: tuple[Figure, ...] = (
@@ -282,16 +356,36 @@ FIGURES: tuple[Figure, ...] = (
         findings=tuple(f"BMW-T1.{number}" for number in range(1, 1 + len(CLIPS))),
         draw=_table_drawings,
     ),
-    PlayedFigure(name="bmw-figure-2", experiments=(TABLE.name,), findings=("BMW-B1", "BMW-B11"), draw=_unlimited),
-    PlayedFigure(name="bmw-figures-3-4", experiments=(_NEAR_CAPACITY.name,), findings=("BMW-B2",), draw=_near_capacity),
+    PlayedFigure(
+        name="bmw-figure-2",
+        experiments=(TABLE.name,),
+        findings=("BMW-B1", "BMW-B11"),
+        draw=_unlimited,
+    ),
+    PlayedFigure(
+        name="bmw-figures-3-4",
+        experiments=(_NEAR_CAPACITY.name,),
+        findings=("BMW-B2",),
+        draw=_near_capacity,
+    ),
     PlayedFigure(
         name="bmw-figure-5",
         experiments=(_UNDER_PROVISIONED.name,),
         findings=("BMW-B3", "BMW-B4"),
         draw=_under_provisioned,
     ),
-    PlayedFigure(name="bmw-figure-6", experiments=(_ROOM.name, _ROOM_TURBOPLAY.name), findings=("BMW-B5",), draw=_room),
-    PlayedFigure(name="bmw-figure-7", experiments=("bmw-1000-turboplay",), findings=("BMW-B6",), draw=_unfriendly),
+    PlayedFigure(
+        name="bmw-figure-6",
+        experiments=(_ROOM.name, _ROOM_TURBOPLAY.name),
+        findings=("BMW-B5",),
+        draw=_room,
+    ),
+    PlayedFigure(
+        name="bmw-figure-7",
+        experiments=("bmw-1000-turboplay",),
+        findings=("BMW-B6",),
+        draw=_unfriendly,
+    ),
     PlayedFigure(
         name="bmw-figure-8",
         experiments=("bmw-512-turboplay", "bmw-512"),

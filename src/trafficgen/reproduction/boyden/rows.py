@@ -26,4 +26,6 @@ def row(
         accept = rows.around(published)
     entry = TURBOPLAY_ENTRY if turboplay else UNASSISTED_ENTRY
     role: rows.Role = "input" if is_input else "predicted"
-    return rows.row(finding, quantity, unit, published, accept, key=key, entry=entry, role=role, gap=gap)
+    return rows.row(
+        finding, quantity, unit, published, accept, key=key, entry=entry, role=role, gap=gap
+    )

@@ -1,4 +1,6 @@
-"""The test bed of BMW05 as scenarios of the engine: servers, the emulated bottleneck, the player, a bulk TCP flow."""
+"""The test bed of BMW05 as scenarios of the engine: servers, the emulated bottleneck, the player, a
+bulk TCP flow.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ MEDIA, TCP = "media", "tcp"
 _QUEUE_BYTES = 51_200
 #: The hosts' own network.
 _HOST_KBPS = 10_000.0
-#: 50 ms on the bottleneck and as much on the end networks as makes a round trip of 105 ms ("about 2 ms" a way).
+#: 50 ms on the bottleneck and as much on the end networks as makes a round trip of 105 ms ("about 2
+#: ms" a way).
 _BOTTLENECK_S, _END_NETWORKS_S = 0.050, 0.0025
 _HEAD_START_S = 10.0
 _LONGEST_S = 900.0
@@ -35,7 +38,8 @@ class Setup:
         link_kbps: Capacity of the bottleneck.
         turboplay: Whether the player has TurboPlay on.
         beside_tcp: Whether a bulk TCP flow has started 10 s before.
-        tcp_stop_s: When that flow stops, s after the player's first request; None: it outlasts the session.
+        tcp_stop_s: When that flow stops, s after the player's first request; None: it outlasts the
+            session.
         run_on_s: How long it is watched after the session.
     """
 
@@ -60,7 +64,14 @@ class Setup:
     def _scenario(self, seed: int) -> dict[str, object]:
         kind, parameters = _engine_parameters(self.clip, self.turboplay)
         agents: list[dict[str, object]] = [
-            {"name": MEDIA, "kind": kind, "parameters": parameters, "awaited": True, "forward": [0, 1], "reverse": [2]}
+            {
+                "name": MEDIA,
+                "kind": kind,
+                "parameters": parameters,
+                "awaited": True,
+                "forward": [0, 1],
+                "reverse": [2],
+            }
         ]
         if self.beside_tcp:
             tcp = {
@@ -70,7 +81,11 @@ class Setup:
             }
             times = {"start_s": -_HEAD_START_S, "stop_s": self.tcp_stop_s}
             agents.append({**tcp, **times, "forward": [3, 1], "reverse": [2]})
-        links = [_host("media-server"), self._bottleneck(_BOTTLENECK_S + _END_NETWORKS_S / 2), self._way_back()]
+        links = [
+            _host("media-server"),
+            self._bottleneck(_BOTTLENECK_S + _END_NETWORKS_S / 2),
+            self._way_back(),
+        ]
         return {
             "seed": seed,
             "links": [*links, _host("tcp-server")],
@@ -81,7 +96,12 @@ class Setup:
 
     def _bottleneck(self, delay_s: float, name: str = "bottleneck") -> dict[str, object]:
         capacity = {"constant": {"rate_bps": bps_from_kbps(self.link_kbps)}}
-        return {"name": name, "capacity": capacity, "delay_s": delay_s, "queue": {"bytes": _QUEUE_BYTES}}
+        return {
+            "name": name,
+            "capacity": capacity,
+            "delay_s": delay_s,
+            "queue": {"bytes": _QUEUE_BYTES},
+        }
 
     def _way_back(self) -> dict[str, object]:
         return self._bottleneck(_BOTTLENECK_S + _END_NETWORKS_S, "return")

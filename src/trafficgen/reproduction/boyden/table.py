@@ -1,4 +1,6 @@
-"""Table I: nine clips on an unlimited bottleneck without TurboPlay (BMW-T1), and what follows from it (BMW-B1, B11)."""
+"""Table I: nine clips on an unlimited bottleneck without TurboPlay (BMW-T1), and what follows from
+it (BMW-B1, B11).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ _ROWS = (
 CLIPS = tuple(one.clip for one in _ROWS)
 LOW_RATE, HIGH_RATE = (56, 128, 256, 384), (512, 768, 1000, 1500)
 _START_S = 30.0
-_GAP_384 = "twice the playback rate of 336 kbps is more than 660: Table I itself has 636 / 336 = 1.9"
+_GAP_384 = (
+    "twice the playback rate of 336 kbps is more than 660: Table I itself has 636 / 336 = 1.9"
+)
 
 
 def _table_rows() -> list[Finding]:
@@ -61,12 +65,29 @@ def _start_rows() -> list[Finding]:
         what = f"{clip} kbps clip: largest rate in 1 s of the first 30 s"
         gap = _GAP_384 if clip == 384 else None
         rows += [
-            row("BMW-B1", f"ratio/{clip}", f"{what} / playback rate", "", "2 to 4 times", accept=(2.0, 4.6), gap=gap),
-            row("BMW-B1", f"largest_kbps/{clip}", what, "kbps", "at most about 600", accept=(None, 660.0)),
+            row(
+                "BMW-B1",
+                f"ratio/{clip}",
+                f"{what} / playback rate",
+                "",
+                "2 to 4 times",
+                accept=(2.0, 4.6),
+                gap=gap,
+            ),
+            row(
+                "BMW-B1",
+                f"largest_kbps/{clip}",
+                what,
+                "kbps",
+                "at most about 600",
+                accept=(None, 660.0),
+            ),
         ]
     for clip in HIGH_RATE:
         what = f"{clip} kbps clip: largest rate in 1 s of the first 30 s / playback rate"
-        rows.append(row("BMW-B1", f"ratio/{clip}", what, "", "indistinguishable", accept=(None, 1.5)))
+        rows.append(
+            row("BMW-B1", f"ratio/{clip}", what, "", "indistinguishable", accept=(None, 1.5))
+        )
     share = "playback rate / audience rate, mean of the four slowest clips"
     rows.append(row("BMW-B11", "audience_share", share, "share", 0.80, accept=(0.70, 0.85)))
     return rows
@@ -89,7 +110,9 @@ class TableExperiment:
         return len(_ROWS)
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Play a clip. Playback ends with the clip: its last seconds, which came before, count in its mean."""
+        """Play a clip. Playback ends with the clip: its last seconds, which came before, count in
+        its mean.
+        """
         session = Setup(clip=_ROWS[part].clip, link_kbps=UNLIMITED_KBPS).play(seed=seed)
         start_s, end_s = session.playback_s
         playback_kbps = session.mean_kbps(start_s, end_s)

@@ -18,7 +18,14 @@ _BURST_SLACK = 1.02
 _NEARLY_EQUAL, _MUCH_HIGHER = 0.10, 1.25
 
 HEAD_TO_HEAD: tuple[Finding, ...] = (
-    number("CCZ-B2", "b2_largest", "largest ratio of buffering to steady rate, all rates", "", 6.0, (4.5, 6.6)),
+    number(
+        "CCZ-B2",
+        "b2_largest",
+        "largest ratio of buffering to steady rate, all rates",
+        "",
+        6.0,
+        (4.5, 6.6),
+    ),
     number(
         "CCZ-B2",
         "b2_bound",
@@ -28,9 +35,16 @@ HEAD_TO_HEAD: tuple[Finding, ...] = (
         (None, _BURST_SLACK),
     ),
     number(
-        "CCZ-B2", "b2_rank", "rank correlation of the ratio with the steady rate", "", "falls towards 1", (None, -0.3)
+        "CCZ-B2",
+        "b2_rank",
+        "rank correlation of the ratio with the steady rate",
+        "",
+        "falls towards 1",
+        (None, -0.3),
     ),
-    number("CCZ-B5", "b5_longest", "longest halt of the playback", "s", 20.0, (None, 20), role="input"),
+    number(
+        "CCZ-B5", "b5_longest", "longest halt of the playback", "s", 20.0, (None, 20), role="input"
+    ),
     number("CCZ-B5", "b5_75", "longest halt of the playback at 75 kbps", "s", "up to 20", (5, 20)),
 )
 
@@ -44,9 +58,29 @@ UNCONSTRAINED: tuple[Finding, ...] = (
         (1.7, 2.3),
         entry=TCP_ENTRY,
     ),
-    share("CCZ-B3", "b3_equal", "clips whose ratio over UDP is within 10% of that over TCP", 0.4, (0.3, 0.5)),
-    share("CCZ-B3", "b3_higher", "clips whose ratio over UDP is above 1.25 times that over TCP", 0.6, (0.5, 0.7)),
-    number("CCZ-B4", "b4_longest", "longest phase at the higher rate", "s", 40.0, (30, 42), role="input"),
+    share(
+        "CCZ-B3",
+        "b3_equal",
+        "clips whose ratio over UDP is within 10% of that over TCP",
+        0.4,
+        (0.3, 0.5),
+    ),
+    share(
+        "CCZ-B3",
+        "b3_higher",
+        "clips whose ratio over UDP is above 1.25 times that over TCP",
+        0.6,
+        (0.5, 0.7),
+    ),
+    number(
+        "CCZ-B4",
+        "b4_longest",
+        "longest phase at the higher rate",
+        "s",
+        40.0,
+        (30, 42),
+        role="input",
+    ),
     number(
         "CCZ-B4",
         "b4_rise",
@@ -60,9 +94,20 @@ UNCONSTRAINED: tuple[Finding, ...] = (
 
 def head_to_head(pairs: PairsByRate) -> dict[str, float]:
     """Return the values of :data:`HEAD_TO_HEAD` for one run of the experiment."""
-    streams = [(rate, stream) for rate, of_rate in pairs.items() for pair in of_rate for stream in pair.streams]
-    played = [(rate, each) for rate, each in streams if not each.has_left]  # who leaves has no steady playout
-    measured = [(rate, each, each.rates) for rate, each in played if each.rates and each.rates.steady_kbps > 0]
+    streams = [
+        (rate, stream)
+        for rate, of_rate in pairs.items()
+        for pair in of_rate
+        for stream in pair.streams
+    ]
+    played = [
+        (rate, each) for rate, each in streams if not each.has_left
+    ]  # who leaves has no steady playout
+    measured = [
+        (rate, each, each.rates)
+        for rate, each in played
+        if each.rates and each.rates.steady_kbps > 0
+    ]
     ratios = np.array([each.ratio for _, each, _ in measured])
     steady_kbps = np.array([rates.steady_kbps for _, _, rates in measured])
     return {

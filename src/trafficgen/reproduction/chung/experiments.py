@@ -1,4 +1,6 @@
-"""The set-ups of CCZ02 as experiments: head to head, alone at 35 kbit/s, unconstrained, and on a link that clears."""
+"""The set-ups of CCZ02 as experiments: head to head, alone at 35 kbit/s, unconstrained, and on a
+link that clears.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ PLAYLIST_RUNS = 2
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """CCZ-S1: a UDP and a TCP player side by side behind the token bucket; a part is one run at one rate.
+    """CCZ-S1: a UDP and a TCP player side by side behind the token bucket; a part is one run at one
+    rate.
 
     Attributes:
         clips: Numbers of the clips that are played; empty: all.
@@ -61,7 +64,9 @@ class HeadToHead:
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once at one rate."""
         rate_kbps = RATES_KBPS[part // PLAYLIST_RUNS]
-        played = list(_play_pairs(_chosen(self.clips), rate_kbps, token_bucket(rate_kbps), seed=seed))
+        played = list(
+            _play_pairs(_chosen(self.clips), rate_kbps, token_bucket(rate_kbps), seed=seed)
+        )
         return {
             "rate_kbps": rate_kbps,
             "pairs": [pair for pair, _ in played],
@@ -70,8 +75,13 @@ class HeadToHead:
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of all findings from both runs at all rates."""
-        of_rate = {rate: [part for part in parts if part["rate_kbps"] == rate] for rate in RATES_KBPS}
-        pairs = {rate: [pair for part in some for pair in part["pairs"]] for rate, some in of_rate.items()}
+        of_rate = {
+            rate: [part for part in parts if part["rate_kbps"] == rate] for rate in RATES_KBPS
+        }
+        pairs = {
+            rate: [pair for part in some for pair in part["pairs"]]
+            for rate, some in of_rate.items()
+        }
         pools = {rate: _pooled([part["pool"] for part in some]) for rate, some in of_rate.items()}
         return {
             **traffic.quantities(pairs, pools),
@@ -100,16 +110,21 @@ class Alone:
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once over one transport."""
         link = token_bucket(scaling.LIMIT_KBPS, queue_bytes=5_000).link()
-        return {"playouts": list(_play_alone(_chosen(self.clips), TRANSPORTS[part], link, seed=seed))}
+        return {
+            "playouts": list(_play_alone(_chosen(self.clips), TRANSPORTS[part], link, seed=seed))
+        }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of the findings of media scaling."""
         return scaling.quantities(parts[0]["playouts"], parts[1]["playouts"])
 
 
-#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. Their queues, which nobody told, hold
-#: 100 packets of full size and half a second.
-_ACCESSES = {"lan": Bottleneck(15_000, queue_bytes=150_000), "dsl": Bottleneck(700, queue_bytes=43_750)}
+#: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. Their queues, which
+#: nobody told, hold 100 packets of full size and half a second.
+_ACCESSES = {
+    "lan": Bottleneck(15_000, queue_bytes=150_000),
+    "dsl": Bottleneck(700, queue_bytes=43_750),
+}
 _UNCONSTRAINED_FINDINGS: tuple[Finding, ...] = (
     number(
         "CCZ-S3",
@@ -133,7 +148,8 @@ _UNCONSTRAINED_FINDINGS: tuple[Finding, ...] = (
 
 @dataclass(frozen=True)
 class Unconstrained:
-    """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1); one run of the playlist each.
+    """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1); one run of the
+    playlist each.
 
     Attributes:
         clips: Numbers of the clips that are played; empty: all.
@@ -148,7 +164,12 @@ class Unconstrained:
         """Play the playlist once over one access."""
         access = list(_ACCESSES.values())[part]
         return {
-            "pairs": [pair for pair, _ in _play_pairs(_chosen(self.clips), round(access.rate_kbps), access, seed=seed)]
+            "pairs": [
+                pair
+                for pair, _ in _play_pairs(
+                    _chosen(self.clips), round(access.rate_kbps), access, seed=seed
+                )
+            ]
         }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -162,7 +183,9 @@ class Unconstrained:
 
 @dataclass(frozen=True)
 class Clearing:
-    """CCZ-M5 made measurable: streams alone on 600 kbit/s that are 75 for two minutes, longer than buffers last."""
+    """CCZ-M5 made measurable: streams alone on 600 kbit/s that are 75 for two minutes, longer than
+    buffers last.
+    """
 
     from_s: float = 60.0
     until_s: float = 180.0
@@ -174,7 +197,9 @@ class Clearing:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the clips over one transport."""
-        return {"playouts": list(_play_alone(self._clips(), TRANSPORTS[part], self._link(), seed=seed))}
+        return {
+            "playouts": list(_play_alone(self._clips(), TRANSPORTS[part], self._link(), seed=seed))
+        }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the shares of streams that went down and up again."""
@@ -183,12 +208,22 @@ class Clearing:
 
     def _clips(self) -> list[PlaylistClip]:
         """Return the first clips that have levels on both sides of 75 kbit/s, all of one length."""
-        scalable = [clip for clip in playlist_clips() if clip.ladder_kbps[0] < 75 and clip.ladder_kbps[-1] > 80]
+        scalable = [
+            clip
+            for clip in playlist_clips()
+            if clip.ladder_kbps[0] < 75 and clip.ladder_kbps[-1] > 80
+        ]
         return [replace(clip, length_s=self.length_s) for clip in scalable[: self.clips]]
 
     def _link(self) -> dict[str, object]:
         rates_bps = [bps_from_kbps(rate_kbps) for rate_kbps in (600, 75, 600)]
-        capacity = {"steps": {"times_s": [0.0, self.from_s, self.until_s], "rates_bps": rates_bps, "period_s": None}}
+        capacity = {
+            "steps": {
+                "times_s": [0.0, self.from_s, self.until_s],
+                "rates_bps": rates_bps,
+                "period_s": None,
+            }
+        }
         return {"name": "bottleneck", "capacity": capacity, "queue": {"bytes": 10_000}}
 
 
@@ -206,7 +241,9 @@ def _play_pairs(
 ) -> Iterator[tuple[Pair, Pool]]:
     for clip in clips:
         outcome = play_together(clip, bottleneck, seed=seed)
-        (udp, of_udp), (tcp, of_tcp) = (outcome.playout(clip, transport) for transport in TRANSPORTS)
+        (udp, of_udp), (tcp, of_tcp) = (
+            outcome.playout(clip, transport) for transport in TRANSPORTS
+        )
         yield Pair(clip, rate_kbps, udp, tcp, outcome.pings(PING)), Pool(of_udp, of_tcp)
 
 
@@ -223,4 +260,7 @@ def _pooled(pools: Sequence[Pool]) -> Pool:
 
 
 def _joined(series: Sequence[Series]) -> Series:
-    return Series(np.concatenate([one.ratios for one in series]), np.sum([one.sizes for one in series], axis=0))
+    return Series(
+        np.concatenate([one.ratios for one in series]),
+        np.sum([one.sizes for one in series], axis=0),
+    )

@@ -1,4 +1,6 @@
-"""Figures of CCZ02 on the playlist, the bandwidth head to head and media scaling, drawn from what the runs measured."""
+"""Figures of CCZ02 on the playlist, the bandwidth head to head and media scaling, drawn from what
+the runs measured.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from trafficgen.reproduction.chung.playout import Playout
 from trafficgen.reproduction.chung.scaling import LIMIT_KBPS
 from trafficgen.reproduction.chung.setups import token_bucket
 from trafficgen.reproduction.chung.switching import changes_both_ways
-from trafficgen.reproduction.figure_parts import SHARE, binned, distribution, over_time, said_everywhere, said_points
+from trafficgen.reproduction.figure_parts import (
+    SHARE,
+    binned,
+    distribution,
+    over_time,
+    said_everywhere,
+    said_points,
+)
 from trafficgen.reproduction.figures import Figure, MeasuredFigure, Measures, PlayedFigure, Seeds
 
 _POPULATION, _ALONE, _PAIRS = "chung/population", "chung/alone", "chung/head-to-head"
@@ -51,7 +60,9 @@ def _lengths_and_levels(measures: Measures) -> tuple[Drawing, ...]:
         ),
         caption=f"Figure 16. At 4 levels the curve lies above the point. {source}",
     )
-    order = sorted(range(len(clips)), key=lambda place: (levels[place], clips[place].ladder_kbps[0]))
+    order = sorted(
+        range(len(clips)), key=lambda place: (levels[place], clips[place].ladder_kbps[0])
+    )
     places = [place for place, number in enumerate(order) for _ in clips[number].ladder_kbps]
     rates = [rate for number in order for rate in clips[number].ladder_kbps]
     notes = [f"clip {clips[number].number}" for number in order for _ in clips[number].ladder_kbps]
@@ -63,7 +74,9 @@ def _lengths_and_levels(measures: Measures) -> tuple[Drawing, ...]:
         layers=(
             said_everywhere("40% of one-level clips above 150", 150),
             said_everywhere("over half with 3 to 5 levels stay above 50", 50),
-            Curve(name="a level", x=places, y=rates, role=UDP_ROLE, shape="points", notes=tuple(notes)),
+            Curve(
+                name="a level", x=places, y=rates, role=UDP_ROLE, shape="points", notes=tuple(notes)
+            ),
         ),
         caption=f"Figure 17. {source}",
     )
@@ -99,7 +112,9 @@ def _scaling(measures: Measures) -> tuple[Drawing, ...]:
             distribution("UDP", _adapted_s(udp), role=UDP_ROLE),
             distribution("TCP", _adapted_s(tcp), role=TCP_ROLE),
         ),
-        caption=f"Figure 20. A curve ends below 1 where clips have no level below the limit. {_ONE_RUN}",
+        caption=(
+            f"Figure 20. A curve ends below 1 where clips have no level below the limit. {_ONE_RUN}"
+        ),
     )
     return *(_levels_over_time(number, udp, tcp) for number in (65, 78)), changes, adapted
 
@@ -114,7 +129,10 @@ def _levels_over_time(number: int, udp: Sequence[Playout], tcp: Sequence[Playout
         78: "UDP uses 7 levels quickly, TCP makes one large change after more than 20 s",
     }
     layers: list[Layer] = [Rule(name="35 kbit/s", at=LIMIT_KBPS)]
-    sides: tuple[tuple[str, Role, Sequence[Playout]], ...] = (("UDP", UDP_ROLE, udp), ("TCP", TCP_ROLE, tcp))
+    sides: tuple[tuple[str, Role, Sequence[Playout]], ...] = (
+        ("UDP", UDP_ROLE, udp),
+        ("TCP", TCP_ROLE, tcp),
+    )
     for name, role, playouts in sides:
         one = next(each for each in playouts if each.clip.number == number)
         x, y = [*one.encoding_time_s, one.span_s], [*one.encoding_kbps, one.encoding_kbps[-1]]
@@ -132,7 +150,9 @@ def _levels_over_time(number: int, udp: Sequence[Playout], tcp: Sequence[Playout
 
 def _sample_pair(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figure 6: a pair without and with contention."""
-    seed = {rate: seeds[_PAIRS][RATES_KBPS.index(rate) * PLAYLIST_RUNS] for rate in (600, _SAMPLE_KBPS)}
+    seed = {
+        rate: seeds[_PAIRS][RATES_KBPS.index(rate) * PLAYLIST_RUNS] for rate in (600, _SAMPLE_KBPS)
+    }
     drawings = []
     for clip in playlist_clips():
         outcome = play_together(clip, token_bucket(_SAMPLE_KBPS), seed=seed[_SAMPLE_KBPS])
@@ -141,22 +161,36 @@ def _sample_pair(seeds: Seeds) -> tuple[Drawing, ...]:
     else:
         return ()
     words = {
-        600: "Figure 6, top. Published: both buffer at a higher rate first, UDP more aggressively, then play alike.",
-        _SAMPLE_KBPS: "Figure 6, bottom. Published: UDP takes the room at first; levels change down and up on both"
-        " sides, UDP's up where TCP's go down.",
+        600: (
+            "Figure 6, top. Published: both buffer at a higher rate first, UDP more aggressively,"
+            " then play alike."
+        ),
+        _SAMPLE_KBPS: (
+            "Figure 6, bottom. Published: UDP takes the room at first; levels change down and up on"
+            " both sides, UDP's up where TCP's go down."
+        ),
     }
-    for rate, sample in ((600, play_together(clip, token_bucket(600), seed=seed[600])), (_SAMPLE_KBPS, outcome)):
+    for rate, sample in (
+        (600, play_together(clip, token_bucket(600), seed=seed[600])),
+        (_SAMPLE_KBPS, outcome),
+    ):
         drawings.append(
             over_time(
                 f"ccz-figure-6-{rate}",
                 f"Clip {clip.number} over UDP and TCP on {rate} kbit/s",
                 [
-                    binned("TCP", sample.rates_kbps("tcp", bin_s=_BIN_S), bin_s=_BIN_S, role=TCP_ROLE),
-                    binned("UDP", sample.rates_kbps("udp", bin_s=_BIN_S), bin_s=_BIN_S, role=UDP_ROLE),
+                    binned(
+                        "TCP", sample.rates_kbps("tcp", bin_s=_BIN_S), bin_s=_BIN_S, role=TCP_ROLE
+                    ),
+                    binned(
+                        "UDP", sample.rates_kbps("udp", bin_s=_BIN_S), bin_s=_BIN_S, role=UDP_ROLE
+                    ),
                 ],
-                caption=f"{words[rate]} The paper does not tell its clips: here the first clip of the playlist"
-                " whose streams"
-                f" both change down and up on {_SAMPLE_KBPS} kbit/s. Means over {_BIN_S:g} s. {_ONE_RUN}",
+                caption=(
+                    f"{words[rate]} The paper does not tell its clips: here the first clip of the"
+                    f" playlist whose streams both change down and up on {_SAMPLE_KBPS} kbit/s."
+                    f" Means over {_BIN_S:g} s. {_ONE_RUN}"
+                ),
                 time="time after the start",
             )
         )
@@ -170,7 +204,9 @@ FIGURES: tuple[Figure, ...] = (
         findings=("CCZ-W1", "CCZ-W5", "CCZ-W6", "CCZ-W7"),
         draw=_lengths_and_levels,
     ),
-    PlayedFigure(name="ccz-sample-pair", experiments=(_PAIRS,), findings=("CCZ-M6",), draw=_sample_pair),
+    PlayedFigure(
+        name="ccz-sample-pair", experiments=(_PAIRS,), findings=("CCZ-M6",), draw=_sample_pair
+    ),
     *PAIR_FIGURES,
     MeasuredFigure(
         name="ccz-scaling",

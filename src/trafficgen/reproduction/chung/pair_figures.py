@@ -18,7 +18,13 @@ from trafficgen.reproduction.chung.pairs import (
     tcp_kbps,
     udp_kbps,
 )
-from trafficgen.reproduction.figure_parts import SHARE, STREAM, distribution, said_everywhere, said_points
+from trafficgen.reproduction.figure_parts import (
+    SHARE,
+    STREAM,
+    distribution,
+    said_everywhere,
+    said_points,
+)
 from trafficgen.reproduction.figures import Figure, MeasuredFigure, Measures, TabledFigure
 from trafficgen.reproduction.results import FindingResult
 from trafficgen.units import FloatArray, ms_from_s
@@ -33,18 +39,23 @@ _ONE_RUN = "Simulated: one run, the first of those in the table: the playlist tw
 def _pairs_of(measures: Measures) -> dict[int, list[Pair]]:
     parts = measures[_PAIRS]
     return {
-        rate: [pair for part in parts if part["rate_kbps"] == rate for pair in part["pairs"]] for rate in RATES_KBPS
+        rate: [pair for part in parts if part["rate_kbps"] == rate for pair in part["pairs"]]
+        for rate in RATES_KBPS
     }
 
 
 def _ping_losses(measures: Measures) -> tuple[Drawing, ...]:
     """Figure 4."""
     curves = [
-        distribution(f"{rate} kbit/s", [100 * pair.pings.loss for pair in pairs], role=_RATE_ROLES[rate])
+        distribution(
+            f"{rate} kbit/s", [100 * pair.pings.loss for pair in pairs], role=_RATE_ROLES[rate]
+        )
         for rate, pairs in _pairs_of(measures).items()
     ]
     told = said_points(
-        "no loss: about 37% at low rates, 50% at higher ones", [(0, 0.37), (0, 0.5)], ["low rates", "higher rates"]
+        "no loss: about 37% at low rates, 50% at higher ones",
+        [(0, 0.37), (0, 0.5)],
+        ["low rates", "higher rates"],
     )
     return (
         Drawing(
@@ -91,7 +102,9 @@ def _mean_rates(measures: Measures) -> tuple[Drawing, ...]:
 
 def _rate_distributions(pairs: PairsByRate) -> Iterator[Drawing]:
     for rate, some in pairs.items():
-        words = "UDP and TCP nearly the same" if rate == 600 else "UDP's distribution lies to the right"
+        words = (
+            "UDP and TCP nearly the same" if rate == 600 else "UDP's distribution lies to the right"
+        )
         yield Drawing(
             name=f"ccz-figure-7-{rate}",
             title=f"Mean rates on {rate} kbit/s",
@@ -107,7 +120,10 @@ def _rate_distributions(pairs: PairsByRate) -> Iterator[Drawing]:
 
 
 def _scatter(pairs: PairsByRate) -> Drawing:
-    ends = [0.0, max(float(max(tcp_kbps(some).max(), udp_kbps(some).max())) for some in pairs.values())]
+    ends = [
+        0.0,
+        max(float(max(tcp_kbps(some).max(), udp_kbps(some).max())) for some in pairs.values()),
+    ]
     points: list[Layer] = [
         Curve(
             name=f"{rate} kbit/s",
@@ -126,21 +142,30 @@ def _scatter(pairs: PairsByRate) -> Drawing:
         x=Axis(label="mean IP rate over TCP", unit="kbit/s", low=0),
         y=Axis(label="mean IP rate over UDP", unit="kbit/s", low=0),
         layers=(Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True), *points),
-        caption="Figure 8. Above the line UDP gets more. Published: at 600 kbit/s as many below as above; where"
-        " bandwidth is"
-        f" scarce more above. {_ONE_RUN}",
+        caption=(
+            "Figure 8. Above the line UDP gets more. Published: at 600 kbit/s as many below as"
+            f" above; where bandwidth is scarce more above. {_ONE_RUN}"
+        ),
     )
 
 
 def _normalised(measures: Measures) -> tuple[Drawing, ...]:
     """Figure 9."""
     curves = [
-        distribution(f"{rate} kbit/s", differences(pairs, bottleneck_kbps=rate), role=_RATE_ROLES[rate])
+        distribution(
+            f"{rate} kbit/s", differences(pairs, bottleneck_kbps=rate), role=_RATE_ROLES[rate]
+        )
         for rate, pairs in _pairs_of(measures).items()
     ]
     told = said_points(
         "shares of pairs in the text",
-        [(-EQUAL_WITHIN, 0.2), (EQUAL_WITHIN, 0.7), (-EQUAL_WITHIN, 0.6), (-EQUAL_WITHIN, 0.7), (-0.8, 0.2)],
+        [
+            (-EQUAL_WITHIN, 0.2),
+            (EQUAL_WITHIN, 0.7),
+            (-EQUAL_WITHIN, 0.6),
+            (-EQUAL_WITHIN, 0.7),
+            (-0.8, 0.2),
+        ],
         [
             "600: UDP higher in about 20%",
             "600: TCP higher in about 30%",
@@ -156,9 +181,10 @@ def _normalised(measures: Measures) -> tuple[Drawing, ...]:
             x=Axis(label="(TCP's mean rate - UDP's) / bottleneck", low=-1, high=1),
             y=SHARE,
             layers=(Rule(name="equal", at=0, axis="x"), *curves, told),
-            caption="Figure 9. Left of 0 UDP gets more. The paper gives equal rates no tolerance; ours is 0.02."
-            " Each published"
-            f" point says which curve it belongs to. {_ONE_RUN}",
+            caption=(
+                "Figure 9. Left of 0 UDP gets more. The paper gives equal rates no tolerance; ours"
+                f" is 0.02. Each published point says which curve it belongs to. {_ONE_RUN}"
+            ),
         ),
     )
 
@@ -189,7 +215,9 @@ def _against_pings(measures: Measures) -> tuple[Drawing, ...]:
     )
 
 
-def _against(pairs: PairsByRate, by: Callable[[Pair], float], x: Axis, *, name: str, title: str, words: str) -> Drawing:
+def _against(
+    pairs: PairsByRate, by: Callable[[Pair], float], x: Axis, *, name: str, title: str, words: str
+) -> Drawing:
     points: list[Layer] = [
         Curve(
             name=f"{rate} kbit/s",
@@ -211,15 +239,23 @@ def _against(pairs: PairsByRate, by: Callable[[Pair], float], x: Axis, *, name: 
         x=x,
         y=Axis(label="TCP's mean rate less UDP's", unit="kbit/s"),
         layers=(*points, _least_squares(places, values)),
-        caption=f"{words}; here {correlation:.2f}. Below 0 UDP gets more. Servers that answer no ping are left out."
-        f" {_ONE_RUN}",
+        caption=(
+            f"{words}; here {correlation:.2f}. Below 0 UDP gets more. Servers that answer no ping"
+            f" are left out. {_ONE_RUN}"
+        ),
     )
 
 
 def _least_squares(x: FloatArray, y: FloatArray) -> Curve:
     slope, offset = np.polyfit(x, y, 1)
     ends = np.array([x.min(), x.max()])
-    return Curve(name="least squares, all rates", x=ends, y=offset + slope * ends, role="baseline", dashed=True)
+    return Curve(
+        name="least squares, all rates",
+        x=ends,
+        y=offset + slope * ends,
+        role="baseline",
+        dashed=True,
+    )
 
 
 def _buffering_ratios(measures: Measures) -> tuple[Drawing, ...]:
@@ -249,9 +285,16 @@ def _buffering_ratios(measures: Measures) -> tuple[Drawing, ...]:
             title="Buffering rate over steady rate",
             x=Axis(label="steady playout rate", unit="kbit/s", low=0),
             y=Axis(label="buffering rate / steady rate", low=0),
-            layers=(said_everywhere("up to 6 for low rates", 6), said_everywhere("towards 1", 1), *points),
-            caption="Figure 14. Buffering: largest mean over 10 s of the first 80 s; steady: from 100 s on."
-            f" Published: up to 6 for clips of low rate, towards 1 near the bottleneck. {_ONE_RUN}",
+            layers=(
+                said_everywhere("up to 6 for low rates", 6),
+                said_everywhere("towards 1", 1),
+                *points,
+            ),
+            caption=(
+                "Figure 14. Buffering: largest mean over 10 s of the first 80 s; steady: from 100"
+                " s on. Published: up to 6 for clips of low rate, towards 1 near the bottleneck."
+                f" {_ONE_RUN}"
+            ),
         ),
     )
 
@@ -261,18 +304,28 @@ def _smoothness(measures: Measures) -> tuple[Drawing, ...]:
     drawings = []
     for rate in RATES_KBPS:
         pools = [part["pool"] for part in measures[_PAIRS] if part["rate_kbps"] == rate]
-        words = "both smooth" if rate == 600 else "less smooth than at 600, TCP often far less than UDP"
+        words = (
+            "both smooth" if rate == 600 else "less smooth than at 600, TCP often far less than UDP"
+        )
         drawings.append(
             Drawing(
                 name=f"ccz-figure-21-{rate}",
                 title=f"Smoothness on {rate} kbit/s",
-                x=Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True, low=0.05, high=20),
+                x=Axis(
+                    label="rate in 0.5 s / rate in the 0.5 s before", log=True, low=0.05, high=20
+                ),
                 y=SHARE,
                 layers=(
-                    distribution("UDP", np.concatenate([pool.udp.ratios for pool in pools]), role=UDP_ROLE),
-                    distribution("TCP", np.concatenate([pool.tcp.ratios for pool in pools]), role=TCP_ROLE),
+                    distribution(
+                        "UDP", np.concatenate([pool.udp.ratios for pool in pools]), role=UDP_ROLE
+                    ),
+                    distribution(
+                        "TCP", np.concatenate([pool.tcp.ratios for pool in pools]), role=TCP_ROLE
+                    ),
                 ),
-                caption=f"Figure 21. Published: {words}. The steeper at 1, the smoother. {_ONE_RUN}",
+                caption=(
+                    f"Figure 21. Published: {words}. The steeper at 1, the smoother. {_ONE_RUN}"
+                ),
             )
         )
     return tuple(drawings)
@@ -293,19 +346,19 @@ def _on_the_lan(measures: Measures) -> tuple[Drawing, ...]:
                 distribution("UDP", [pair.udp.ratio for pair in pairs], role=UDP_ROLE),
                 distribution("TCP", [pair.tcp.ratio for pair in pairs], role=TCP_ROLE),
             ),
-            caption="Figure 15. Published: equal for 40% of clips, UDP's significantly higher for 60%, with steps."
-            " Simulated: one run, the first of those in the table.",
+            caption=(
+                "Figure 15. Published: equal for 40% of clips, UDP's significantly higher for 60%,"
+                " with steps. Simulated: one run, the first of those in the table."
+            ),
         ),
     )
 
 
 def _unfriendly(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
-    """The table of flows above the TCP-friendly rate, in the slides before and after leaving out clips."""
-    columns = (
-        ("f2_udp", "with loss"),
-        ("f3_before", "all"),
-        ("f3_after", "scalable"),
-    )
+    """The table of flows above the TCP-friendly rate, in the slides before and after leaving out
+    clips.
+    """
+    columns = (("f2_udp", "with loss"), ("f3_before", "all"), ("f3_after", "scalable"))
     of_key = {row.finding.key: row for row in rows}
     wanted = [
         (f"{words}, {rate}", row)
@@ -342,15 +395,18 @@ def _unfriendly(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
                     shape="points",
                 ),
             ),
-            caption="Tables on TCP-friendliness in the report (of playouts with ping loss) and in the slides of"
-            " 2003 (of all with"
-            " pings; of the clips among them that have levels on both sides of the fair share)."
-            f" Points: means of {len(rows[0].values)} runs.",
+            caption=(
+                "Tables on TCP-friendliness in the report (of playouts with ping loss) and in the"
+                " slides of 2003 (of all with pings; of the clips among them that have levels on"
+                f" both sides of the fair share). Points: means of {len(rows[0].values)} runs."
+            ),
         ),
     )
 
 
-def _measured(name: str, findings: tuple[str, ...], draw: Callable[[Measures], tuple[Drawing, ...]]) -> MeasuredFigure:
+def _measured(
+    name: str, findings: tuple[str, ...], draw: Callable[[Measures], tuple[Drawing, ...]]
+) -> MeasuredFigure:
     return MeasuredFigure(name=name, experiments=(_PAIRS,), findings=findings, draw=draw)
 
 
@@ -360,8 +416,18 @@ PAIR_FIGURES: tuple[Figure, ...] = (
     _measured("ccz-mean-rates", ("CCZ-W2", "CCZ-H1", "CCZ-H3", "CCZ-H6"), _mean_rates),
     _measured("ccz-differences", ("CCZ-H1", "CCZ-H2", "CCZ-H3"), _normalised),
     _measured("ccz-pings", ("CCZ-H4", "CCZ-H5"), _against_pings),
-    TabledFigure(name="ccz-unfriendly", experiments=(_PAIRS,), findings=("CCZ-F2", "CCZ-F3"), draw=_unfriendly),
+    TabledFigure(
+        name="ccz-unfriendly",
+        experiments=(_PAIRS,),
+        findings=("CCZ-F2", "CCZ-F3"),
+        draw=_unfriendly,
+    ),
     _measured("ccz-buffering", ("CCZ-B2", "CCZ-B5"), _buffering_ratios),
-    MeasuredFigure(name="ccz-lan", experiments=(_OPEN,), findings=("CCZ-B3", "CCZ-B4", "CCZ-S3"), draw=_on_the_lan),
+    MeasuredFigure(
+        name="ccz-lan",
+        experiments=(_OPEN,),
+        findings=("CCZ-B3", "CCZ-B4", "CCZ-S3"),
+        draw=_on_the_lan,
+    ),
     _measured("ccz-smoothness", ("CCZ-V1",), _smoothness),
 )

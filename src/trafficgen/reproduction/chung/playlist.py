@@ -14,14 +14,19 @@ _ENTRIES: dict[Transport, str] = {"udp": UDP_ENTRY, "tcp": TCP_ENTRY}
 
 
 def source(clip: PlaylistClip, transport: Transport) -> tuple[str, dict[str, Any]]:
-    """Return kind and parameters of the agent that plays a clip; of the playlist it is told this clip's row only.
+    """Return kind and parameters of the agent that plays a clip; of the playlist it is told this
+    clip's row only.
 
     Args:
         clip: The clip; its length may differ from the playlist's.
         transport: Transport of the media, which chooses the catalogue entry.
     """
     kind, parameters = _engine_parameters(transport)
-    rows = [{**row, "length_s": clip.length_s} for row in parameters["playlist"] if row["clip"] == clip.number]
+    rows = [
+        {**row, "length_s": clip.length_s}
+        for row in parameters["playlist"]
+        if row["clip"] == clip.number
+    ]
     return kind, {**parameters, "clip": clip.number, "playlist": rows}
 
 

@@ -1,4 +1,6 @@
-"""What is kept of a simulated playout: rates, phases, stalls, encodings, and the pings beside it."""
+"""What is kept of a simulated playout: rates, phases, stalls, encodings, and the pings beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,22 @@ from trafficgen.flows import (
 )
 from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.tables import MEDIA
-from trafficgen.units import FloatArray, IntArray, bps_from_kbps, kbps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.units import (
+    FloatArray,
+    IntArray,
+    bps_from_kbps,
+    kbps_from_bytes,
+    ns_from_s,
+    s_from_ns,
+)
 
 _MEDIA_CODES = tuple(MEDIA.index(name) for name in ("audio", "video", "mixed"))
 _BIN_NS = ns_from_s(MEASURE_BIN_S)
 #: Code of the buffering phase in the log, in the order of the packet table's dictionary.
 _BUFFERING = 2
 _LARGEST_IP_BYTES = 1500
-#: A player whose end comes so long after its last media packet has left without them (CCZ-S1: after a minute).
+#: A player whose end comes so long after its last media packet has left without them (CCZ-S1: after
+#: a minute).
 _LEAVES_AFTER_S = 50.0
 
 
@@ -40,8 +50,9 @@ class Playout:
     Attributes:
         clip: The clip.
         transport: Transport of the media.
-        mean_kbps: IP bytes of its media over its playout: from the run's first media packet until the player has played
-            the clip or left. Servers send ahead, but the end-hosts hear from them to the end.
+        mean_kbps: IP bytes of its media over its playout: from the run's first media packet until
+            the player has played the clip or left. Servers send ahead, but the end-hosts hear from
+            them to the end.
         span_s: First to last media packet.
         packets: Media packets that came.
         ip_bytes: Their IP total lengths, summed.
@@ -52,7 +63,8 @@ class Playout:
         has_left: Whether the player left for want of media.
         encoding_time_s: Since when the player has got each encoding, the first one included.
         encoding_kbps: Their media payload rates.
-        server_time_s: Since when the server has written each encoding, likewise; empty where it does not tell.
+        server_time_s: Since when the server has written each encoding, likewise; empty where it
+            does not tell.
         server_kbps: Their rates.
     """
 
@@ -94,9 +106,13 @@ class Playout:
         return self._steps(-1)
 
     def adapted_s(self, limit_kbps: float) -> float:
-        """Return when the encoded rate first is at or below a limit; 0 at once, infinity never (CCZ-M2)."""
+        """Return when the encoded rate first is at or below a limit; 0 at once, infinity never
+        (CCZ-M2).
+        """
         rates_bps = np.array([bps_from_kbps(rate) for rate in self.encoding_kbps])
-        return adaptation_time_s(np.array(self.encoding_time_s), rates_bps, limit_bps=bps_from_kbps(limit_kbps))
+        return adaptation_time_s(
+            np.array(self.encoding_time_s), rates_bps, limit_bps=bps_from_kbps(limit_kbps)
+        )
 
     def _steps(self, sign: int) -> FloatArray:
         steps = np.flatnonzero(sign * np.diff(self.encoding_kbps) > 0)
@@ -118,7 +134,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Pings:
-    """Pings of a run, from its start to the last media packet (CCZ-S4); NaN where the server answers none.
+    """Pings of a run, from its start to the last media packet (CCZ-S4); NaN where the server
+    answers none.
 
     Attributes:
         rtt_s: Mean round-trip time.
@@ -177,7 +194,9 @@ class Outcome:
         return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
 
     def rates_kbps(self, transport: Transport, *, bin_s: float) -> FloatArray:
-        """Return the rate of a player's media in bins from the start of the run to its end, shape (n,)."""
+        """Return the rate of a player's media in bins from the start of the run to its end, shape
+        (n,).
+        """
         received, _ = self._outcome.binned(
             self._media_flows(transport),
             by="arrived",
@@ -189,7 +208,9 @@ class Outcome:
         return np.asarray(kbps_from_bytes(1.0, bin_s) * received, dtype=np.float64)
 
     def pings(self, agent: str) -> Pings:
-        """Return round-trip time and loss of the pings that were sent until the last media packet came."""
+        """Return round-trip time and loss of the pings that were sent until the last media packet
+        came.
+        """
         number = self._number.get(agent)
         if number is None:
             return Pings()
@@ -225,10 +246,16 @@ class Outcome:
     def _mean_kbps(self, clip: PlaylistClip, agent: str, arrived_bytes: int, last_ns: int) -> float:
         first_ns = min(self._media_times_ns(0), default=last_ns)
         end_ns = self._playout_end_ns(clip, agent, last_ns)
-        return kbps_from_bytes(arrived_bytes, s_from_ns(end_ns - first_ns)) if end_ns > first_ns else 0.0
+        return (
+            kbps_from_bytes(arrived_bytes, s_from_ns(end_ns - first_ns))
+            if end_ns > first_ns
+            else 0.0
+        )
 
     def _playout_end_ns(self, clip: PlaylistClip, agent: str, last_ns: int) -> int:
-        """Return when the clip had been played to its end, or the player had left for want of media."""
+        """Return when the clip had been played to its end, or the player had left for want of
+        media.
+        """
         left_ns = self._left_ns(agent, last_ns)
         if left_ns is not None:
             return left_ns
@@ -240,10 +267,16 @@ class Outcome:
     def _left_ns(self, agent: str, last_ns: int) -> int | None:
         """Return when the player left for want of media, None where it did not."""
         ends_ns = self._times_ns(agent, "end")
-        return ends_ns[-1] if ends_ns and ends_ns[-1] - last_ns > ns_from_s(_LEAVES_AFTER_S) else None
+        return (
+            ends_ns[-1] if ends_ns and ends_ns[-1] - last_ns > ns_from_s(_LEAVES_AFTER_S) else None
+        )
 
     def _times_ns(self, agent: str, wanted: str) -> list[int]:
-        return [time_ns for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"] if kind == wanted]
+        return [
+            time_ns
+            for time_ns, (kind, _, _) in self._agents[self._number[agent]]["events"]
+            if kind == wanted
+        ]
 
     def _sizes(self, flows: list[int]) -> IntArray:
         counts = self._outcome.arrived_sizes(flows, media_only=True)

@@ -1,4 +1,6 @@
-"""CCZ-W1, W5, W6 and W7: shares of the playlist. They stand in the catalogue entry and count as inputs."""
+"""CCZ-W1, W5, W6 and W7: shares of the playlist. They stand in the catalogue entry and count as
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,26 @@ def _w7(key: str, what: str, published: dict[float, float]) -> tuple[Finding, ..
 
 
 _FINDINGS: tuple[Finding, ...] = (
-    number("CCZ-W1", "w1_median", "median length of a clip", "s", "about 3 min", (150, 210), role="input"),
+    number(
+        "CCZ-W1",
+        "w1_median",
+        "median length of a clip",
+        "s",
+        "about 3 min",
+        (150, 210),
+        role="input",
+    ),
     number("CCZ-W1", "w1_shortest", "shortest clip", "s", 20.0, (20, None), role="input"),
     number("CCZ-W1", "w1_longest", "longest clip", "s", 1800.0, (None, 1800), role="input"),
     share("CCZ-W5", "w5_one", "clips with one level", 0.35, (0.3, 0.4), role="input"),
-    share("CCZ-W5", "w5_more", "clips with more than 4 levels", "fewer than 0.5", (None, 0.5), role="input"),
+    share(
+        "CCZ-W5",
+        "w5_more",
+        "clips with more than 4 levels",
+        "fewer than 0.5",
+        (None, 0.5),
+        role="input",
+    ),
     share("CCZ-W6", "w6_high", "one-level clips above 150 kbps", 0.4, (0.3, 0.5), role="input"),
     share(
         "CCZ-W6",
@@ -99,5 +116,7 @@ def _share(clips: Sequence[PlaylistClip], holds: Callable[[PlaylistClip], bool])
 
 
 def _above(clips: Sequence[PlaylistClip], level: int, limit_kbps: float) -> float:
-    """Return the share of clips whose lowest (0) or highest (-1) level is above a limit that is no level's rate."""
+    """Return the share of clips whose lowest (0) or highest (-1) level is above a limit that is no
+    level's rate.
+    """
     return _share(clips, lambda clip: clip.ladder_kbps[level] > limit_kbps)

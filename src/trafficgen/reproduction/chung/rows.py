@@ -12,7 +12,9 @@ _POINTS = 0.08
 
 
 class Options(TypedDict, total=False):
-    """What most rows do not say: the entry (that over UDP), the role (predicted), why the simulation misses."""
+    """What most rows do not say: the entry (that over UDP), the role (predicted), why the
+    simulation misses.
+    """
 
     entry: str
     role: Role
@@ -27,7 +29,9 @@ def share(
     accept: Range | None = None,
     **options: Unpack[Options],
 ) -> Finding:
-    """Return a row for a share, 0 to 1; without a range, 8 points on either side of what was published."""
+    """Return a row for a share, 0 to 1; without a range, 8 points on either side of what was
+    published.
+    """
     if accept is None:
         figure = _figure(finding, published)
         accept = figure - _POINTS, figure + _POINTS

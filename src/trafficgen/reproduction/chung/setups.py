@@ -1,4 +1,6 @@
-"""The test beds of CCZ02 as scenarios: a path to the server, the bottleneck, one or two players, pings."""
+"""The test beds of CCZ02 as scenarios: a path to the server, the bottleneck, one or two players,
+pings.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from trafficgen.reproduction.chung.playlist import Transport, source
 from trafficgen.units import bps_from_kbps
 
 PING = "ping"
-#: Both players are started by hand or script at the same time: each within so many s of the start of the run.
+#: Both players are started by hand or script at the same time: each within so many s of the start
+#: of the run.
 _START_SPREAD_S = 0.5
 #: What is under way at the end of a playout arrives, answers to pings included, s.
 _RUN_ON_S = 3.0
@@ -44,17 +47,20 @@ class Bottleneck:
 
 
 def token_bucket(rate_kbps: float, *, queue_bytes: int = 10_000) -> Bottleneck:
-    """Return the filter of CCZ-S1: bucket of 1600 bytes, queue of 10 kB unless said otherwise (CCZ-S2)."""
+    """Return the filter of CCZ-S1: bucket of 1600 bytes, queue of 10 kB unless said otherwise
+    (CCZ-S2).
+    """
     return Bottleneck(rate_kbps, queue_bytes, burst_bytes=1600)
 
 
 def scenario(
     clip: PlaylistClip, transports: Sequence[Transport], bottleneck: dict[str, object], *, seed: int
 ) -> dict[str, object]:
-    """Return a run of one clip: its players by their transports, and pings of 64 bytes at 1 s (CCZ-S4).
+    """Return a run of one clip: its players by their transports, and pings of 64 bytes at 1 s
+    (CCZ-S4).
 
-    The path before the bottleneck has half of the clip's round-trip time each way and its random loss towards the
-    player. Servers that answer no ping get none.
+    The path before the bottleneck has half of the clip's round-trip time each way and its random
+    loss towards the player. Servers that answer no ping get none.
 
     Args:
         clip: The clip.
@@ -76,7 +82,14 @@ def scenario(
         kind, parameters = source(clip, transport)
         start_s = float(stream.uniform(0, _START_SPREAD_S)) if len(transports) > 1 else 0.0
         agents.append(
-            {"name": transport, "kind": kind, "parameters": parameters, "start_s": start_s, "awaited": True, **route}
+            {
+                "name": transport,
+                "kind": kind,
+                "parameters": parameters,
+                "start_s": start_s,
+                "awaited": True,
+                **route,
+            }
         )
     if clip.answers_ping:
         agents.append({"name": PING, "kind": "ping", "parameters": {}, "start_s": 0.0, **route})

@@ -21,7 +21,12 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     *(
         number(
-            "CCZ-V1", f"v1_udp_{rate}", f"spread of UDP at {rate} kbps over that at 600", "", "less smooth", (1, None)
+            "CCZ-V1",
+            f"v1_udp_{rate}",
+            f"spread of UDP at {rate} kbps over that at 600",
+            "",
+            "less smooth",
+            (1, None),
         )
         for rate in CONSTRAINED_KBPS
     ),
@@ -38,7 +43,14 @@ FINDINGS: tuple[Finding, ...] = (
         for rate in CONSTRAINED_KBPS
     ),
     *(
-        number("CCZ-V1", f"v1_{rate}", f"spread at {rate} kbps, TCP's over UDP's", "", "TCP far less smooth", (1, None))
+        number(
+            "CCZ-V1",
+            f"v1_{rate}",
+            f"spread at {rate} kbps, TCP's over UDP's",
+            "",
+            "TCP far less smooth",
+            (1, None),
+        )
         for rate in CONSTRAINED_KBPS
     ),
 )

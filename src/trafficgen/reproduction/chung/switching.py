@@ -1,4 +1,6 @@
-"""CCZ-M5 and M6: levels go down in congestion and up when it clears, and what one stream leaves the other takes."""
+"""CCZ-M5 and M6: levels go down in congestion and up when it clears, and what one stream leaves the
+other takes.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def changes_both_ways(playout: Playout) -> bool:
     return bool(playout.ups_s.size and playout.downs_s.size)
 
 
-def clearing(udp: Sequence[Playout], tcp: Sequence[Playout], *, from_s: float, until_s: float) -> dict[str, float]:
+def clearing(
+    udp: Sequence[Playout], tcp: Sequence[Playout], *, from_s: float, until_s: float
+) -> dict[str, float]:
     """Return the values of :data:`CLEARING`: streams alone on a link that is narrow for a while."""
     return {
         f"m5_{name}": float(np.mean([_goes_down_and_up(each, from_s, until_s) for each in some]))
@@ -80,7 +84,9 @@ def _goes_down_and_up(playout: Playout, from_s: float, until_s: float) -> bool:
 
 
 def _follows_beyond_chance(pairs: Sequence[Pair]) -> float:
-    """Return how much more often a step up follows one down than moments of the same playouts do; NaN without steps."""
+    """Return how much more often a step up follows one down than moments of the same playouts do;
+    NaN without steps.
+    """
     followed: list[float] = []
     expected: list[float] = []
     for pair in pairs:
@@ -94,6 +100,10 @@ def _follows_beyond_chance(pairs: Sequence[Pair]) -> float:
 
 
 def _is_after(moments_s: FloatArray, events_s: FloatArray) -> FloatArray:
-    """Return 1 where an event lies within :data:`_FOLLOWS_WITHIN_S` before a moment, else 0, shape (n,)."""
+    """Return 1 where an event lies within :data:`_FOLLOWS_WITHIN_S` before a moment, else 0, shape
+    (n,).
+    """
     since_s = moments_s[:, None] - events_s[None, :]
-    return np.asarray(((since_s > 0) & (since_s <= _FOLLOWS_WITHIN_S)).any(axis=1), dtype=np.float64)
+    return np.asarray(
+        ((since_s > 0) & (since_s <= _FOLLOWS_WITHIN_S)).any(axis=1), dtype=np.float64
+    )

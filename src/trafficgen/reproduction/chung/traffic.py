@@ -35,9 +35,25 @@ FINDINGS: tuple[Finding, ...] = (
         (0, None),
     ),
     number("CCZ-W4", "w4_udp", "median size of an IP packet over UDP", "bytes", 640.0),
-    number("CCZ-W4", "w4_tcp", "median size of an IP packet over TCP", "bytes", 1100.0, entry=TCP_ENTRY),
-    share("CCZ-W4", "w4_full", "packets of 1500 bytes over TCP", "more than 0.3", (0.3, None), entry=TCP_ENTRY),
-    number("CCZ-W4", "w4_packets", "packets for the same bytes, TCP's over UDP's", "", "fewer", (None, 1)),
+    number(
+        "CCZ-W4", "w4_tcp", "median size of an IP packet over TCP", "bytes", 1100.0, entry=TCP_ENTRY
+    ),
+    share(
+        "CCZ-W4",
+        "w4_full",
+        "packets of 1500 bytes over TCP",
+        "more than 0.3",
+        (0.3, None),
+        entry=TCP_ENTRY,
+    ),
+    number(
+        "CCZ-W4",
+        "w4_packets",
+        "packets for the same bytes, TCP's over UDP's",
+        "",
+        "fewer",
+        (None, 1),
+    ),
 )
 
 
@@ -60,7 +76,9 @@ def quantities(pairs: PairsByRate, pools: Mapping[int, Pool]) -> dict[str, float
 
 
 def _low_share(pairs: PairsByRate) -> float:
-    """Return the share of clips whose UDP stream has a mean rate below 150 kbps at every bottleneck from 150 on."""
+    """Return the share of clips whose UDP stream has a mean rate below 150 kbps at every bottleneck
+    from 150 on.
+    """
     largest: dict[int, float] = {}
     for rate in RATES_KBPS:
         for pair in pairs[rate] if rate >= _LOW_KBPS else ():

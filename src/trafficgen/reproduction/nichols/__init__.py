@@ -1,4 +1,6 @@
-"""Nichols (2004), Windows Media 9: its testbed, its measures, and an experiment for each group of its figures."""
+"""Nichols (2004), Windows Media 9: its testbed, its measures, and an experiment for each group of
+its figures.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,12 @@ from trafficgen.reproduction.nichols.loss_and_latency import InducedLatency, Ind
 from trafficgen.reproduction.nichols.multiple_rates import MultipleRates
 from trafficgen.reproduction.nichols.single_rate import SingleRate
 
-EXPERIMENTS: tuple[Experiment, ...] = (SingleRate(), MultipleRates(), InducedLoss(), InducedLatency(), TcpAlone())
+EXPERIMENTS: tuple[Experiment, ...] = (
+    SingleRate(),
+    MultipleRates(),
+    InducedLoss(),
+    InducedLatency(),
+    TcpAlone(),
+)
 
 __all__ = ["EXPERIMENTS"]

@@ -1,4 +1,6 @@
-"""Figures of the thesis over time, of packet gaps and of clips with several rates: runs are played once more."""
+"""Figures of the thesis over time, of packet gaps and of clips with several rates: runs are played
+once more.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from trafficgen.reproduction.figure_parts import (
 from trafficgen.reproduction.figures import Figure, PlayedFigure, Seeds
 from trafficgen.reproduction.nichols.grid_figures import CAPACITY_ROLES, GRID_FIGURES
 from trafficgen.reproduction.nichols.loss_and_latency import LATENCIES_S, play_fixed, play_grown
-from trafficgen.reproduction.nichols.multiple_rates import DOWNWARDS, PAIRS, TRIPLES, UPWARDS, play_ladder
+from trafficgen.reproduction.nichols.multiple_rates import (
+    DOWNWARDS,
+    PAIRS,
+    TRIPLES,
+    UPWARDS,
+    play_ladder,
+)
 from trafficgen.reproduction.nichols.session import Session
 from trafficgen.reproduction.nichols.single_rate import play_point
 from trafficgen.reproduction.nichols.tcp_alone import tcp_rates_kbps
@@ -42,19 +50,27 @@ _ONE_RUN = "Simulated: one run, the first of those in the table."
 _WAYS: tuple[Role, Role] = ("synthetic", "extra")
 
 
-def _rate(name: str, time_s: FloatArray, ip_bytes: FloatArray, *, end_s: float, role: Role) -> Curve:
+def _rate(
+    name: str, time_s: FloatArray, ip_bytes: FloatArray, *, end_s: float, role: Role
+) -> Curve:
     edges = _edges(end_s, _BIN_S)
     known = np.isfinite(time_s)
     total, _ = np.histogram(time_s[known], edges, weights=ip_bytes[known])
-    return binned(name, kbps_from_bytes(1.0, _BIN_S) * total, bin_s=_BIN_S, start_s=-_LEAD_S, role=role)
+    return binned(
+        name, kbps_from_bytes(1.0, _BIN_S) * total, bin_s=_BIN_S, start_s=-_LEAD_S, role=role
+    )
 
 
 def _edges(end_s: float, width_s: float) -> FloatArray:
-    """Return the edges of whole bins from before TCP's start on; the last, partial bin is left out."""
+    """Return the edges of whole bins from before TCP's start on; the last, partial bin is left
+    out.
+    """
     return width_s * np.arange(int((end_s + _LEAD_S) / width_s) + 1, dtype=np.float64) - _LEAD_S
 
 
-def _loss(name: str, sent_s: FloatArray, arrival_s: FloatArray, *, end_s: float, role: Role) -> Curve:
+def _loss(
+    name: str, sent_s: FloatArray, arrival_s: FloatArray, *, end_s: float, role: Role
+) -> Curve:
     """Return the loss in each second, as the measures have it."""
     edges = _edges(end_s, 1.0)
     sent, _ = np.histogram(sent_s, edges)
@@ -65,28 +81,44 @@ def _loss(name: str, sent_s: FloatArray, arrival_s: FloatArray, *, end_s: float,
 
 
 def _rates_drawing(
-    session: Session, name: str, title: str, published: Sequence[Layer], caption: str, *, capacity_kbps: float
+    session: Session,
+    name: str,
+    title: str,
+    published: Sequence[Layer],
+    caption: str,
+    *,
+    capacity_kbps: float,
 ) -> Drawing:
     layers = [
         Rule(name="capacity", at=capacity_kbps),
         *published,
-        _rate("TCP", session.tcp_arrival_s, session.tcp_bytes, end_s=session.end_s, role=COMPETITOR),
+        _rate(
+            "TCP", session.tcp_arrival_s, session.tcp_bytes, end_s=session.end_s, role=COMPETITOR
+        ),
         _rate("stream", session.arrival_s, session.ip_bytes, end_s=session.end_s, role=STREAM),
     ]
-    return over_time(name, title, layers, caption=f"{caption} {_BINS} {_ONE_RUN}", time=_TIME, low_s=-_LEAD_S)
+    return over_time(
+        name, title, layers, caption=f"{caption} {_BINS} {_ONE_RUN}", time=_TIME, low_s=-_LEAD_S
+    )
 
 
-def _losses_drawing(session: Session, name: str, title: str, published: Sequence[Layer], caption: str) -> Drawing:
+def _losses_drawing(
+    session: Session, name: str, title: str, published: Sequence[Layer], caption: str
+) -> Drawing:
     layers = [
         *published,
-        _loss("TCP", session.tcp_sent_s, session.tcp_arrival_s, end_s=session.end_s, role=COMPETITOR),
+        _loss(
+            "TCP", session.tcp_sent_s, session.tcp_arrival_s, end_s=session.end_s, role=COMPETITOR
+        ),
         _loss("stream", session.sent_s, session.arrival_s, end_s=session.end_s, role=STREAM),
     ]
     caption = f"{caption} Loss of what was sent in each second. {_ONE_RUN}"
     return over_time(name, title, layers, caption=caption, y=_LOSS, time=_TIME, low_s=-_LEAD_S)
 
 
-def _offered_drawing(session: Session, name: str, title: str, published: Sequence[Layer], caption: str) -> Drawing:
+def _offered_drawing(
+    session: Session, name: str, title: str, published: Sequence[Layer], caption: str
+) -> Drawing:
     layers = [
         *published,
         _rate("received", session.arrival_s, session.ip_bytes, end_s=session.end_s, role=STREAM),
@@ -134,7 +166,9 @@ def _clip_548(seeds: Seeds) -> tuple[Drawing, ...]:
         capacity_kbps=725,
     )
     words = "Figure 10. Published: at times both flows lose heavily while the clip buffers."
-    loss = _losses_drawing(session, "nic-figure-10", "Losses of the 548 kbit/s clip and of TCP", [], words)
+    loss = _losses_drawing(
+        session, "nic-figure-10", "Losses of the 548 kbit/s clip and of TCP", [], words
+    )
     return rate, loss
 
 
@@ -189,13 +223,16 @@ def _clip_548_at_250(seeds: Seeds) -> tuple[Drawing, ...]:
         "nic-figure-40",
         "What the 548 kbit/s clip offers to 250 kbit/s",
         [Rule(name="encoded rate", at=548)],
-        "Figure 40. Published: lost packets are sent again, so that at first more than the encoded rate is offered.",
+        "Figure 40. Published: lost packets are sent again, so that at first more than the encoded"
+        " rate is offered.",
     )
     return rate, loss, offered
 
 
 def _gaps(seeds: Seeds) -> tuple[Drawing, ...]:
-    """Figures 32, 34 and 35: gaps between packets at the sender, and figures 36 and 37: their numbers over time."""
+    """Figures 32, 34 and 35: gaps between packets at the sender, and figures 36 and 37: their
+    numbers over time.
+    """
     sessions: list[tuple[str, Role, Session]] = [
         (f"{clip} kbit/s", role, play_point(725, clip, seed=seeds[_SINGLE][0]))
         for clip, role in zip((340, 548), _WAYS, strict=True)
@@ -211,17 +248,28 @@ def _gaps(seeds: Seeds) -> tuple[Drawing, ...]:
         layers=(
             said_everywhere("340 kbit/s: bursts about 300 ms apart", 300, axis="x"),
             said_everywhere("548 kbit/s: bursts about 475 ms apart", 475, axis="x"),
-            *(exceeding(name, ms_from_s(one.buffering_gaps_s), role=role) for name, role, one in sessions),
+            *(
+                exceeding(name, ms_from_s(one.buffering_gaps_s), role=role)
+                for name, role, one in sessions
+            ),
         ),
-        caption=f"Figure 34, at 725 kbit/s. The last step of each curve is the distance of its bursts. {_ONE_RUN}",
+        caption=(
+            "Figure 34, at 725 kbit/s. The last step of each curve is the distance of its bursts."
+            f" {_ONE_RUN}"
+        ),
     )
     after = Drawing(
         name="nic-figure-35",
         title="Tail of the gaps after buffering",
         x=gap,
         y=reach,
-        layers=tuple(exceeding(name, ms_from_s(one.playout_gaps_s), role=role) for name, role, one in sessions),
-        caption=f"Figure 35. Published: bursts of both clips are about equally far apart. {_ONE_RUN}",
+        layers=tuple(
+            exceeding(name, ms_from_s(one.playout_gaps_s), role=role)
+            for name, role, one in sessions
+        ),
+        caption=(
+            f"Figure 35. Published: bursts of both clips are about equally far apart. {_ONE_RUN}"
+        ),
     )
     inside = Drawing(
         name="nic-figure-32",
@@ -230,10 +278,15 @@ def _gaps(seeds: Seeds) -> tuple[Drawing, ...]:
         y=Axis(label="share of gaps up to it", low=0, high=1),
         layers=(
             said_points("more than 0.9 within a few ms", [(5, 0.9)]),
-            *(distribution(name, ms_from_s(one.buffering_gaps_s), role=role) for name, role, one in sessions),
+            *(
+                distribution(name, ms_from_s(one.buffering_gaps_s), role=role)
+                for name, role, one in sessions
+            ),
         ),
-        caption="Figure 32. Published: more than 90% are of a few ms, those of 340 kbit/s about 0.5 ms shorter; 5 ms is"
-        f" our reading of a few. {_ONE_RUN}",
+        caption=(
+            "Figure 32. Published: more than 90% are of a few ms, those of 340 kbit/s about 0.5 ms"
+            f" shorter; 5 ms is our reading of a few. {_ONE_RUN}"
+        ),
     )
     return inside, buffering, after, _numbers(sessions)
 
@@ -248,8 +301,10 @@ def _numbers(sessions: Sequence[tuple[str, Role, Session]]) -> Drawing:
         "nic-figure-36",
         "Bursts of the first seconds: packet numbers",
         layers,
-        caption="Figures 36 and 37: first sendings at the sender. Published: bursts of the 548 kbit/s clip are somewhat"
-        f" larger and further apart. {_ONE_RUN}",
+        caption=(
+            "Figures 36 and 37: first sendings at the sender. Published: bursts of the 548 kbit/s"
+            f" clip are somewhat larger and further apart. {_ONE_RUN}"
+        ),
         y=Axis(label="number of the packet", low=0),
         time=_TIME,
     )
@@ -271,13 +326,21 @@ def _few_levels(seeds: Seeds) -> tuple[Drawing, ...]:
             x=Axis(label="levels of the clip, kbit/s", categories=names),
             y=Axis(label="IP rate at the client", unit="kbit/s", low=0),
             layers=(
-                Curve(name="while buffering", x=places, y=buffering, role="extra", shape="points", dashed=True),
+                Curve(
+                    name="while buffering",
+                    x=places,
+                    y=buffering,
+                    role="extra",
+                    shape="points",
+                    dashed=True,
+                ),
                 Curve(name="after buffering", x=places, y=after, role=STREAM, shape="points"),
                 said_points("after buffering", told),
             ),
-            caption="Figures 41, 43, 45 and 47. Published: the highest level below the capacity is chosen, with"
-            " the audio"
-            f" of the highest level of the clip. {_ONE_RUN}",
+            caption=(
+                "Figures 41, 43, 45 and 47. Published: the highest level below the capacity is"
+                f" chosen, with the audio of the highest level of the clip. {_ONE_RUN}"
+            ),
         ),
     )
 
@@ -285,9 +348,14 @@ def _few_levels(seeds: Seeds) -> tuple[Drawing, ...]:
 def _many_levels(seeds: Seeds) -> tuple[Drawing, ...]:
     """Figures 49 to 72: clips to which levels are added downwards and upwards."""
     drawings = []
-    for name, ladders, figures in (("downwards", DOWNWARDS, "49 to 60"), ("upwards", UPWARDS, "61 to 72")):
+    for name, ladders, figures in (
+        ("downwards", DOWNWARDS, "49 to 60"),
+        ("upwards", UPWARDS, "61 to 72"),
+    ):
         sessions = {
-            capacity: [play_ladder(capacity, ladder, seed=seeds[_MULTIPLE][0]) for ladder in ladders]
+            capacity: [
+                play_ladder(capacity, ladder, seed=seeds[_MULTIPLE][0]) for ladder in ladders
+            ]
             for capacity in CAPACITIES_KBPS
         }
         for when, rate, words in (
@@ -304,7 +372,11 @@ def _many_levels(seeds: Seeds) -> tuple[Drawing, ...]:
                 )
                 for capacity, role in zip(CAPACITIES_KBPS, CAPACITY_ROLES, strict=True)
             ]
-            told = [said("about 628 at 725 kbit/s", 3, 10, 628)] if (name, when) == ("downwards", "after") else []
+            told = (
+                [said("about 628 at 725 kbit/s", 3, 10, 628)]
+                if (name, when) == ("downwards", "after")
+                else []
+            )
             drawings.append(
                 Drawing(
                     name=f"nic-levels-{name}-{when}",
@@ -312,8 +384,10 @@ def _many_levels(seeds: Seeds) -> tuple[Drawing, ...]:
                     x=Axis(label="number of levels in the clip"),
                     y=Axis(label="IP rate at the client", unit="kbit/s", low=0),
                     layers=(*told, *curves),
-                    caption=f"Figures {figures}, a line for each capacity; levels are added"
-                    f" {'from 1128 down' if name == 'downwards' else 'from 28 up'}. {_ONE_RUN}",
+                    caption=(
+                        f"Figures {figures}, a line for each capacity; levels are added"
+                        f" {'from 1128 down' if name == 'downwards' else 'from 28 up'}. {_ONE_RUN}"
+                    ),
                 )
             )
     return tuple(drawings)
@@ -338,7 +412,8 @@ def _latency(seeds: Seeds) -> tuple[Drawing, ...]:
         )
 
     words = (
-        "Published: no reaction where the queue grows with the latency; with a fixed queue, which delayed packets fill,"
+        "Published: no reaction where the queue grows with the latency; with a fixed queue, which"
+        " delayed packets fill,"
     )
     return (
         Drawing(
@@ -384,15 +459,39 @@ FIGURES: tuple[Figure, ...] = (
         findings=("NIC-B1", "NIC-B3", "NIC-F1", "NIC-P3"),
         draw=_clip_340,
     ),
-    PlayedFigure(name="nic-548-at-725", experiments=(_SINGLE,), findings=("NIC-B2", "NIC-P3"), draw=_clip_548),
-    PlayedFigure(name="nic-1128-at-725", experiments=(_SINGLE,), findings=("NIC-P3", "NIC-P4"), draw=_clip_1128),
-    PlayedFigure(name="nic-548-at-250", experiments=(_SINGLE,), findings=("NIC-P1", "NIC-P2"), draw=_clip_548_at_250),
-    *GRID_FIGURES,
-    PlayedFigure(name="nic-gaps", experiments=(_SINGLE,), findings=("NIC-I1", "NIC-I2"), draw=_gaps),
-    PlayedFigure(name="nic-few-levels", experiments=(_MULTIPLE,), findings=("NIC-M2", "NIC-M3"), draw=_few_levels),
     PlayedFigure(
-        name="nic-many-levels", experiments=(_MULTIPLE,), findings=("NIC-M2", "NIC-M4", "NIC-M5"), draw=_many_levels
+        name="nic-548-at-725", experiments=(_SINGLE,), findings=("NIC-B2", "NIC-P3"), draw=_clip_548
+    ),
+    PlayedFigure(
+        name="nic-1128-at-725",
+        experiments=(_SINGLE,),
+        findings=("NIC-P3", "NIC-P4"),
+        draw=_clip_1128,
+    ),
+    PlayedFigure(
+        name="nic-548-at-250",
+        experiments=(_SINGLE,),
+        findings=("NIC-P1", "NIC-P2"),
+        draw=_clip_548_at_250,
+    ),
+    *GRID_FIGURES,
+    PlayedFigure(
+        name="nic-gaps", experiments=(_SINGLE,), findings=("NIC-I1", "NIC-I2"), draw=_gaps
+    ),
+    PlayedFigure(
+        name="nic-few-levels",
+        experiments=(_MULTIPLE,),
+        findings=("NIC-M2", "NIC-M3"),
+        draw=_few_levels,
+    ),
+    PlayedFigure(
+        name="nic-many-levels",
+        experiments=(_MULTIPLE,),
+        findings=("NIC-M2", "NIC-M4", "NIC-M5"),
+        draw=_many_levels,
     ),
     PlayedFigure(name="nic-latency", experiments=(_LATENCY,), findings=("NIC-R1",), draw=_latency),
-    PlayedFigure(name="nic-tcp-alone", experiments=(_ALONE,), findings=("NIC-S5",), draw=_tcp_alone),
+    PlayedFigure(
+        name="nic-tcp-alone", experiments=(_ALONE,), findings=("NIC-S5",), draw=_tcp_alone
+    ),
 )

@@ -1,4 +1,6 @@
-"""Loss that the router induces (section 4.3), latency (4.4), and how long TCP takes to fill a link (3.4)."""
+"""Loss that the router induces (section 4.3), latency (4.4), and how long TCP takes to fill a link
+(3.4).
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,20 @@ class InducedLoss:
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate every loss rate with one level and with several, and loss that changes."""
-        single = [play(replace(_SINGLE, loss=loss), seed=seed, run=number) for number, loss in enumerate(LOSSES)]
-        multiple = [
-            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number) for number, loss in enumerate(LOSSES)
+        single = [
+            play(replace(_SINGLE, loss=loss), seed=seed, run=number)
+            for number, loss in enumerate(LOSSES)
         ]
-        late = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200)
-        early = play(replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201)
+        multiple = [
+            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number)
+            for number, loss in enumerate(LOSSES)
+        ]
+        late = play(
+            replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200
+        )
+        early = play(
+            replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201
+        )
         return {
             "thinned": [one.thinned for one in single],
             "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
@@ -66,7 +76,10 @@ class InducedLoss:
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Shares and means over the runs."""
-        mean = {key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0) for key in parts[0]}
+        mean = {
+            key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0)
+            for key in parts[0]
+        }
         never = [LOSSES.index(loss) for loss in _NEVER]
         always = [LOSSES.index(loss) for loss in _ALWAYS]
         at = LOSSES.index
@@ -89,16 +102,72 @@ class InducedLoss:
 _LOSS_FINDINGS: tuple[Finding, ...] = (
     row("NIC-L1", "share of runs thinned at 0 to 2% loss", "share", 0, (0, 0.08), key="never"),
     row("NIC-L1", "share of runs thinned at 5 to 20% loss", "share", 1, (0.92, 1), key="always"),
-    row("NIC-L1", "offered rate in buffering at 20% / at 0", "", "more", (1, None), key="offered_ratio"),
-    row("NIC-L1", "TCP's rate in buffering at 20% / at 0", "", "backs off", (None, 1), key="tcp_ratio"),
-    row("NIC-L1", "rate after buffering at 10% / at 5%", "", "no change", (0.85, 1.15), key="rate_10"),
-    row("NIC-L1", "rate after buffering at 20% / at 5%", "", "no change", (0.85, 1.15), key="rate_20"),
-    row("NIC-L2", "share of runs that go to a lower level above 5%", "share", 1, (0.92, 1), key="lower_above_5"),
+    row(
+        "NIC-L1",
+        "offered rate in buffering at 20% / at 0",
+        "",
+        "more",
+        (1, None),
+        key="offered_ratio",
+    ),
+    row(
+        "NIC-L1",
+        "TCP's rate in buffering at 20% / at 0",
+        "",
+        "backs off",
+        (None, 1),
+        key="tcp_ratio",
+    ),
+    row(
+        "NIC-L1",
+        "rate after buffering at 10% / at 5%",
+        "",
+        "no change",
+        (0.85, 1.15),
+        key="rate_10",
+    ),
+    row(
+        "NIC-L1",
+        "rate after buffering at 20% / at 5%",
+        "",
+        "no change",
+        (0.85, 1.15),
+        key="rate_20",
+    ),
+    row(
+        "NIC-L2",
+        "share of runs that go to a lower level above 5%",
+        "share",
+        1,
+        (0.92, 1),
+        key="lower_above_5",
+    ),
     row("NIC-L2", "the same at 3%", "share", "sometimes", (0.05, 0.95), key="lower_at_3"),
     row("NIC-L2", "the same at 0 to 2%", "share", 0, (0, 0.08), key="lower_without"),
-    row("NIC-L2", "share of runs with several levels that are thinned", "share", 0, (0, 0.08), key="multiple_thinned"),
-    row("NIC-L3", "share of runs that answer 10% loss from 15 s on", "share", 0, (0, 0.08), key="late"),
-    row("NIC-L3", "share of runs that answer 10% loss that stops at 15 s", "share", 1, (0.92, 1), key="early"),
+    row(
+        "NIC-L2",
+        "share of runs with several levels that are thinned",
+        "share",
+        0,
+        (0, 0.08),
+        key="multiple_thinned",
+    ),
+    row(
+        "NIC-L3",
+        "share of runs that answer 10% loss from 15 s on",
+        "share",
+        0,
+        (0, 0.08),
+        key="late",
+    ),
+    row(
+        "NIC-L3",
+        "share of runs that answer 10% loss that stops at 15 s",
+        "share",
+        1,
+        (0.92, 1),
+        key="early",
+    ),
 )
 
 
@@ -119,7 +188,9 @@ class InducedLatency:
         return 3
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate every latency with a queue that grows with it, and with one that holds what is delayed."""
+        """Simulate every latency with a queue that grows with it, and with one that holds what is
+        delayed.
+        """
         base, grown = play_grown(seed)
         fixed = play_fixed(LATENCIES_S[-1], seed=seed)
         ratios = [one.post_rate_kbps / base.post_rate_kbps for one in grown]
@@ -139,7 +210,10 @@ class InducedLatency:
 
 def play_grown(seed: int) -> tuple[Session, list[Session]]:
     """Simulate 45 ms, and every latency with a queue that grows with it."""
-    sessions = [play(_with_latency(latency), seed=seed, run=1 + number) for number, latency in enumerate(LATENCIES_S)]
+    sessions = [
+        play(_with_latency(latency), seed=seed, run=1 + number)
+        for number, latency in enumerate(LATENCIES_S)
+    ]
     return play(_SINGLE, seed=seed), sessions
 
 
@@ -150,11 +224,15 @@ def play_fixed(latency_s: float, *, seed: int) -> Session:
 
 
 def _with_latency(latency_s: float) -> Setting:
-    return replace(_SINGLE, latency_s=latency_s, queue_packets=round(QUEUE_PACKETS * latency_s / LATENCY_S))
+    return replace(
+        _SINGLE, latency_s=latency_s, queue_packets=round(QUEUE_PACKETS * latency_s / LATENCY_S)
+    )
 
 
 _LATENCY_FINDINGS: tuple[Finding, ...] = (
-    row("NIC-R1", "share of runs that answer 150 to 1350 ms", "share", 0, (0, 0.08), key="answered"),
+    row(
+        "NIC-R1", "share of runs that answer 150 to 1350 ms", "share", 0, (0, 0.08), key="answered"
+    ),
     row(
         "NIC-R1",
         "smallest rate after buffering at 150 to 1350 ms / at 45 ms",

@@ -1,4 +1,6 @@
-"""Clips with several bit rates: packet pair, the level it picks, its audio, low levels sent along (section 4.2)."""
+"""Clips with several bit rates: packet pair, the level it picks, its audio, low levels sent along
+(section 4.2).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ TRIPLES = ((548, 764, 1128), (340, 548, 764), (282, 340, 548), (148, 282, 340))
 PAIRS = ((340, 1128), (548, 1128), (340, 764), (282, 764))
 #: Capacity and levels of each clip, kbps, in the order of their numbers.
 _POINTS = (
-    *((capacity, ladder) for capacity in CAPACITIES_KBPS for ladder in dict.fromkeys((*DOWNWARDS, *UPWARDS))),
+    *(
+        (capacity, ladder)
+        for capacity in CAPACITIES_KBPS
+        for ladder in dict.fromkeys((*DOWNWARDS, *UPWARDS))
+    ),
     *((725, ladder) for ladder in (*TRIPLES, *PAIRS)),
 )
 #: The lists share some points: what counts is the later place.
@@ -61,7 +67,13 @@ class MultipleRates:
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate each clip at each of its capacities."""
         sessions = {point: play_ladder(*point, seed=seed) for point in NUMBERS}
-        return {**_choices(sessions), **_probe(sessions), **_audio(sessions), **_after(sessions), **_reports(seed)}
+        return {
+            **_choices(sessions),
+            **_probe(sessions),
+            **_audio(sessions),
+            **_after(sessions),
+            **_reports(seed),
+        }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Means over the runs."""
@@ -81,7 +93,9 @@ def _choices(sessions: _Sessions) -> dict[str, float]:
 
 
 def _probe(sessions: _Sessions) -> dict[str, float]:
-    errors = [abs(session.estimate_kbps / capacity - 1) for (capacity, _), session in sessions.items()]
+    errors = [
+        abs(session.estimate_kbps / capacity - 1) for (capacity, _), session in sessions.items()
+    ]
     some = sessions[725, TRIPLES[0]]
     return {
         "probe_error": float(np.mean(errors)),
@@ -101,10 +115,13 @@ def _audio(sessions: _Sessions) -> dict[str, float]:
 
 
 def _after(sessions: _Sessions) -> dict[str, float]:
-    """Share of clips of growing highest rate that end at the last level that was not thinned alone (NIC-M5)."""
+    """Share of clips of growing highest rate that end at the last level that was not thinned alone
+    (NIC-M5).
+    """
     unthinned = {250: 148, 725: 548, 1500: 1128}
     ends = [
-        _present_rate(sessions[capacity, ladder], ladder, -1) == _largest_that_fits(ladder, unthinned[capacity])
+        _present_rate(sessions[capacity, ladder], ladder, -1)
+        == _largest_that_fits(ladder, unthinned[capacity])
         for capacity in CAPACITIES_KBPS
         for ladder in UPWARDS
     ]
@@ -113,8 +130,13 @@ def _after(sessions: _Sessions) -> dict[str, float]:
 
 def _reports(seed: int) -> dict[str, float]:
     lossy = play(Setting(capacity_kbps=250, clip={"encoding_rate_kbps": 548}), seed=seed, run=900)
-    clean = play(Setting(capacity_kbps=1500, clip={"encoding_rate_kbps": 148}, tcp=None), seed=seed, run=901)
-    return {"reports_lossy": _most_reports(lossy), "reports_clean": clean.report_s.size / clean.end_s}
+    clean = play(
+        Setting(capacity_kbps=1500, clip={"encoding_rate_kbps": 148}, tcp=None), seed=seed, run=901
+    )
+    return {
+        "reports_lossy": _most_reports(lossy),
+        "reports_clean": clean.report_s.size / clean.end_s,
+    }
 
 
 def _most_reports(session: Session) -> float:
@@ -124,7 +146,15 @@ def _most_reports(session: Session) -> float:
 
 _FINDINGS: tuple[Finding, ...] = (
     row("NIC-M1", "packets of the probe", "", 3, (3, 3), key="probe_packets", role="input"),
-    row("NIC-M1", "IP bytes of a packet of the probe", "bytes", 1500, (1500, 1500), key="probe_bytes", role="input"),
+    row(
+        "NIC-M1",
+        "IP bytes of a packet of the probe",
+        "bytes",
+        1500,
+        (1500, 1500),
+        key="probe_bytes",
+        role="input",
+    ),
     row(
         "NIC-M1",
         "error of its estimate beside a TCP flow, mean",
@@ -152,10 +182,29 @@ _FINDINGS: tuple[Finding, ...] = (
         key="right_choice",
     ),
     row(
-        "NIC-M2", "share of pairs of which the level below capacity is taken", "share", 1, (0.92, 1), key="lower_choice"
+        "NIC-M2",
+        "share of pairs of which the level below capacity is taken",
+        "share",
+        1,
+        (0.92, 1),
+        key="lower_choice",
     ),
-    row("NIC-M3", "rate after buffering of (1128, 340) at 725 kbps", "kbps", 425, (382.5, 467.5), key="audio_340"),
-    row("NIC-M3", "rate after buffering of (1128, 764, 548) at 725 kbps", "kbps", 628, (565.2, 690.8), key="audio_548"),
+    row(
+        "NIC-M3",
+        "rate after buffering of (1128, 340) at 725 kbps",
+        "kbps",
+        425,
+        (382.5, 467.5),
+        key="audio_340",
+    ),
+    row(
+        "NIC-M3",
+        "rate after buffering of (1128, 764, 548) at 725 kbps",
+        "kbps",
+        628,
+        (565.2, 690.8),
+        key="audio_548",
+    ),
     row(
         "NIC-M4",
         "buffering rate with ten levels / with the five highest at 1500 kbps",
@@ -174,7 +223,8 @@ _FINDINGS: tuple[Finding, ...] = (
     ),
     row(
         "NIC-M5",
-        "share of clips of growing highest rate that end at the last level that is not thinned alone",
+        "share of clips of growing highest rate that end at the last level that is not thinned"
+        " alone",
         "share",
         1,
         (0.92, 1),

@@ -1,4 +1,6 @@
-"""What the thesis measured of one run: rates, losses and packet gaps, before and after the buffer is full."""
+"""What the thesis measured of one run: rates, losses and packet gaps, before and after the buffer
+is full.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Session:
 
     def _keep_others(self, outcome: SimulationOutcome, probe: npt.NDArray[np.bool_]) -> None:
         columns, flows = outcome.columns(), outcome.flows()
-        bulk = np.array([flow["agent"] == 1 for flow in flows])[columns["flow"]] & columns["to_client"].astype(bool)
+        bulk = np.array([flow["agent"] == 1 for flow in flows])[columns["flow"]] & columns[
+            "to_client"
+        ].astype(bool)
         bulk &= columns["payload_bytes"].astype(np.int64) > 0
         arrived = columns["arrived"].astype(bool)
         time_s = s_from_ns(columns["time_ns"].astype(np.int64) - self._zero_ns)
@@ -59,7 +63,10 @@ class Session:
         self.tcp_bytes = columns["ip_bytes"][bulk].astype(np.float64)
         feedback = np.array([flow["name"] == "feedback" for flow in flows])[columns["flow"]]
         self.report_s = time_s[feedback & ~columns["to_client"].astype(bool)]
-        self.probe_s, self.probe_bytes = time_s[probe], columns["ip_bytes"][probe].astype(np.float64)
+        self.probe_s, self.probe_bytes = (
+            time_s[probe],
+            columns["ip_bytes"][probe].astype(np.float64),
+        )
 
     def _keep_log(self, outcome: SimulationOutcome) -> None:
         agent = outcome.agents()[0]
@@ -81,7 +88,9 @@ class Session:
             for time, kind, value, level in self._events
             if kind == "encoding"
         ]
-        self.level_s, self.level_kbps, self.level = (list(column) for column in zip(*encodings, strict=True))
+        self.level_s, self.level_kbps, self.level = (
+            list(column) for column in zip(*encodings, strict=True)
+        )
         self.thinned = not math.isnan(self._first("thinned"))
         self.audio_only = not math.isnan(self._first("audio_only"))
         self.estimate_kbps = kbps_from_bps(self._first_value("estimate_bps"))
@@ -90,7 +99,10 @@ class Session:
         return next((time for time, kind, _, _ in self._events if kind == wanted), math.nan)
 
     def _first_value(self, wanted: str) -> float:
-        return next((value for _, kind, value, _ in self._events if kind == wanted and value is not None), math.nan)
+        return next(
+            (value for _, kind, value, _ in self._events if kind == wanted and value is not None),
+            math.nan,
+        )
 
     @property
     def answered(self) -> bool:
@@ -107,7 +119,9 @@ class Session:
         return _rate_kbps(self.arrival_s, self.ip_bytes, start_s, end_s)
 
     def offered_kbps(self, start_s: float, end_s: float, *, first_sendings: bool = False) -> float:
-        """Return the rate before the router in an interval, resendings included unless only first ones are wanted."""
+        """Return the rate before the router in an interval, resendings included unless only first
+        ones are wanted.
+        """
         wanted = ~self.again if first_sendings else np.ones_like(self.again)
         return _rate_kbps(self.sent_s[wanted], self.ip_bytes[wanted], start_s, end_s)
 
@@ -116,7 +130,9 @@ class Session:
         return _rate_kbps(self.tcp_arrival_s, self.tcp_bytes, start_s, end_s)
 
     def loss(self, start_s: float, end_s: float) -> float:
-        """Return lost / sent of the media packets that were sent in an interval; NaN where there were none."""
+        """Return lost / sent of the media packets that were sent in an interval; NaN where there
+        were none.
+        """
         return _loss(self.sent_s, self.arrival_s, start_s, end_s)
 
     def peak_loss(self, start_s: float, end_s: float) -> float:
@@ -124,9 +140,14 @@ class Session:
         return max(self.loss(second, second + 1) for second in np.arange(start_s, end_s - 1 + 1e-9))
 
     def tcp_peak_loss(self, start_s: float, end_s: float) -> float:
-        """Return the largest loss of the competing flow in whole seconds of an interval in which it sent 5 packets."""
+        """Return the largest loss of the competing flow in whole seconds of an interval in which it
+        sent 5 packets.
+        """
         seconds = np.arange(start_s, end_s - 1 + 1e-9)
-        counts = [np.count_nonzero((self.tcp_sent_s >= one) & (self.tcp_sent_s < one + 1)) for one in seconds]
+        counts = [
+            np.count_nonzero((self.tcp_sent_s >= one) & (self.tcp_sent_s < one + 1))
+            for one in seconds
+        ]
         losses = [
             _loss(self.tcp_sent_s, self.tcp_arrival_s, one, one + 1)
             for one, count in zip(seconds, counts, strict=True)
@@ -136,7 +157,10 @@ class Session:
 
     def largest_offered_kbps(self, window_s: float, end_s: float) -> float:
         """Return the largest offered rate of windows that start every second until `end_s`."""
-        return max(self.offered_kbps(start, start + window_s) for start in np.arange(0.0, end_s - window_s + 1e-9))
+        return max(
+            self.offered_kbps(start, start + window_s)
+            for start in np.arange(0.0, end_s - window_s + 1e-9)
+        )
 
     @property
     def buffering_rate_kbps(self) -> float:
@@ -185,14 +209,18 @@ class Session:
 
     @property
     def burst_bytes(self) -> float:
-        """Mean bytes of first sendings in a burst while it buffers (figures 36 and 37 show sequence numbers)."""
+        """Mean bytes of first sendings in a burst while it buffers (figures 36 and 37 show sequence
+        numbers).
+        """
         first = self.buffering & ~self.again
         bursts = 1 + np.count_nonzero(self.buffering_gaps_s > _BURST_GAP_S)
         return float(self.ip_bytes[first].sum() / bursts)
 
     @property
     def mean_queueing_s(self) -> float:
-        """Mean wait in the router's queue of media packets that were sent while it buffered and arrived."""
+        """Mean wait in the router's queue of media packets that were sent while it buffered and
+        arrived.
+        """
         return float(np.mean(self.queueing_s[self.buffering & np.isfinite(self.arrival_s)]))
 
 

@@ -1,4 +1,6 @@
-"""Ten clips with one bit rate each, over three capacities beside one TCP flow (section 4.1 of the thesis)."""
+"""Ten clips with one bit rate each, over three capacities beside one TCP flow (section 4.1 of the
+thesis).
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,16 @@ from scipy import stats
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.nichols.session import Session, idle_s, inside_s
 from trafficgen.reproduction.nichols.single_rate_findings import FINDINGS
-from trafficgen.reproduction.nichols.testbed import CAPACITIES_KBPS, LATENCY_S, RATES_KBPS, Setting, play
+from trafficgen.reproduction.nichols.testbed import (
+    CAPACITIES_KBPS,
+    LATENCY_S,
+    RATES_KBPS,
+    Setting,
+    play,
+)
 
-#: Runs of a point: three in the thesis; more here, since the largest loss of a second scatters much from run to run.
+#: Runs of a point: three in the thesis; more here, since the largest loss of a second scatters much
+#: from run to run.
 _RUNS = 6
 #: Of CCZ-F1: bytes of a TCP packet.
 _FRIENDLY_BYTES = 1500
@@ -50,7 +59,9 @@ class SingleRate:
         return _measures({point: [play_point(*point, seed=seed)] for point in GRID})
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Means over the runs of a point first, as the thesis plots them, then what the findings ask for."""
+        """Means over the runs of a point first, as the thesis plots them, then what the findings
+        ask for.
+        """
         mean: dict[str, dict[tuple[int, int], float]] = {}
         for name in parts[0]:
             values = [part[name] for part in parts]
@@ -70,7 +81,9 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _friendly_kbps(session: Session) -> float:
-    """Return the TCP-friendly rate of CCZ-F1 at the loss and round-trip time that the clip met while it buffered."""
+    """Return the TCP-friendly rate of CCZ-F1 at the loss and round-trip time that the clip met
+    while it buffered.
+    """
     loss = session.buffering_loss
     if loss <= 0:
         return math.inf
@@ -135,12 +148,16 @@ def _rates_and_losses(mean: _Means) -> dict[str, float]:
         "smallest_multiple": float(multiples.min()),
         "largest_multiple": float(multiples.max()),
         "multiple_548": mean["first_kbps"][725, 548] / 548,
-        "growth": float(stats.spearmanr(RATES_KBPS, _column(mean, "buffering_kbps", 1500)).statistic),
+        "growth": float(
+            stats.spearmanr(RATES_KBPS, _column(mean, "buffering_kbps", 1500)).statistic
+        ),
         "ratio_340_548": kbps[725, 340] / kbps[725, 548],
         "largest_loss": float(max(values.max() for values in loss.values())),
         "peak_340": mean["peak_loss"][725, 340],
         "tcp_peak_340": mean["tcp_peak_loss"][725, 340],
-        "rise_to_340": float(stats.spearmanr(low, _column(mean, "buffering_loss", 725, low)).statistic),
+        "rise_to_340": float(
+            stats.spearmanr(low, _column(mean, "buffering_loss", 725, low)).statistic
+        ),
         "dip_548": at_725[725, 548] / min(at_725[725, 340], at_725[725, 764]),
         "loss_1500": float(loss[1500].mean()),
         "loss_1500_ratio": float(loss[1500].mean() / loss[725].mean()),
@@ -150,7 +167,9 @@ def _rates_and_losses(mean: _Means) -> dict[str, float]:
 
 def _playout(mean: _Means) -> dict[str, float]:
     # "Below capacity": the whole clip fits the link with its headers.
-    below = {capacity: [rate for rate in RATES_KBPS if rate < capacity] for capacity in CAPACITIES_KBPS}
+    below = {
+        capacity: [rate for rate in RATES_KBPS if rate < capacity] for capacity in CAPACITIES_KBPS
+    }
     above_250 = [rate for rate in RATES_KBPS if rate > 250]
     lengths = {capacity: _column(mean, "buffering_s", capacity) for capacity in CAPACITIES_KBPS}
     spreads, slopes = [], []
@@ -158,14 +177,20 @@ def _playout(mean: _Means) -> dict[str, float]:
         post_s = _column(mean, "post_s", capacity, rates)
         spreads.append(float(np.ptp(post_s) / post_s.mean()))
         encoded = np.array(rates, dtype=float)
-        slopes.append(float(np.sum(encoded * _column(mean, "post_kbps", capacity, rates)) / np.sum(encoded**2)))
+        slopes.append(
+            float(
+                np.sum(encoded * _column(mean, "post_kbps", capacity, rates)) / np.sum(encoded**2)
+            )
+        )
     thinned = [rate for rate in RATES_KBPS if mean["thinned"][725, rate] > 0.5]
     kept = [rate for rate in below[725] if rate not in thinned]
     shorter = _mean([mean["post_s"][725, rate] for rate in thinned]) / _mean(
         [mean["post_s"][725, rate] for rate in kept]
     )
     return {
-        "length_correlation": min(float(np.corrcoef(RATES_KBPS, values)[0, 1]) for values in lengths.values()),
+        "length_correlation": min(
+            float(np.corrcoef(RATES_KBPS, values)[0, 1]) for values in lengths.values()
+        ),
         "length_correlation_725": float(np.corrcoef(RATES_KBPS, lengths[725])[0, 1]),
         "post_spread": spreads[1],
         "post_shorter": shorter,
@@ -180,7 +205,9 @@ def _playout(mean: _Means) -> dict[str, float]:
 
 
 def _order_share(mean: _Means) -> float:
-    """Share of pairs of thinned clips of one capacity in which the higher rate keeps no more of its frames."""
+    """Share of pairs of thinned clips of one capacity in which the higher rate keeps no more of its
+    frames.
+    """
     pairs = [
         mean["frames_kept"][capacity, high] <= mean["frames_kept"][capacity, low] + 1e-9
         for capacity in CAPACITIES_KBPS

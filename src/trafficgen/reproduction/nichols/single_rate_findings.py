@@ -1,4 +1,6 @@
-"""Findings of section 4.1, with the ranges of the published findings or thresholds of our own, said in the quantity."""
+"""Findings of section 4.1, with the ranges of the published findings or thresholds of our own, said
+in the quantity.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,40 @@ _TINY = math.ulp(1.0)
 
 _BUFFERING: tuple[Finding, ...] = (
     row(
-        "NIC-B1", "silence before the first media packet (340 at 725 kbps)", "s", 5, (4, 6), key="silence", role="input"
+        "NIC-B1",
+        "silence before the first media packet (340 at 725 kbps)",
+        "s",
+        5,
+        (4, 6),
+        key="silence",
+        role="input",
     ),
-    row("NIC-B1", "buffering rate (340 at 725 kbps)", "kbps", "500 to 600", (480, 620), key="buffering_rate"),
-    row("NIC-B1", "length of buffering (340 at 725 kbps)", "s", 10, (8, 12), key="buffering_length", role="input"),
-    row("NIC-B1", "rate after buffering (340 at 725 kbps)", "kbps", 340, (306, 374), key="playout_rate", role="input"),
+    row(
+        "NIC-B1",
+        "buffering rate (340 at 725 kbps)",
+        "kbps",
+        "500 to 600",
+        (480, 620),
+        key="buffering_rate",
+    ),
+    row(
+        "NIC-B1",
+        "length of buffering (340 at 725 kbps)",
+        "s",
+        10,
+        (8, 12),
+        key="buffering_length",
+        role="input",
+    ),
+    row(
+        "NIC-B1",
+        "rate after buffering (340 at 725 kbps)",
+        "kbps",
+        340,
+        (306, 374),
+        key="playout_rate",
+        role="input",
+    ),
     row(
         "NIC-B2",
         "smallest offered / encoded rate below 548 at 725 kbps",
@@ -34,10 +65,38 @@ _BUFFERING: tuple[Finding, ...] = (
         key="largest_multiple",
         role="input",
     ),
-    row("NIC-B2", "first sendings / encoded rate (548 at 725 kbps)", "", 1, (0.9, 1.15), key="multiple_548"),
-    row("NIC-B2", "rank correlation of buffering and encoded rate at 1500 kbps", "", "grows", (0.9, 1), key="growth"),
-    row("NIC-B2", "buffering rate of 340 / of 548 at 725 kbps", "", "similar", (0.85, 1.15), key="ratio_340_548"),
-    row("NIC-B3", "largest mean loss in buffering", "share", "almost 0.8", (0.65, 0.85), key="largest_loss"),
+    row(
+        "NIC-B2",
+        "first sendings / encoded rate (548 at 725 kbps)",
+        "",
+        1,
+        (0.9, 1.15),
+        key="multiple_548",
+    ),
+    row(
+        "NIC-B2",
+        "rank correlation of buffering and encoded rate at 1500 kbps",
+        "",
+        "grows",
+        (0.9, 1),
+        key="growth",
+    ),
+    row(
+        "NIC-B2",
+        "buffering rate of 340 / of 548 at 725 kbps",
+        "",
+        "similar",
+        (0.85, 1.15),
+        key="ratio_340_548",
+    ),
+    row(
+        "NIC-B3",
+        "largest mean loss in buffering",
+        "share",
+        "almost 0.8",
+        (0.65, 0.85),
+        key="largest_loss",
+    ),
     row(
         "NIC-B3",
         "largest loss in a second of buffering (340 at 725 kbps)",
@@ -46,7 +105,14 @@ _BUFFERING: tuple[Finding, ...] = (
         (0.3, 0.45),
         key="peak_340",
     ),
-    row("NIC-B3", "the same of the TCP flow beside it", "share", "almost 0.4", (0.3, 0.45), key="tcp_peak_340"),
+    row(
+        "NIC-B3",
+        "the same of the TCP flow beside it",
+        "share",
+        "almost 0.4",
+        (0.3, 0.45),
+        key="tcp_peak_340",
+    ),
     row(
         "NIC-B3",
         "rank correlation of loss in buffering with encoded rate up to 340 at 725 kbps",
@@ -63,8 +129,22 @@ _BUFFERING: tuple[Finding, ...] = (
         (None, 1),
         key="dip_548",
     ),
-    row("NIC-B3", "mean loss in buffering at 1500 kbps", "share", "present", (_TINY, None), key="loss_1500"),
-    row("NIC-B3", "mean loss in buffering at 1500 / at 725 kbps", "", "lower", (None, 1), key="loss_1500_ratio"),
+    row(
+        "NIC-B3",
+        "mean loss in buffering at 1500 kbps",
+        "share",
+        "present",
+        (_TINY, None),
+        key="loss_1500",
+    ),
+    row(
+        "NIC-B3",
+        "mean loss in buffering at 1500 / at 725 kbps",
+        "",
+        "lower",
+        (None, 1),
+        key="loss_1500_ratio",
+    ),
     row(
         "NIC-B4",
         "least correlation of length of buffering with encoded rate at the three capacities",
@@ -90,13 +170,32 @@ _BUFFERING: tuple[Finding, ...] = (
         key="post_shorter",
     ),
     row(
-        "NIC-F1", "buffering rate / TCP-friendly rate (340 at 725 kbps)", "", "above 1", (1, None), key="friendly_ratio"
+        "NIC-F1",
+        "buffering rate / TCP-friendly rate (340 at 725 kbps)",
+        "",
+        "above 1",
+        (1, None),
+        key="friendly_ratio",
     ),
 )
 
 _PLAYOUT: tuple[Finding, ...] = (
-    row("NIC-P1", "smallest slope of rate on encoded rate below capacity", "", 1, (0.9, 1.1), key="smallest_slope"),
-    row("NIC-P1", "largest slope of rate on encoded rate below capacity", "", 1, (0.9, 1.1), key="largest_slope"),
+    row(
+        "NIC-P1",
+        "smallest slope of rate on encoded rate below capacity",
+        "",
+        1,
+        (0.9, 1.1),
+        key="smallest_slope",
+    ),
+    row(
+        "NIC-P1",
+        "largest slope of rate on encoded rate below capacity",
+        "",
+        1,
+        (0.9, 1.1),
+        key="largest_slope",
+    ),
     row(
         "NIC-P1",
         "largest mean loss after buffering at 250 kbps",
@@ -115,13 +214,39 @@ _PLAYOUT: tuple[Finding, ...] = (
     ),
     row("NIC-P1", "share of clips thinned at 1500 kbps", "share", 0, (0, 0.08), key="thinned_1500"),
     row(
-        "NIC-P1", "rate after buffering of 1128 / of 764 at 250 kbps", "", "higher again", (1, None), key="higher_again"
+        "NIC-P1",
+        "rate after buffering of 1128 / of 764 at 250 kbps",
+        "",
+        "higher again",
+        (1, None),
+        key="higher_again",
     ),
-    row("NIC-P2", "time of thinning (548 at 250 kbps)", "s", "almost 40", (35, 45), key="thinned_548_s", role="input"),
     row(
-        "NIC-P2", "rate in the last 10 s (548 at 250 kbps)", "kbps", 50, (40, 60), key="thinned_548_kbps", role="input"
+        "NIC-P2",
+        "time of thinning (548 at 250 kbps)",
+        "s",
+        "almost 40",
+        (35, 45),
+        key="thinned_548_s",
+        role="input",
     ),
-    row("NIC-P2", "loss before thinning (548 at 250 kbps)", "share", "over 0.8", (0.72, 1), key="loss_548"),
+    row(
+        "NIC-P2",
+        "rate in the last 10 s (548 at 250 kbps)",
+        "kbps",
+        50,
+        (40, 60),
+        key="thinned_548_kbps",
+        role="input",
+    ),
+    row(
+        "NIC-P2",
+        "loss before thinning (548 at 250 kbps)",
+        "share",
+        "over 0.8",
+        (0.72, 1),
+        key="loss_548",
+    ),
     row(
         "NIC-P2",
         "largest offered rate of 5 s in the first 20 s / encoded rate (548 at 250 kbps)",
@@ -130,9 +255,30 @@ _PLAYOUT: tuple[Finding, ...] = (
         (1.5, None),
         key="offered_548",
     ),
-    row("NIC-P3", "rate after buffering (548 at 725 kbps)", "kbps", "above fair share", (400, 600), key="post_548"),
-    row("NIC-P3", "share of runs thinned (548 at 725 kbps)", "share", 0, (0, 0.08), key="thinned_548_at_725"),
-    row("NIC-P3", "rate after buffering (340 at 725 kbps)", "kbps", "fair share", (306, 400), key="post_340"),
+    row(
+        "NIC-P3",
+        "rate after buffering (548 at 725 kbps)",
+        "kbps",
+        "above fair share",
+        (400, 600),
+        key="post_548",
+    ),
+    row(
+        "NIC-P3",
+        "share of runs thinned (548 at 725 kbps)",
+        "share",
+        0,
+        (0, 0.08),
+        key="thinned_548_at_725",
+    ),
+    row(
+        "NIC-P3",
+        "rate after buffering (340 at 725 kbps)",
+        "kbps",
+        "fair share",
+        (306, 400),
+        key="post_340",
+    ),
     row(
         "NIC-P3",
         "largest offered rate of 5 s in the first 20 s / encoded rate (1128 at 725 kbps)",
@@ -149,7 +295,14 @@ _PLAYOUT: tuple[Finding, ...] = (
         (0.72, 1),
         key="peak_1128",
     ),
-    row("NIC-P3", "rate in the last 10 s (1128 at 725 kbps)", "kbps", "below fair share", (None, 362), key="last_1128"),
+    row(
+        "NIC-P3",
+        "rate in the last 10 s (1128 at 725 kbps)",
+        "kbps",
+        "below fair share",
+        (None, 362),
+        key="last_1128",
+    ),
     row(
         "NIC-P4",
         "share of pairs of thinned clips in which the higher rate keeps no more of its frames",
@@ -169,9 +322,33 @@ _BURSTS: tuple[Finding, ...] = (
         (0.9, 1),
         key="gaps_below_5ms",
     ),
-    row("NIC-I1", "median gap in bursts, 548 less 340", "ms", 0.5, (0.3, 0.7), key="gap_difference_ms", role="input"),
-    row("NIC-I2", "time between bursts (340 at 725 kbps)", "s", 0.3, (0.27, 0.33), key="idle_340", role="input"),
-    row("NIC-I2", "time between bursts (548 at 725 kbps)", "s", 0.475, (0.43, 0.52), key="idle_548", role="input"),
+    row(
+        "NIC-I1",
+        "median gap in bursts, 548 less 340",
+        "ms",
+        0.5,
+        (0.3, 0.7),
+        key="gap_difference_ms",
+        role="input",
+    ),
+    row(
+        "NIC-I2",
+        "time between bursts (340 at 725 kbps)",
+        "s",
+        0.3,
+        (0.27, 0.33),
+        key="idle_340",
+        role="input",
+    ),
+    row(
+        "NIC-I2",
+        "time between bursts (548 at 725 kbps)",
+        "s",
+        0.475,
+        (0.43, 0.52),
+        key="idle_548",
+        role="input",
+    ),
     row(
         "NIC-I2",
         "time between bursts after buffering, 340 / 548",
@@ -181,7 +358,14 @@ _BURSTS: tuple[Finding, ...] = (
         key="idle_after",
         role="input",
     ),
-    row("NIC-I2", "bytes of a burst, 548 / 340", "", "somewhat larger", (1.05, 1.6), key="burst_ratio"),
+    row(
+        "NIC-I2",
+        "bytes of a burst, 548 / 340",
+        "",
+        "somewhat larger",
+        (1.05, 1.6),
+        key="burst_ratio",
+    ),
 )
 
 FINDINGS = (*_BUFFERING, *_PLAYOUT, *_BURSTS)

@@ -1,4 +1,6 @@
-"""The testbed of the thesis (NIC-S1): a drop-tail router, a clip, and a bulk TCP flow that starts 10 s before."""
+"""The testbed of the thesis (NIC-S1): a drop-tail router, a clip, and a bulk TCP flow that starts
+10 s before.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ RUNS = 3
 LATENCY_S = 0.045
 QUEUE_PACKETS = 80
 _TCP_LEAD_S = 10.0
-# Scripts start both programs by hand of a shell: the head start differs by tenths of a second from run to run.
+# Scripts start both programs by hand of a shell: the head start differs by tenths of a second from
+# run to run.
 _TCP_LEAD_SPREAD_S = 0.5
 _LONGEST_S = 300.0
 _RETURN_LINK = 1
@@ -42,7 +45,8 @@ class Setting:
         clip: Options of the entry, such as ``{"encoding_rate_kbps": 340}``.
         latency_s: One way, in each direction.
         queue_packets: Length of the router's queue.
-        hold_in_flight: Whether delayed packets fill the queue too, as in the thesis' emulator (NIC-R1).
+        hold_in_flight: Whether delayed packets fill the queue too, as in the thesis' emulator
+            (NIC-R1).
         loss: Share of packets that the router drops at random.
         loss_start_s: When it begins to, after the first media packet; None: from the beginning.
         loss_stop_s: When it stops, after the first media packet; None: never.
@@ -64,7 +68,9 @@ class Setting:
         return replace(self, clip=options)
 
     def links(self) -> list[dict[str, Any]]:
-        """Return the links as the engine takes them: towards the client, and back without a limit."""
+        """Return the links as the engine takes them: towards the client, and back without a
+        limit.
+        """
         loss = None
         if self.loss > 0:
             loss = {
@@ -88,7 +94,13 @@ def competitor(tcp: Mapping[str, JsonValue], *, start_s: float) -> dict[str, Any
     """Return a bulk TCP flow as the engine takes it."""
     parameters = {"tcp": dict(tcp)}
     routes = {"forward": [0], "reverse": [_RETURN_LINK]}
-    return {"name": "tcp", "kind": "bulk_tcp", "parameters": parameters, "start_s": start_s, **routes}
+    return {
+        "name": "tcp",
+        "kind": "bulk_tcp",
+        "parameters": parameters,
+        "start_s": start_s,
+        **routes,
+    }
 
 
 def play(setting: Setting, *, seed: int, run: int = 0) -> Session:
@@ -102,12 +114,24 @@ def play(setting: Setting, *, seed: int, run: int = 0) -> Session:
     stream = random_stream(seed, session=run, purpose="nichols")
     entry = with_settings(load_entry(ENTRY), setting.clip)
     parameters = parameters_for_engine(entry)
-    media = {"name": "media", "kind": entry.mechanism.kind, "parameters": parameters, "awaited": True}
-    agents: list[dict[str, Any]] = [{**media, "start_s": 0.0, "forward": [0], "reverse": [_RETURN_LINK]}]
+    media = {
+        "name": "media",
+        "kind": entry.mechanism.kind,
+        "parameters": parameters,
+        "awaited": True,
+    }
+    agents: list[dict[str, Any]] = [
+        {**media, "start_s": 0.0, "forward": [0], "reverse": [_RETURN_LINK]}
+    ]
     if setting.tcp is not None:
         lead_s = _TCP_LEAD_S + stream.uniform(-_TCP_LEAD_SPREAD_S, _TCP_LEAD_SPREAD_S)
         agents.append(competitor(setting.tcp, start_s=-lead_s))
-    scenario = {"seed": int(stream.integers(1 << 53)), "links": setting.links(), "agents": agents, "end_s": _LONGEST_S}
+    scenario = {
+        "seed": int(stream.integers(1 << 53)),
+        "links": setting.links(),
+        "agents": agents,
+        "end_s": _LONGEST_S,
+    }
     return Session(run_scenario(scenario))
 
 

@@ -28,7 +28,9 @@ def _times_ms(trace: ReadTrace) -> list[float]:
 
 
 def test_frames_are_cut_into_full_packets_and_a_rest(tmp_path: Path) -> None:
-    trace = _read(tmp_path, "2500\n1000\n0\n999\n", frame_rate_fps=20, payload_bytes=1000, rtp=False)
+    trace = _read(
+        tmp_path, "2500\n1000\n0\n999\n", frame_rate_fps=20, payload_bytes=1000, rtp=False
+    )
     assert trace.format == "frame-sizes"
     assert _payloads(trace) == [1000, 1000, 500, 1000, 999]
     assert trace.table.ip_bytes.tolist() == [size + UDP_HEADERS_BYTES for size in _payloads(trace)]
@@ -36,9 +38,13 @@ def test_frames_are_cut_into_full_packets_and_a_rest(tmp_path: Path) -> None:
     assert any("1 frame of 0 bytes" in text for text in trace.assumptions)
 
 
-def test_frames_in_rtp_have_timestamps_of_the_frame_and_a_marker_on_its_last_packet(tmp_path: Path) -> None:
+def test_frames_in_rtp_have_timestamps_of_the_frame_and_a_marker_on_its_last_packet(
+    tmp_path: Path,
+) -> None:
     table = _read(tmp_path, "2500\n1000\n", frame_rate_fps=25, payload_bytes=1000).table
-    assert table.payload_bytes.tolist() == [size + RTP_HEADER_BYTES for size in (1000, 1000, 500, 1000)]
+    assert table.payload_bytes.tolist() == [
+        size + RTP_HEADER_BYTES for size in (1000, 1000, 500, 1000)
+    ]
     assert table.values("rtp_timestamp").tolist() == [0, 0, 0, 3600]
     assert table.values("rtp_sequence").tolist() == [0, 1, 2, 3]
     assert table.values("rtp_marker").tolist() == [False, False, True, True]
@@ -46,19 +52,30 @@ def test_frames_in_rtp_have_timestamps_of_the_frame_and_a_marker_on_its_last_pac
 
 
 def test_without_a_limit_packets_fill_1500_bytes_of_ip(tmp_path: Path) -> None:
-    assert _read(tmp_path, "3000\n", frame_rate_fps=25, rtp=False).table.ip_bytes.tolist() == [1500, 1500, 84]
-    assert _read(tmp_path, "3000\n", frame_rate_fps=25, rtp=True).table.ip_bytes.tolist() == [1500, 1500, 120]
+    assert _read(tmp_path, "3000\n", frame_rate_fps=25, rtp=False).table.ip_bytes.tolist() == [
+        1500,
+        1500,
+        84,
+    ]
+    assert _read(tmp_path, "3000\n", frame_rate_fps=25, rtp=True).table.ip_bytes.tolist() == [
+        1500,
+        1500,
+        120,
+    ]
 
 
 def test_at_a_line_rate_packets_follow_one_another_and_frames_wait(tmp_path: Path) -> None:
-    # 1028 bytes of IP at 1.028 Mbit/s take 8 ms; the second frame comes at 10 ms while the first still leaves.
+    # 1028 bytes of IP at 1.028 Mbit/s take 8 ms; the second frame comes at 10 ms while the first
+    # still leaves.
     options = {"payload_bytes": 1000, "rtp": False, "line_rate_bps": 1_028_000.0}
     trace = _read(tmp_path, "2000\n1000\n1000\n", frame_rate_fps=100, **options)
     assert _times_ms(trace) == [0, 8, 16, 24]
 
 
 def test_a_frame_list_without_a_rate_is_refused_with_the_command_that_helps(tmp_path: Path) -> None:
-    with pytest.raises(PacketTableError, match=r"without times; give their rate: trafficgen convert .*--frame-rate"):
+    with pytest.raises(
+        PacketTableError, match=r"without times; give their rate: trafficgen convert .*--frame-rate"
+    ):
         _read(tmp_path, "1500\n900\n")
     with pytest.raises(PacketTableError, match="belongs to a path"):
         _read(tmp_path, "".join(f"{number}\n" for number in range(20)))
@@ -74,9 +91,16 @@ def test_bits_are_rounded_up_to_bytes(tmp_path: Path) -> None:
 
 
 def test_syncodecs_frames_are_read_with_their_comments(tmp_path: Path) -> None:
-    text = "% number | type | QP | PSNR | size\n0 I 26.67 40.23 2423\n1 P 28.73 39.79 1169 # second\n2 U 1 2 7\n"
+    text = (
+        "% number | type | QP | PSNR | size\n0 I 26.67 40.23 2423\n1 P 28.73 39.79 1169 # second\n2"
+        " U 1 2 7\n"
+    )
     trace = _read(tmp_path, text, frame_rate_fps=10, rtp=False, payload_bytes=9000)
-    assert (trace.format, _payloads(trace), _times_ms(trace)) == ("syncodecs", [2423, 1169, 7], [0, 100, 200])
+    assert (trace.format, _payloads(trace), _times_ms(trace)) == (
+        "syncodecs",
+        [2423, 1169, 7],
+        [0, 100, 200],
+    )
 
 
 def test_a_verbose_asu_trace_counts_bits_and_has_times_of_its_own(tmp_path: Path) -> None:
@@ -87,14 +111,17 @@ def test_a_verbose_asu_trace_counts_bits_and_has_times_of_its_own(tmp_path: Path
 
 def test_an_asu_trace_whose_comments_say_bytes_is_read_in_bytes(tmp_path: Path) -> None:
     trace = _read(
-        tmp_path, "# Maximum Frame Size (Bytes): 1000\n0 0.0 I 1000 40 41 42\n1 0.04 P 804 30 31 32\n", rtp=False
+        tmp_path,
+        "# Maximum Frame Size (Bytes): 1000\n0 0.0 I 1000 40 41 42\n1 0.04 P 804 30 31 32\n",
+        rtp=False,
     )
     assert _payloads(trace) == [1000, 804]
 
 
 def test_frames_in_coding_order_are_sent_in_the_order_of_the_file(tmp_path: Path) -> None:
     text = (
-        "# Maximum Frame Size (Bytes): 300\n1 0 I 300 3 3 3\n2 0.12 P 100 3 3 3\n3 0.04 B 80 1 1 1\n4 0.08 B 81 1 1 1\n"
+        "# Maximum Frame Size (Bytes): 300\n1 0 I 300 3 3 3\n2 0.12 P 100 3 3 3\n3 0.04 B 80 1 1"
+        " 1\n4 0.08 B 81 1 1 1\n"
     )
     trace = _read(tmp_path, text, rtp=False)
     assert (_payloads(trace), _times_ms(trace)) == ([300, 100, 80, 81], [0, 40, 80, 120])
@@ -110,7 +137,11 @@ def test_a_terse_asu_trace_is_read_when_named(tmp_path: Path) -> None:
 def test_an_ns3_trace_plays_as_udp_trace_client_does(tmp_path: Path) -> None:
     # The first frame goes at once; the B frame with the frame before; times are of ms.
     trace = _read(tmp_path, "1 I 7 1000\n2 P 47 200\n3 B 27 300\n4 P 87 40")
-    assert (trace.format, _payloads(trace), _times_ms(trace)) == ("ns3", [1000, 200, 300, 40], [0, 40, 40, 80])
+    assert (trace.format, _payloads(trace), _times_ms(trace)) == (
+        "ns3",
+        [1000, 200, 300, 40],
+        [0, 40, 40, 80],
+    )
 
 
 def test_what_ns3_would_play_otherwise_is_told(tmp_path: Path) -> None:
@@ -123,10 +154,16 @@ def test_what_ns3_would_play_otherwise_is_told(tmp_path: Path) -> None:
 
 
 def test_netperfmeter_delays_come_before_the_frame_and_streams_are_flows(tmp_path: Path) -> None:
-    with pytest.warns(CaptureWarning, match="1 line was not understood .the first is line 3.; 4 were read"):
+    with pytest.warns(
+        CaptureWarning, match="1 line was not understood .the first is line 3.; 4 were read"
+    ):
         trace = _read(tmp_path, "0.5 1200\n0.04 500 7\nwhat is this\n0.02 100\n1e-3 90 7\n")
     table = trace.table
-    assert (trace.format, _payloads(trace), _times_ms(trace)) == ("inet", [1200, 500, 100, 90], [0, 40, 60, 61])
+    assert (trace.format, _payloads(trace), _times_ms(trace)) == (
+        "inet",
+        [1200, 500, 100, 90],
+        [0, 40, 60, 61],
+    )
     assert table.flow.tolist() == [0, 1, 0, 1]
     assert (trace.records, trace.unread, trace.first_unread) == (4, 1, 3)
 
@@ -138,7 +175,11 @@ def test_delays_that_only_grow_are_told_to_look_like_times(tmp_path: Path) -> No
 
 def test_vr_app_bursts_follow_after_the_time_on_their_line(tmp_path: Path) -> None:
     trace = _read(tmp_path, "# size, gap\n5000,0.02\n\n100, 0.03\n7,0\n", payload_bytes=4000)
-    assert (trace.format, _payloads(trace), _times_ms(trace)) == ("vr-app", [4000, 1000, 100, 7], [0, 0, 20, 50])
+    assert (trace.format, _payloads(trace), _times_ms(trace)) == (
+        "vr-app",
+        [4000, 1000, 100, 7],
+        [0, 0, 20, 50],
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +220,13 @@ def test_gaps_of_centuries_are_refused(tmp_path: Path) -> None:
         ("0 1000\n0.04 20\n", "inet"),
         ("1000,0.04\n", "vr-app"),
         ("time_s,ip_bytes\n0,100\n", "packet-list"),
-        ("17:18:56.780713 SEND proto>UDP flow>1 seq>0 srcPort>5801 dst>127.0.0.1/5811 size>256\n", "mgen"),
+        (
+            (
+                "17:18:56.780713 SEND proto>UDP flow>1 seq>0 srcPort>5801 dst>127.0.0.1/5811"
+                " size>256\n"
+            ),
+            "mgen",
+        ),
         ("hello world\n", None),
         ("", None),
         ("a,b\n1,2\n", None),

@@ -23,10 +23,10 @@ RECEIVED = """17:18:56.380340 LISTEN proto>UDP port>5811
 17:18:56.880818 RECV proto>UDP flow>2 seq>0 src>127.0.0.1/5802 dst>127.0.0.1/5811 sent>17:18:56.880805 size>28
 """
 DITG = (
-    "Flow>0001 Seq>      1 Src>                 127.0.0.1/46915 Dest>                127.0.0.1/10411 "
-    "txTime>17:19:0.369577 rxTime>17:19:0.369623 Size>  200\n"
-    "Flow>0001 Seq>      2 Src>                 127.0.0.1/46915 Dest>                127.0.0.1/10411 "
-    "txTime>17:19:0.395113 rxTime>17:19:0.395182 Size>  300\n"
+    "Flow>0001 Seq>      1 Src>                 127.0.0.1/46915 Dest>               "
+    " 127.0.0.1/10411 txTime>17:19:0.369577 rxTime>17:19:0.369623 Size>  200\nFlow>0001 Seq>      2"
+    " Src>                 127.0.0.1/46915 Dest>                127.0.0.1/10411"
+    " txTime>17:19:0.395113 rxTime>17:19:0.395182 Size>  300\n"
 )
 
 
@@ -70,7 +70,9 @@ def test_both_mgen_logs_in_one_file_tell_which_packets_were_lost(tmp_path: Path)
     table = trace.table
     assert table.time_ns.tolist() == [0, 50_086_000, 100_092_000]
     assert table.column("arrival_ns").to_pylist() == [182_000, None, 100_105_000]
-    assert any("1 packet without a line of the receiver: lost" in text for text in trace.assumptions)
+    assert any(
+        "1 packet without a line of the receiver: lost" in text for text in trace.assumptions
+    )
 
 
 def test_a_packet_that_arrives_twice_counts_once_at_its_first_arrival(tmp_path: Path) -> None:
@@ -81,8 +83,13 @@ def test_a_packet_that_arrives_twice_counts_once_at_its_first_arrival(tmp_path: 
 
 
 def test_a_flow_that_starts_again_counts_from_the_beginning(tmp_path: Path) -> None:
-    send = "10:00:0{}.000000 SEND proto>UDP flow>1 seq>{} srcPort>5801 dst>127.0.0.1/5811 size>100\n"
-    receive = "10:00:0{0}.5 RECV proto>UDP flow>1 seq>{1} src>::1/5801 dst>127.0.0.1/5811 sent>10:00:0{0}.0 size>100\n"
+    send = (
+        "10:00:0{}.000000 SEND proto>UDP flow>1 seq>{} srcPort>5801 dst>127.0.0.1/5811 size>100\n"
+    )
+    receive = (
+        "10:00:0{0}.5 RECV proto>UDP flow>1 seq>{1} src>::1/5801 dst>127.0.0.1/5811"
+        " sent>10:00:0{0}.0 size>100\n"
+    )
     receive = receive.replace("::1", "127.0.0.1")
     runs = [(0, 0), (1, 1), (3, 0), (4, 1)]
     text = "".join(send.format(*line) for line in runs) + "".join(
@@ -90,21 +97,34 @@ def test_a_flow_that_starts_again_counts_from_the_beginning(tmp_path: Path) -> N
     )
     table = _read(tmp_path, text).table
     assert table.time_ns.tolist() == [0, 1_000_000_000, 3_000_000_000, 4_000_000_000]
-    assert table.column("arrival_ns").to_pylist() == [500_000_000, None, 3_500_000_000, 4_500_000_000]
+    assert table.column("arrival_ns").to_pylist() == [
+        500_000_000,
+        None,
+        3_500_000_000,
+        4_500_000_000,
+    ]
 
 
 def test_a_log_goes_on_over_midnight(tmp_path: Path) -> None:
     line = "{} SEND proto>UDP flow>1 seq>{} srcPort>5801 dst>127.0.0.1/5811 size>256\n"
-    text = line.format("23:59:59.500000", 0) + line.format("00:00:00.250000", 1) + line.format("00:00:01.250000", 2)
+    text = (
+        line.format("23:59:59.500000", 0)
+        + line.format("00:00:00.250000", 1)
+        + line.format("00:00:01.250000", 2)
+    )
     assert _read(tmp_path, text).table.time_ns.tolist() == [0, 750_000_000, 1_750_000_000]
     received = (
-        "00:00:00.100000 RECV proto>UDP flow>1 seq>0 src>127.0.0.1/1 dst>127.0.0.1/2 sent>23:59:59.900000 size>99 \n"
+        "00:00:00.100000 RECV proto>UDP flow>1 seq>0 src>127.0.0.1/1 dst>127.0.0.1/2"
+        " sent>23:59:59.900000 size>99 \n"
     )
     assert _read(tmp_path, received).table.values("arrival_ns").tolist() == [200_000_000]
 
 
 def test_mgen_times_since_1970_are_kept_to_the_microsecond(tmp_path: Path) -> None:
-    text = "1700000000.123457 SEND proto>UDP flow>1 seq>0 srcPort>5801 dst>2001:db8::1/5811 size>100 \n"
+    text = (
+        "1700000000.123457 SEND proto>UDP flow>1 seq>0 srcPort>5801 dst>2001:db8::1/5811"
+        " size>100 \n"
+    )
     table = _read(tmp_path, text).table
     assert table.origin_ns + int(table.time_ns[0]) == 1_700_000_000_123_457_000
     assert table.ip_bytes.tolist() == [148]
@@ -126,7 +146,9 @@ def test_senders_with_the_same_ports_stay_apart_in_a_receivers_log(tmp_path: Pat
 
 
 def test_tcp_messages_are_cut_into_segments(tmp_path: Path) -> None:
-    text = "10:00:00.000000 SEND proto>TCP flow>1 seq>0 srcPort>5801 dst>127.0.0.1/5811 size>3000 \n"
+    text = (
+        "10:00:00.000000 SEND proto>TCP flow>1 seq>0 srcPort>5801 dst>127.0.0.1/5811 size>3000 \n"
+    )
     table = _read(tmp_path, text).table
     assert table.payload_bytes.tolist() == [1460, 1460, 80]
     assert table.flows.column("protocol").to_pylist() == ["tcp"]
@@ -135,13 +157,19 @@ def test_tcp_messages_are_cut_into_segments(tmp_path: Path) -> None:
 def test_damaged_lines_are_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     lines = SENT.splitlines()
     lines[3] = lines[3][:40]
-    with pytest.warns(CaptureWarning, match=r"1 line was not understood \(the first is line 4\); 2 were read"):
+    with pytest.warns(
+        CaptureWarning, match=r"1 line was not understood \(the first is line 4\); 2 were read"
+    ):
         trace = _read(tmp_path, "\n".join(lines))
     assert len(trace.table) == 2
 
 
 def test_impossible_ports_and_addresses_are_damage(tmp_path: Path) -> None:
-    bad = SENT.splitlines()[2].replace("5801", "99999") + "\n" + SENT.splitlines()[3].replace("127.0.0.1", "1.2.3.4.5")
+    bad = (
+        SENT.splitlines()[2].replace("5801", "99999")
+        + "\n"
+        + SENT.splitlines()[3].replace("127.0.0.1", "1.2.3.4.5")
+    )
     with pytest.warns(CaptureWarning, match="2 lines were not understood"):
         trace = _read(tmp_path, SENT.splitlines()[4] + "\n" + bad)
     assert trace.table.payload_bytes.tolist() == [28]
@@ -169,10 +197,15 @@ def test_a_ditg_packet_that_arrives_within_a_microsecond_is_not_lost(tmp_path: P
 
 def test_a_ditg_log_names_no_protocol_which_is_told_or_given(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(DITG)
-    with pytest.warns(CaptureWarning, match="taken for one of UDP; of TCP, convert it with --protocol tcp"):
+    with pytest.warns(
+        CaptureWarning, match="taken for one of UDP; of TCP, convert it with --protocol tcp"
+    ):
         guessed = read_trace(str(tmp_path / "log")).table
     given = read_trace(str(tmp_path / "log"), options=TraceOptions(protocol="tcp")).table
-    assert [table.flows.column("protocol").to_pylist() for table in (guessed, given)] == [["udp"], ["tcp"]]
+    assert [table.flows.column("protocol").to_pylist() for table in (guessed, given)] == [
+        ["udp"],
+        ["tcp"],
+    ]
     assert (given.ip_bytes - guessed.ip_bytes).tolist() == [12, 12]
 
 
@@ -183,9 +216,14 @@ def test_clocks_that_differ_are_told(tmp_path: Path) -> None:
 
 def test_a_format_that_is_not_the_named_one_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(DITG)
-    with pytest.raises(PacketTableError, match=r"line 1: 'Flow>0001 .*' is no line of a packet in an MGEN log; give"):
+    with pytest.raises(
+        PacketTableError,
+        match=r"line 1: 'Flow>0001 .*' is no line of a packet in an MGEN log; give",
+    ):
         read_trace(str(tmp_path / "log"), format_name="mgen")
-    with pytest.raises(SettingError, match="no trace format 'pcapng'; formats are packet-list, mgen"):
+    with pytest.raises(
+        SettingError, match="no trace format 'pcapng'; formats are packet-list, mgen"
+    ):
         read_trace(str(tmp_path / "log"), format_name="pcapng")
     with pytest.raises(SettingError, match="--frame-rate means nothing for ditg"):
         read_trace(str(tmp_path / "log"), options=TraceOptions(frame_rate_fps=25))

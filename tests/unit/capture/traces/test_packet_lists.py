@@ -42,7 +42,9 @@ def _read(folder: Path, text: str, **options: Any) -> ReadTrace:
 def test_times_are_read_exactly_in_the_unit_of_their_name(
     tmp_path: Path, header: str, times: list[str], expected_ns: list[int]
 ) -> None:
-    table = _read(tmp_path, f"{header},ip_bytes\n" + "".join(f"{time},100\n" for time in times)).table
+    table = _read(
+        tmp_path, f"{header},ip_bytes\n" + "".join(f"{time},100\n" for time in times)
+    ).table
     assert table.time_ns.tolist() == expected_ns
     assert table.origin_ns == 1_577_836_800_000_000_000
 
@@ -58,8 +60,12 @@ def test_times_are_read_exactly_in_the_unit_of_their_name(
         (["2023-11-14T22:13:20.5Z", "2023-11-14T23:13:21+01:00"], 1_700_000_000_500_000_000),
     ],
 )
-def test_times_since_1970_keep_their_last_digit(tmp_path: Path, times: list[str], first_ns: int) -> None:
-    table = _read(tmp_path, "timestamp,ip_bytes\n" + "".join(f"{time},100\n" for time in times)).table
+def test_times_since_1970_keep_their_last_digit(
+    tmp_path: Path, times: list[str], first_ns: int
+) -> None:
+    table = _read(
+        tmp_path, "timestamp,ip_bytes\n" + "".join(f"{time},100\n" for time in times)
+    ).table
     assert table.time_ns[0] == 0
     assert table.origin_ns == first_ns
     assert table.origin_ns + int(table.time_ns[1]) == 1_700_000_001_000_000_000
@@ -78,12 +84,18 @@ def test_sizes_are_of_what_their_column_says(
     assert table.payload_bytes.tolist() == [payload_bytes]
 
 
-def test_a_size_that_does_not_say_what_it_is_of_is_the_ip_length_with_a_warning(tmp_path: Path) -> None:
-    with pytest.warns(CaptureWarning, match="column size was taken for the IP length; .*--sizes frame"):
+def test_a_size_that_does_not_say_what_it_is_of_is_the_ip_length_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    with pytest.warns(
+        CaptureWarning, match="column size was taken for the IP length; .*--sizes frame"
+    ):
         assert _read(tmp_path, "time,size\n0,128\n").table.ip_bytes.tolist() == [128]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _read(tmp_path, "time,size\n0,128\n", sizes="payload").table.ip_bytes.tolist() == [156]
+        assert _read(tmp_path, "time,size\n0,128\n", sizes="payload").table.ip_bytes.tolist() == [
+            156
+        ]
         assert _read(tmp_path, "time,size\n0,128\n", sizes="frame").table.ip_bytes.tolist() == [114]
 
 
@@ -94,9 +106,7 @@ def test_all_sizes_of_a_list_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_row_may_have_some_of_the_sizes(tmp_path: Path) -> None:
-    text = (
-        "time_s,frame.len,tcp.len,udp.srcport,tcp.srcport\n0,1514,1448,,443\n1,142,,5004,\n2,,,5004,\n3,142,x,5004,\n"
-    )
+    text = "time_s,frame.len,tcp.len,udp.srcport,tcp.srcport\n0,1514,1448,,443\n1,142,,5004,\n2,,,5004,\n3,142,x,5004,\n"
     with pytest.warns(CaptureWarning, match="2 lines were not understood"):
         table = _read(tmp_path, text).table
     assert table.payload_bytes.tolist() == [1448, 100]
@@ -109,7 +119,9 @@ def test_seconds_that_last_for_weeks_are_told(tmp_path: Path) -> None:
 
 
 def test_a_day_that_no_calendar_has_is_damage_of_its_row_alone(tmp_path: Path) -> None:
-    text = "time,ip_bytes\n2023-11-14 22:13:20,100\n2023-02-30 00:00:00,100\n2023-11-14 22:13:21,100\n"
+    text = (
+        "time,ip_bytes\n2023-11-14 22:13:20,100\n2023-02-30 00:00:00,100\n2023-11-14 22:13:21,100\n"
+    )
     with pytest.warns(CaptureWarning, match=r"1 line was not understood \(the first is line 3\)"):
         assert _read(tmp_path, text).table.time_ns.tolist() == [0, 1_000_000_000]
 
@@ -122,7 +134,10 @@ def test_an_export_of_wireshark_becomes_flows_served_by_who_sends_more(tmp_path:
     assert table.to_client.tolist() == [True, False, True, True]
     assert table.flow.tolist() == [0, 0, 0, 1]
     flows = table.flows.to_pydict()
-    assert (flows["server"], flows["client"]) == (["10.0.0.1", "10.0.0.3"], ["10.0.0.2", "10.0.0.2"])
+    assert (flows["server"], flows["client"]) == (
+        ["10.0.0.1", "10.0.0.3"],
+        ["10.0.0.2", "10.0.0.2"],
+    )
     assert (flows["protocol"], flows["server_port"]) == (["udp", "tcp"], [0, 0])
     assert table.payload_bytes.tolist()[3] == 1514 - 14 - 40
     assert any("RTCP, RTP" in text for text in trace.assumptions)
@@ -130,7 +145,9 @@ def test_an_export_of_wireshark_becomes_flows_served_by_who_sends_more(tmp_path:
 
 def test_rows_without_ip_addresses_are_left_out_and_counted(tmp_path: Path) -> None:
     arp = '"5","0.05","02:00:00:00:00:01","Broadcast","ARP","42","Who has"\n'
-    with pytest.warns(CaptureWarning, match=r"1 row without IP addresses left out \(the first is line 6\)"):
+    with pytest.warns(
+        CaptureWarning, match=r"1 row without IP addresses left out \(the first is line 6\)"
+    ):
         table = _read(tmp_path, WIRESHARK + arp).table
     assert (len(table), table.flows.num_rows) == (4, 2)
     with pytest.raises(PacketTableError, match="no row has two IP addresses"):
@@ -139,24 +156,33 @@ def test_rows_without_ip_addresses_are_left_out_and_counted(tmp_path: Path) -> N
 
 def test_damaged_rows_are_counted_with_the_line_of_the_first(tmp_path: Path) -> None:
     text = 'time_s,ip_bytes\n0,100\n1\n\n2,100,7\n3,-5\nx,100\n4,999999999\n5,1"00\n6,100\n'
-    with pytest.warns(CaptureWarning, match=r"6 lines were not understood \(the first is line 3\); 2 were read"):
+    with pytest.warns(
+        CaptureWarning, match=r"6 lines were not understood \(the first is line 3\); 2 were read"
+    ):
         trace = _read(tmp_path, text)
     assert trace.table.time_ns.tolist() == [0, 6_000_000_000]
     assert (trace.unread, trace.first_unread) == (6, 3)
 
 
 def test_a_list_without_a_readable_row_is_one_error(tmp_path: Path) -> None:
-    with pytest.raises(PacketTableError, match=r"list\.csv: line 2: 'soon, big' is no time and size, and none of"):
+    with pytest.raises(
+        PacketTableError, match=r"list\.csv: line 2: 'soon, big' is no time and size, and none of"
+    ):
         _read(tmp_path, "time_s,ip_bytes\nsoon,big\nlater,bigger\n")
     with pytest.raises(PacketTableError, match="has no rows"):
         _read(tmp_path, "time_s,ip_bytes\n")
 
 
 def test_directions_without_addresses_are_understood(tmp_path: Path) -> None:
-    table = _read(tmp_path, "time_s;ip_bytes;direction;flow\n0;100;down;a\n1;60;UP;a\n2;90;server-to-client;b\n").table
+    table = _read(
+        tmp_path,
+        "time_s;ip_bytes;direction;flow\n0;100;down;a\n1;60;UP;a\n2;90;server-to-client;b\n",
+    ).table
     assert table.to_client.tolist() == [True, False, True]
     assert table.flow.tolist() == [0, 0, 1]
-    assert _read(tmp_path, "t\tsize\tdir\n0\t100\t-1\n1\t60\t1\n", sizes="ip").table.to_client.tolist() == [True, False]
+    assert _read(
+        tmp_path, "t\tsize\tdir\n0\t100\t-1\n1\t60\t1\n", sizes="ip"
+    ).table.to_client.tolist() == [True, False]
     with pytest.raises(PacketTableError, match="holds 'left'; write down or up"):
         _read(tmp_path, "time_s,ip_bytes,direction\n0,100,left\n")
 
@@ -181,13 +207,22 @@ def test_a_tshark_list_of_both_ip_versions_and_transports_is_read(tmp_path: Path
 def test_columns_of_wireshark_by_their_field_names_are_read(tmp_path: Path) -> None:
     header = "_ws.col.Time\t_ws.col.Source\t_ws.col.Destination\t_ws.col.Protocol\t_ws.col.Length\t_ws.col.Info\n"
     table = _read(
-        tmp_path, header + "0.5\t10.0.0.1\t10.0.0.2\tRTP\t1214\tPT=96\n0.7\t10.0.0.1\t10.0.0.2\tRTP\t214\t\n"
+        tmp_path,
+        header + "0.5\t10.0.0.1\t10.0.0.2\tRTP\t1214\tPT=96\n0.7\t10.0.0.1\t10.0.0.2\tRTP\t214\t\n",
     ).table
-    assert (table.time_ns.tolist(), table.frame_bytes.tolist()) == ([500_000_000, 700_000_000], [1214, 214])
+    assert (table.time_ns.tolist(), table.frame_bytes.tolist()) == (
+        [500_000_000, 700_000_000],
+        [1214, 214],
+    )
     assert table.flows.column("server").to_pylist() == ["10.0.0.1"]
-    newer = "_ws.col.rel_time,_ws.col.def_src,_ws.col.def_dst,_ws.col.protocol,_ws.col.packet_length\n"
+    newer = (
+        "_ws.col.rel_time,_ws.col.def_src,_ws.col.def_dst,_ws.col.protocol,_ws.col.packet_length\n"
+    )
     table = _read(tmp_path, newer + "0.5,10.0.0.1,10.0.0.2,UDP,1214\n").table
-    assert (table.frame_bytes.tolist(), table.flows.column("client").to_pylist()) == ([1214], ["10.0.0.2"])
+    assert (table.frame_bytes.tolist(), table.flows.column("client").to_pylist()) == (
+        [1214],
+        ["10.0.0.2"],
+    )
 
 
 def test_transports_are_those_whose_columns_of_tshark_are_filled(tmp_path: Path) -> None:
@@ -202,7 +237,8 @@ def test_transports_are_those_whose_columns_of_tshark_are_filled(tmp_path: Path)
 def test_lengths_of_udp_datagrams_and_tcp_payloads_are_sizes(tmp_path: Path) -> None:
     header = "frame.time_epoch,ip.src,ip.dst,udp.length,tcp.len\n"
     table = _read(
-        tmp_path, header + "1,10.0.0.1,10.0.0.2,1008,\n2,10.0.0.1,10.0.0.2,,1460\n3,10.0.0.2,10.0.0.1,,0\n"
+        tmp_path,
+        header + "1,10.0.0.1,10.0.0.2,1008,\n2,10.0.0.1,10.0.0.2,,1460\n3,10.0.0.2,10.0.0.1,,0\n",
     ).table
     assert table.payload_bytes.tolist() == [1000, 1460, 0]
     assert table.ip_bytes.tolist() == [1028, 1500, 40]
@@ -214,10 +250,15 @@ def test_lengths_of_udp_datagrams_and_tcp_payloads_are_sizes(tmp_path: Path) -> 
     [
         ("frame.time,ip.src,ip.dst,frame.len", "-e frame.time_epoch"),
         ("frame.number,frame.time_delta,frame.len", "write times, not gaps: -e frame.time_epoch"),
-        ("frame.time_epoch,ip.src,ip.dst,_ws.col.Info", "write a size too: -e ip.len, -e frame.len or -e udp.length"),
+        (
+            "frame.time_epoch,ip.src,ip.dst,_ws.col.Info",
+            "write a size too: -e ip.len, -e frame.len or -e udp.length",
+        ),
     ],
 )
-def test_lists_of_tshark_that_lack_something_name_the_field(tmp_path: Path, header: str, remedy: str) -> None:
+def test_lists_of_tshark_that_lack_something_name_the_field(
+    tmp_path: Path, header: str, remedy: str
+) -> None:
     (tmp_path / "list.csv").write_text(f"{header}\n1,2,3,4\n")
     with pytest.raises(PacketTableError, match=remedy):
         read_trace(str(tmp_path / "list.csv"), format_name="packet-list")
@@ -227,7 +268,10 @@ def test_lists_of_tshark_that_lack_something_name_the_field(tmp_path: Path, head
 
 def test_the_protocol_of_a_list_that_names_none_can_be_given(tmp_path: Path) -> None:
     table = _read(tmp_path, "time_s,ip_bytes\n0,1500\n", protocol="tcp").table
-    assert (table.flows.column("protocol").to_pylist(), table.payload_bytes.tolist()) == (["tcp"], [1460])
+    assert (table.flows.column("protocol").to_pylist(), table.payload_bytes.tolist()) == (
+        ["tcp"],
+        [1460],
+    )
 
 
 def test_rtp_columns_of_tshark_are_kept(tmp_path: Path) -> None:
@@ -251,7 +295,9 @@ def test_arrivals_are_kept_and_a_packet_without_one_is_lost(tmp_path: Path) -> N
 def test_a_parquet_list_of_others_is_read_with_its_types(tmp_path: Path) -> None:
     start = datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.UTC)
     columns = {
-        "timestamp": pa.array([start, start + datetime.timedelta(microseconds=1500)], pa.timestamp("us", "UTC")),
+        "timestamp": pa.array(
+            [start, start + datetime.timedelta(microseconds=1500)], pa.timestamp("us", "UTC")
+        ),
         "length": pa.array([100.0, 200.0]),
         "to_client": pa.array([True, False]),
         "colour": ["red", "green"],
@@ -273,7 +319,9 @@ def test_a_parquet_list_of_others_is_read_with_its_types(tmp_path: Path) -> None
         ("time_s,colour\n0,red\n", "no known format"),
     ],
 )
-def test_files_without_time_or_size_name_what_can_be_given(tmp_path: Path, text: str, problem: str) -> None:
+def test_files_without_time_or_size_name_what_can_be_given(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     with pytest.raises(PacketTableError, match=problem):
         _read(tmp_path, text)
     (tmp_path / "list.csv").write_text(text)
@@ -302,12 +350,19 @@ def test_times_centuries_apart_are_refused(tmp_path: Path) -> None:
 
 def test_rows_out_of_order_are_sorted_and_that_is_told(tmp_path: Path) -> None:
     with pytest.warns(CaptureWarning, match="goes back 1 time; packets were sorted"):
-        assert _read(tmp_path, "time_s,ip_bytes\n1,100\n0,200\n2,300\n").table.ip_bytes.tolist() == [200, 100, 300]
+        assert _read(
+            tmp_path, "time_s,ip_bytes\n1,100\n0,200\n2,300\n"
+        ).table.ip_bytes.tolist() == [200, 100, 300]
 
 
 def test_rows_of_parquet_that_are_damaged_are_counted_as_rows(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"time_s": [0.0, 1.0, None], "ip_bytes": [100, -1, 100]}), tmp_path / "list.parquet")
-    with pytest.warns(CaptureWarning, match=r"2 rows were not understood \(the first is row 2\); 1 were read"):
+    pq.write_table(
+        pa.table({"time_s": [0.0, 1.0, None], "ip_bytes": [100, -1, 100]}),
+        tmp_path / "list.parquet",
+    )
+    with pytest.warns(
+        CaptureWarning, match=r"2 rows were not understood \(the first is row 2\); 1 were read"
+    ):
         read_trace(str(tmp_path / "list.parquet"))
 
 

@@ -31,7 +31,11 @@ def test_a_340_kbps_clip_buffers_faster_than_it_plays_and_squeezes_tcp() -> None
     session = play(Setting(capacity_kbps=725, clip={"encoding_rate_kbps": 340}), seed=11)
     assert 450 < session.buffering_rate_kbps < 650
     assert 340 < session.post_rate_kbps < 375
-    assert session.tcp_kbps(0, session.full_s) < 250 < session.tcp_kbps(session.full_s + 5, session.end_s)
+    assert (
+        session.tcp_kbps(0, session.full_s)
+        < 250
+        < session.tcp_kbps(session.full_s + 5, session.end_s)
+    )
     assert not session.answered
 
 
@@ -44,8 +48,12 @@ def test_a_clip_far_above_the_capacity_is_thinned_to_its_audio_at_38_s() -> None
 
 
 @pytest.mark.parametrize("capacity_kbps", [500, 1000, 3000])
-def test_between_the_papers_capacities_the_pair_decides_how_a_clip_buffers(capacity_kbps: float) -> None:
-    alone = play(Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": 340}, tcp=None), seed=2)
+def test_between_the_papers_capacities_the_pair_decides_how_a_clip_buffers(
+    capacity_kbps: float,
+) -> None:
+    alone = play(
+        Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": 340}, tcp=None), seed=2
+    )
     assert alone.estimate_kbps == pytest.approx(capacity_kbps, rel=1e-3)
     accelerated = capacity_kbps >= 2 * 340
     assert alone.buffering_s == pytest.approx(8.7 if accelerated else 16.5, abs=0.8)
@@ -64,4 +72,6 @@ def test_beside_cubic_the_clip_keeps_its_rate_and_the_response_stays_out() -> No
 def test_the_findings_are_met_with_a_seed_that_was_not_chosen(experiment: Experiment) -> None:
     result = run_experiments([(experiment, experiment.findings)], runs=3, seed=20040422, workers=1)
     # The bar of the whole reproduction is 95%; a single row near its limit may miss.
-    assert len(result.missed) <= max(1, len(result.rows) // 20), [row.finding.quantity for row in result.missed]
+    assert len(result.missed) <= max(1, len(result.rows) // 20), [
+        row.finding.quantity for row in result.missed
+    ]

@@ -1,4 +1,5 @@
-//! The state of a simulation without its agents: flows, packets under way, links, connections, the future.
+//! The state of a simulation without its agents: flows, packets under way, links, connections, the
+//! future.
 
 mod tcp;
 
@@ -117,7 +118,10 @@ impl World {
             flows: Vec::new(),
             connections: Vec::new(),
             agents,
-            pipes: links.into_iter().map(|link| Pipe { link, in_flight: VecDeque::new() }).collect(),
+            pipes: links
+                .into_iter()
+                .map(|link| Pipe { link, in_flight: VecDeque::new() })
+                .collect(),
             record: Record::default(),
             first_media: None,
             notices: VecDeque::new(),
@@ -166,9 +170,23 @@ impl World {
         (self.flows.len() - 1) as FlowId
     }
 
-    pub fn send_datagram(&mut self, flow: FlowId, from: End, payload_bytes: u32, tag: u64, label: Label) {
+    pub fn send_datagram(
+        &mut self,
+        flow: FlowId,
+        from: End,
+        payload_bytes: u32,
+        tag: u64,
+        label: Label,
+    ) {
         let ip_bytes = payload_bytes + IP_HEADER_BYTES + UDP_HEADER_BYTES;
-        self.dispatch(flow, from, (ip_bytes, payload_bytes), label, None, Content::Datagram { tag });
+        self.dispatch(
+            flow,
+            from,
+            (ip_bytes, payload_bytes),
+            label,
+            None,
+            Content::Datagram { tag },
+        );
     }
 
     /// Put a packet on its way.
@@ -186,19 +204,35 @@ impl World {
         }
         let (ip_bytes, payload_bytes) = bytes;
         let spec = &self.flows[flow as usize].spec;
-        let media = spec.media.is_media() && from == End::Server && payload_bytes > 0 && label.phase != Phase::Probe;
-        if media && self.first_media.is_none() && self.sets_time_zero(self.flows[flow as usize].agent) {
+        let media = spec.media.is_media()
+            && from == End::Server
+            && payload_bytes > 0
+            && label.phase != Phase::Probe;
+        if media
+            && self.first_media.is_none()
+            && self.sets_time_zero(self.flows[flow as usize].agent)
+        {
             self.first_media = Some(self.now);
             self.events.push(self.now, Event::Sample);
         }
         let row = self.record.sent(self.now, flow, from, bytes, label, tcp);
         self.packet_events += 1;
         let sent_ns = self.now;
-        let id = self.packets.put(Packet { flow, from, hop: 0, ip_bytes, payload_bytes, row, sent_ns, content });
+        let id = self.packets.put(Packet {
+            flow,
+            from,
+            hop: 0,
+            ip_bytes,
+            payload_bytes,
+            row,
+            sent_ns,
+            content,
+        });
         self.forward(id);
     }
 
-    /// Whether an agent's first media packet is that of the scenario: competitors are not awaited, sessions are.
+    /// Whether an agent's first media packet is that of the scenario: competitors are not awaited,
+    /// sessions are.
     fn sets_time_zero(&self, agent: u32) -> bool {
         self.agents[agent as usize].awaited || !self.agents.iter().any(|agent| agent.awaited)
     }
@@ -271,7 +305,9 @@ impl World {
             }
             Content::Segment(segment) => {
                 let Some(connection) = flow.connection else { return };
-                self.with_endpoint(connection, at, |endpoint, now, out| endpoint.on_segment(now, &segment, out));
+                self.with_endpoint(connection, at, |endpoint, now, out| {
+                    endpoint.on_segment(now, &segment, out)
+                });
                 self.after_segment(connection, at);
             }
         }

@@ -12,7 +12,13 @@ use super::{Notice, World, IP_HEADER_BYTES};
 use crate::transport::{Endpoint, Segment, TcpConfig};
 
 impl World {
-    pub fn open_tcp(&mut self, agent: u32, spec: FlowSpec, server: &TcpConfig, client: &TcpConfig) -> ConnectionId {
+    pub fn open_tcp(
+        &mut self,
+        agent: u32,
+        spec: FlowSpec,
+        server: &TcpConfig,
+        client: &TcpConfig,
+    ) -> ConnectionId {
         let flow = self.open_flow(agent, spec, true);
         let id = self.connections.len() as ConnectionId;
         let mut connection = Connection::new(flow, agent, server, client);
@@ -22,7 +28,14 @@ impl World {
         id
     }
 
-    pub fn write_message(&mut self, id: ConnectionId, from: End, bytes: u32, tag: u64, label: Label) -> bool {
+    pub fn write_message(
+        &mut self,
+        id: ConnectionId,
+        from: End,
+        bytes: u32,
+        tag: u64,
+        label: Label,
+    ) -> bool {
         let side = self.connections[id as usize].side_mut(from);
         if side.endpoint.space_bytes() < u64::from(bytes) {
             side.written.refused = true;
@@ -37,7 +50,9 @@ impl World {
 
     pub fn write_bulk(&mut self, id: ConnectionId, from: End, bytes: u64) -> u64 {
         let mut accepted = 0;
-        self.with_endpoint(id, from, |endpoint, now, out| accepted = endpoint.write(now, bytes, out));
+        self.with_endpoint(id, from, |endpoint, now, out| {
+            accepted = endpoint.write(now, bytes, out)
+        });
         let written = &mut self.connections[id as usize].side_mut(from).written;
         written.add(accepted, None);
         written.refused |= accepted < bytes;
@@ -97,8 +112,10 @@ impl World {
 
     fn send_segment(&mut self, id: ConnectionId, from: End, segment: Segment) {
         let connection = &self.connections[id as usize];
-        let labelled = (segment.payload_bytes > 0).then(|| connection.side(from).written.label_at(segment.sequence));
-        let other = if segment.payload_bytes > 0 { connection.label } else { Label::of(Phase::Signalling) };
+        let labelled = (segment.payload_bytes > 0)
+            .then(|| connection.side(from).written.label_at(segment.sequence));
+        let other =
+            if segment.payload_bytes > 0 { connection.label } else { Label::of(Phase::Signalling) };
         let mut label = labelled.flatten().unwrap_or(other);
         label.retransmission = segment.retransmission;
         let ip_bytes = IP_HEADER_BYTES + u32::from(segment.header_bytes) + segment.payload_bytes;
@@ -123,9 +140,11 @@ impl World {
         }
         let space = side.endpoint.space_bytes();
         if !side.written.is_unlabelled() {
-            side.written.acknowledged((side.written.bytes + space).saturating_sub(side.send_buffer_bytes));
+            side.written
+                .acknowledged((side.written.bytes + space).saturating_sub(side.send_buffer_bytes));
         }
-        // A third of the buffer free before the application is woken, as in Linux: one wake-up for many packets.
+        // A third of the buffer free before the application is woken, as in Linux: one wake-up for
+        // many packets.
         if side.written.refused && space >= side.send_buffer_bytes / 3 {
             side.written.refused = false;
             self.notices.push_back((agent, Notice::Writable(id, at)));

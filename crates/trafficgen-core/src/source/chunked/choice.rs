@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 pub enum Choice {
     /// The buffer alone: BBA-0 of Huang et al., SIGCOMM 2014.
     Buffer,
-    /// Throughput alone: harmonic mean and gradual steps up as in FESTIVE (Jiang et al., CoNEXT 2012).
+    /// Throughput alone: harmonic mean and gradual steps up as in FESTIVE (Jiang et al., CoNEXT
+    /// 2012).
     Rate,
     /// Throughput while the buffer first fills, then the buffer: start-up of BBA-2.
     Hybrid,
@@ -27,7 +28,8 @@ pub struct ChoiceSettings {
     pub throughput_segments: usize,
     /// Share of the throughput that may be used.
     pub safety_share: f64,
-    /// In the start-up a level is gone up when the buffer has grown by this share of a segment, empty and full cushion.
+    /// In the start-up a level is gone up when the buffer has grown by this share of a segment,
+    /// empty and full cushion.
     pub growth_empty_share: f64,
     pub growth_full_share: f64,
 }
@@ -49,7 +51,14 @@ pub struct Chooser {
 
 impl Chooser {
     pub fn new(settings: ChoiceSettings) -> Self {
-        Self { settings, throughput_bps: VecDeque::new(), level: 0, at_level: 0, starting: true, growth_s: None }
+        Self {
+            settings,
+            throughput_bps: VecDeque::new(),
+            level: 0,
+            at_level: 0,
+            starting: true,
+            growth_s: None,
+        }
     }
 
     pub fn level(&self) -> usize {
@@ -108,7 +117,8 @@ impl Chooser {
         }
     }
 
-    /// Down at once to what throughput carries; up one level, after as many segments as the level's number.
+    /// Down at once to what throughput carries; up one level, after as many segments as the level's
+    /// number.
     fn by_rate(&self) -> usize {
         if self.throughput_bps.is_empty() {
             return self.level;
@@ -135,10 +145,17 @@ impl Chooser {
         if !self.starting {
             return by_buffer;
         }
-        let ChoiceSettings { segment_s, reservoir_s, cushion_s, growth_empty_share, growth_full_share, .. } =
-            self.settings;
+        let ChoiceSettings {
+            segment_s,
+            reservoir_s,
+            cushion_s,
+            growth_empty_share,
+            growth_full_share,
+            ..
+        } = self.settings;
         let filled = (buffer_s / (reservoir_s + cushion_s)).min(1.0);
-        let needed_s = segment_s * (growth_empty_share + filled * (growth_full_share - growth_empty_share));
+        let needed_s =
+            segment_s * (growth_empty_share + filled * (growth_full_share - growth_empty_share));
         if growth_s > needed_s {
             (self.level + 1).min(self.top())
         } else {

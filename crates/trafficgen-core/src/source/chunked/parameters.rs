@@ -60,11 +60,16 @@ impl Parameters {
             ("growth_empty_share", self.growth_empty_share),
             ("growth_full_share", self.growth_full_share),
         ];
-        if let Some((name, value)) = at_least_zero.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+        if let Some((name, value)) =
+            at_least_zero.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
+        {
             return Err(format!("{name} must be at least 0, not {value}"));
         }
         let ladder = &self.ladder_kbps;
-        if ladder.is_empty() || !(ladder[0] > 0.0 && ladder[0].is_finite()) || !ladder.is_sorted_by(|a, b| a < b) {
+        if ladder.is_empty()
+            || !(ladder[0] > 0.0 && ladder[0].is_finite())
+            || !ladder.is_sorted_by(|a, b| a < b)
+        {
             return Err(format!("ladder_kbps must ascend from above 0, not {ladder:?}"));
         }
         self.validate_counts()?;
@@ -76,12 +81,17 @@ impl Parameters {
             return Err(format!("connections must be from 1 to 16, not {}", self.connections));
         }
         if self.throughput_segments == 0 || self.request_bytes == 0 || self.manifest_bytes == 0 {
-            return Err("throughput_segments, request_bytes and manifest_bytes must be above 0".to_owned());
+            return Err(
+                "throughput_segments, request_bytes and manifest_bytes must be above 0".to_owned()
+            );
         }
         // What would not fit beside one segment could never be asked for, or never be played.
         let least_s = self.segment_s + self.segment_s.max(self.start_s).max(self.resume_s);
         if self.buffer_s.is_nan() || self.buffer_s < least_s {
-            return Err(format!("buffer_s must be at least {least_s} with these segments, not {}", self.buffer_s));
+            return Err(format!(
+                "buffer_s must be at least {least_s} with these segments, not {}",
+                self.buffer_s
+            ));
         }
         Ok(())
     }
@@ -91,7 +101,8 @@ impl Parameters {
         (self.duration_s / self.segment_s).ceil() as u32
     }
 
-    /// Settings of the choice; its shares are of what the buffer can hold when a segment is asked for.
+    /// Settings of the choice; its shares are of what the buffer can hold when a segment is asked
+    /// for.
     pub fn choice(&self) -> ChoiceSettings {
         let room_s = self.buffer_s - self.segment_s;
         ChoiceSettings {

@@ -28,13 +28,24 @@ pub fn answered_by(tag: u64) -> Option<usize> {
 
 impl Server {
     /// A request has come: the answer to request number `request` is `bytes` long.
-    pub fn answer(&mut self, io: &mut Io, connection: ConnectionId, request: usize, bytes: u32, label: Label) {
+    pub fn answer(
+        &mut self,
+        io: &mut Io,
+        connection: ConnectionId,
+        request: usize,
+        bytes: u32,
+        label: Label,
+    ) {
         let queue = self.queue(connection);
         let mut left = bytes;
         while left > 0 {
             let size = left.min(PIECE_BYTES);
             left -= size;
-            queue.push_back(Piece { bytes: size, tag: (request as u64) << 1 | u64::from(left == 0), label });
+            queue.push_back(Piece {
+                bytes: size,
+                tag: (request as u64) << 1 | u64::from(left == 0),
+                label,
+            });
         }
         self.write(io, connection);
     }

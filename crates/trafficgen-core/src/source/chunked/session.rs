@@ -7,7 +7,8 @@ use super::parameters::Parameters;
 use super::playback::Playback;
 use super::server::{answered_by, Server};
 use crate::des::{
-    ns, seconds, Agent, ConnectionId, End, FlowSpec, Io, Label, Media, Phase, Sample, SessionEvent, Time,
+    ns, seconds, Agent, ConnectionId, End, FlowSpec, Io, Label, Media, Phase, Sample, SessionEvent,
+    Time,
 };
 
 const EMPTY: u32 = 0;
@@ -79,7 +80,13 @@ impl Chunked {
     fn ask(&mut self, io: &mut Io, connection: ConnectionId, bytes: u32, label: Label) {
         let number = self.requests.len() as u64;
         self.requests.push(Request { bytes: bytes + self.parameters.response_header_bytes, label });
-        io.write(connection, End::Client, self.parameters.request_bytes, number, Label::of(Phase::Signalling));
+        io.write(
+            connection,
+            End::Client,
+            self.parameters.request_bytes,
+            number,
+            Label::of(Phase::Signalling),
+        );
     }
 
     /// The manifest is there: the connections of the media are opened.
@@ -90,12 +97,21 @@ impl Chunked {
         let media = if separate { Media::Video } else { Media::Mixed };
         for number in 0..self.parameters.connections {
             let name = if separate { "video" } else { "media" };
-            let spec = FlowSpec::new(name, media, SERVER_PORT, FIRST_CLIENT_PORT + 1 + number as u16);
-            self.player.connections.push(io.open_tcp(spec, &self.parameters.tcp, &self.parameters.tcp));
+            let spec =
+                FlowSpec::new(name, media, SERVER_PORT, FIRST_CLIENT_PORT + 1 + number as u16);
+            self.player.connections.push(io.open_tcp(
+                spec,
+                &self.parameters.tcp,
+                &self.parameters.tcp,
+            ));
         }
         if separate {
             let spec = FlowSpec::new("audio", Media::Audio, SERVER_PORT, FIRST_CLIENT_PORT + 100);
-            self.player.connections.push(io.open_tcp(spec, &self.parameters.tcp, &self.parameters.tcp));
+            self.player.connections.push(io.open_tcp(
+                spec,
+                &self.parameters.tcp,
+                &self.parameters.tcp,
+            ));
         }
     }
 
@@ -122,7 +138,8 @@ impl Chunked {
             return;
         }
         let now = io.now();
-        let excess_s = self.player.playback.buffer_s(now) + self.parameters.segment_s - self.parameters.buffer_s;
+        let excess_s = self.player.playback.buffer_s(now) + self.parameters.segment_s
+            - self.parameters.buffer_s;
         if excess_s > 1e-9 {
             self.full(io);
             io.set_timer_in(NEXT, ns(excess_s));
@@ -131,7 +148,10 @@ impl Chunked {
         let before = (self.player.next_segment > 0).then_some(self.player.chooser.level());
         let level = self.player.chooser.next(self.player.playback.buffer_s(now));
         if before != Some(level) {
-            io.log(SessionEvent::Encoding { bps: 1000.0 * self.parameters.ladder_kbps[level], level: level as i16 });
+            io.log(SessionEvent::Encoding {
+                bps: 1000.0 * self.parameters.ladder_kbps[level],
+                level: level as i16,
+            });
         }
         self.ask_for_segment(io, level);
     }
@@ -140,7 +160,8 @@ impl Chunked {
         let Parameters { segment_s, connections, audio_kbps, .. } = self.parameters;
         let bytes_of = |kbps: f64| kbps * 125.0 * segment_s;
         let size = self.player.sizes[self.player.next_segment as usize];
-        let video_bytes = (bytes_of(self.parameters.ladder_kbps[level]) * size).round().max(1.0) as u64;
+        let video_bytes =
+            (bytes_of(self.parameters.ladder_kbps[level]) * size).round().max(1.0) as u64;
         let label = Label { level: level as i16, ..Label::of(self.player.phase) };
         for part in 0..u64::from(connections) {
             let share = |number: u64| video_bytes * number / u64::from(connections);
@@ -196,9 +217,12 @@ impl Chunked {
 
     fn play_if_enough(&mut self, io: &mut Io) {
         let now = io.now();
-        let enough_s = if self.player.stalled { self.parameters.resume_s } else { self.parameters.start_s };
+        let enough_s =
+            if self.player.stalled { self.parameters.resume_s } else { self.parameters.start_s };
         let playback = &mut self.player.playback;
-        if !playback.is_playing() && (playback.buffer_s(now) >= enough_s - 1e-9 || self.is_complete()) {
+        if !playback.is_playing()
+            && (playback.buffer_s(now) >= enough_s - 1e-9 || self.is_complete())
+        {
             self.player.playback.start(now);
             let stalled = std::mem::take(&mut self.player.stalled);
             io.log(if stalled { SessionEvent::StallEnd } else { SessionEvent::PlaybackStart });

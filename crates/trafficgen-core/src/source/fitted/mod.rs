@@ -1,9 +1,11 @@
-//! A fitted model in closed loop: it plays the schedule that was drawn from its laws, and answers as calibration found.
+//! A fitted model in closed loop: it plays the schedule that was drawn from its laws, and answers
+//! as calibration found.
 //!
-//! What is assumed: the schedule is what the source sends on a calm path. Over UDP the player reports loss, delay and
-//! rate at the interval at which the response was measured, and the server's rate follows the curve of the response.
-//! Over TCP the application writes its packets at their times into a real connection, which does the rest; a client
-//! that gets through later than in the capture is served as much later.
+//! What is assumed: the schedule is what the source sends on a calm path. Over UDP the player
+//! reports loss, delay and rate at the interval at which the response was measured, and the
+//! server's rate follows the curve of the response. Over TCP the application writes its packets at
+//! their times into a real connection, which does the rest; a client that gets through later than
+//! in the capture is served as much later.
 
 mod parameters;
 mod player;
@@ -17,14 +19,16 @@ pub use parameters::Parameters;
 pub use schedule::{Schedule, ScheduledPacket};
 
 use crate::des::{
-    ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, Rtp, Sample, SessionEvent, Time,
+    ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, Rtp, Sample,
+    SessionEvent, Time,
 };
 use parameters::{Protocol, ResponseKind, StreamParameters};
 use player::Player;
 use response::Response;
 use stream::{Playing, Sending};
 
-/// A player sends a little something first, so that address translators on the way let the media in.
+/// A player sends a little something first, so that address translators on the way let the media
+/// in.
 const OPENING_PAYLOAD_BYTES: u32 = 4;
 const REQUEST_BYTES: u32 = 200;
 /// Header and one block of a receiver report (RFC 3550 6.4.2).
@@ -73,7 +77,8 @@ impl Fitted {
         let mut streams = Vec::new();
         for (place, stream) in parameters.streams.into_iter().enumerate() {
             let number = parameters.first_schedule + place;
-            let schedule = schedules.get(number).ok_or_else(|| format!("there is no schedule {number}"))?;
+            let schedule =
+                schedules.get(number).ok_or_else(|| format!("there is no schedule {number}"))?;
             schedule.validate()?;
             streams.push(Stream {
                 parameters: stream,
@@ -85,7 +90,8 @@ impl Fitted {
             });
         }
         let nominal_bps = streams.iter().map(|stream| stream.playing.schedule().mean_bps()).sum();
-        let report_interval = parameters.response.as_ref().map_or(0, |response| ns(response.report_interval_s));
+        let report_interval =
+            parameters.response.as_ref().map_or(0, |response| ns(response.report_interval_s));
         Ok(Self {
             streams,
             response: parameters.response.map(Response::new),
@@ -117,7 +123,12 @@ impl Fitted {
         let rtp = parameters.rtp.map(|rtp| rtp.spec());
         let spec = FlowSpec {
             rtp,
-            ..FlowSpec::new(&parameters.name, parameters.media.media(), parameters.server_port, parameters.client_port)
+            ..FlowSpec::new(
+                &parameters.name,
+                parameters.media.media(),
+                parameters.server_port,
+                parameters.client_port,
+            )
         };
         match parameters.protocol {
             Protocol::Udp => {
@@ -186,7 +197,13 @@ impl Fitted {
             match &mut stream.line {
                 Line::Udp(flow) => io.send(*flow, End::Server, payload_bytes, stream.sent, label),
                 Line::Tcp { connection, blocked, .. } => {
-                    if !io.write(*connection, End::Server, payload_bytes, sending.place as u64, label) {
+                    if !io.write(
+                        *connection,
+                        End::Server,
+                        payload_bytes,
+                        sending.place as u64,
+                        label,
+                    ) {
                         *blocked = true;
                         return false;
                     }
@@ -267,17 +284,25 @@ impl Agent for Fitted {
         self.start = io.now();
         self.player = Player::new(self.streams.len(), io.now());
         io.log(SessionEvent::Request);
-        let over_udp = self.streams.iter().find(|stream| stream.parameters.protocol == Protocol::Udp);
+        let over_udp =
+            self.streams.iter().find(|stream| stream.parameters.protocol == Protocol::Udp);
         if let (Some(stream), Some(_)) = (over_udp, &self.response) {
             // RTCP takes the port above (RFC 3550 section 11).
             let (server, client) = (stream.parameters.server_port, stream.parameters.client_port);
-            let spec = FlowSpec::new("feedback", Media::Control, server.wrapping_add(1), client.wrapping_add(1));
+            let spec = FlowSpec::new(
+                "feedback",
+                Media::Control,
+                server.wrapping_add(1),
+                client.wrapping_add(1),
+            );
             self.feedback = Some(io.open_udp(spec));
             io.set_timer_in(self.report_timer(), self.report_interval);
         }
         for number in 0..self.streams.len() {
             match self.streams[number].parameters.opening_ns {
-                Some(opening) if opening > 0 => io.set_timer(self.opening_timer(number), self.start + opening),
+                Some(opening) if opening > 0 => {
+                    io.set_timer(self.opening_timer(number), self.start + opening)
+                }
                 _ => self.open(io, number),
             }
         }
@@ -296,8 +321,12 @@ impl Agent for Fitted {
 
     fn on_datagram(&mut self, io: &mut Io, at: End, datagram: &Datagram) {
         match (at, self.stream_of(datagram.flow)) {
-            (End::Client, Some(stream)) if self.feedback.is_some() => self.player.receive(stream, datagram, io.now()),
-            (End::Server, None) if self.feedback == Some(datagram.flow) => self.hear(io, datagram.tag),
+            (End::Client, Some(stream)) if self.feedback.is_some() => {
+                self.player.receive(stream, datagram, io.now())
+            }
+            (End::Server, None) if self.feedback == Some(datagram.flow) => {
+                self.hear(io, datagram.tag)
+            }
             _ => {}
         }
     }

@@ -30,7 +30,8 @@ pub struct StreamParameters {
     pub server_port: u16,
     pub client_port: u16,
     pub rtp: Option<RtpParameters>,
-    /// When the client opens the stream, ns from the start of the session; None: it sends nothing before the media.
+    /// When the client opens the stream, ns from the start of the session; None: it sends nothing
+    /// before the media.
     pub opening_ns: Option<Time>,
     /// Settings of both ends of its connection.
     #[serde(default)]
@@ -161,7 +162,11 @@ impl CurveParameters {
         if self.points.is_empty() {
             return Err("a curve has no points".into());
         }
-        if self.points.iter().any(|(condition, rate)| !condition.is_finite() || !(0.0..=1.0).contains(rate)) {
+        if self
+            .points
+            .iter()
+            .any(|(condition, rate)| !condition.is_finite() || !(0.0..=1.0).contains(rate))
+        {
             return Err("a curve's points need a finite condition and a rate from 0 to 1".into());
         }
         if self.points.windows(2).any(|pair| pair[1].0 <= pair[0].0) {

@@ -55,7 +55,11 @@ impl Player {
             return None;
         }
         self.reports.push(Report {
-            loss: if expected > 0 { 1.0 - (received as f64 / expected as f64).min(1.0) } else { 0.0 },
+            loss: if expected > 0 {
+                1.0 - (received as f64 / expected as f64).min(1.0)
+            } else {
+                0.0
+            },
             queueing_delay_s: if received > 0 { delay_sum / received as f64 - least } else { 0.0 },
             throughput_bps: 8.0 * ip_bytes as f64 / length,
         });

@@ -2,9 +2,11 @@
 
 use super::parameters::{Condition, CurveParameters, ResponseKind, ResponseParameters};
 
-/// A source never falls below this share of its schedule, or no report would ever tell it that the path has recovered.
+/// A source never falls below this share of its schedule, or no report would ever tell it that the
+/// path has recovered.
 const LEAST_RATE: f64 = 0.01;
-/// A level fits where its rate times this is wanted: a mean of reports comes near a rate and never quite there.
+/// A level fits where its rate times this is wanted: a mean of reports comes near a rate and never
+/// quite there.
 const FITS: f64 = 0.9;
 /// What calibration calls congested: from this loss or this queueing delay on.
 const CONGESTED_LOSS: f64 = 0.01;
@@ -57,7 +59,9 @@ impl Response {
     /// Relative rate now.
     pub fn rate(&self) -> f64 {
         match self.parameters.kind {
-            ResponseKind::LevelSwitching => self.parameters.levels.get(self.level).copied().unwrap_or(1.0),
+            ResponseKind::LevelSwitching => {
+                self.parameters.levels.get(self.level).copied().unwrap_or(1.0)
+            }
             ResponseKind::Thinning | ResponseKind::RateFollowing => self.wanted,
         }
     }
@@ -69,11 +73,9 @@ impl Response {
 
     /// Take a report in. Returns whether the level has changed.
     pub fn hear(&mut self, report: &Report) -> bool {
-        let asked = self
-            .parameters
-            .curves
-            .iter()
-            .filter_map(|curve| report.condition(curve.condition).map(|condition| look_up(curve, condition)));
+        let asked = self.parameters.curves.iter().filter_map(|curve| {
+            report.condition(curve.condition).map(|condition| look_up(curve, condition))
+        });
         let target = asked.fold(1.0, f64::min).max(LEAST_RATE);
         self.wanted += self.parameters.newest_weight * (target - self.wanted);
         let levels = &self.parameters.levels;
@@ -112,7 +114,13 @@ mod tests {
         let points = vec![(0.0, 1.0), (0.1, 0.5), (0.3, 0.2)];
         let curves = vec![CurveParameters { condition: Condition::LossRate, points, in_steps }];
         let levels = vec![1.0, 0.5, 0.2];
-        Response::new(ResponseParameters { kind, report_interval_s: 1.0, newest_weight: 0.5, levels, curves })
+        Response::new(ResponseParameters {
+            kind,
+            report_interval_s: 1.0,
+            newest_weight: 0.5,
+            levels,
+            curves,
+        })
     }
 
     fn report(loss: f64) -> Report {
@@ -151,7 +159,8 @@ mod tests {
     #[test]
     fn throughput_counts_only_while_the_path_is_congested() {
         let points = vec![(1e5, 0.1), (1e6, 1.0)];
-        let curves = vec![CurveParameters { condition: Condition::ThroughputBps, points, in_steps: false }];
+        let curves =
+            vec![CurveParameters { condition: Condition::ThroughputBps, points, in_steps: false }];
         let mut parameters = response(ResponseKind::RateFollowing, false).parameters;
         parameters.curves = curves;
         let mut following = Response::new(parameters);

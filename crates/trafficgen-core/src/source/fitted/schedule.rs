@@ -33,7 +33,9 @@ impl Schedule {
             return Err("a schedule begins before its session".into());
         }
         match self.packets.windows(2).position(|pair| pair[1].time < pair[0].time) {
-            Some(place) => Err(format!("packet {} of a schedule is earlier than the one before it", place + 1)),
+            Some(place) => {
+                Err(format!("packet {} of a schedule is earlier than the one before it", place + 1))
+            }
             None => Ok(()),
         }
     }

@@ -1,4 +1,5 @@
-//! One stream at the server: where it is in its schedule, and what is left of a frame at the present rate.
+//! One stream at the server: where it is in its schedule, and what is left of a frame at the
+//! present rate.
 
 use std::sync::Arc;
 
@@ -51,7 +52,8 @@ impl Playing {
         self.next >= self.schedule.packets.len()
     }
 
-    /// The next packet as it goes out at a relative rate. It stays the next one until [`Playing::advance`].
+    /// The next packet as it goes out at a relative rate. It stays the next one until
+    /// [`Playing::advance`].
     pub fn sending(&mut self, rate: f64, kind: Option<ResponseKind>) -> Option<Sending> {
         let packet = *self.schedule.packets.get(self.next)?;
         let begins_frame = self.next == 0 || self.schedule.packets[self.next - 1].ends_frame;
@@ -141,7 +143,9 @@ mod tests {
         let all = sent(playing(10, 4), 0.3, Some(ResponseKind::Thinning));
         assert_eq!(bytes(&all), 12_000);
         assert_eq!(all.iter().filter(|one| one.begins == Some(true)).count(), 3);
-        assert!(all.chunks(4).all(|frame| frame.iter().all(|one| one.payload_bytes == frame[0].payload_bytes)));
+        assert!(all
+            .chunks(4)
+            .all(|frame| frame.iter().all(|one| one.payload_bytes == frame[0].payload_bytes)));
     }
 
     #[test]

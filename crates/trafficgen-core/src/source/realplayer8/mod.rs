@@ -1,7 +1,8 @@
 //! RealPlayer 8 and RealServer with SureStream, over UDP and over TCP (Chung, Zhu, Claypool 2002).
 //!
-//! A session is a server and its player. Over UDP the server steers by the player's reports of loss and delay; over TCP
-//! the player sees nothing but goodput behind a filled send buffer, and asks for levels itself (CCZ-M4).
+//! A session is a server and its player. Over UDP the server steers by the player's reports of loss
+//! and delay; over TCP the player sees nothing but goodput behind a filled send buffer, and asks
+//! for levels itself (CCZ-M4).
 
 mod control;
 mod packetiser;

@@ -1,4 +1,5 @@
-//! How a level is cut into packets (CCZ-W4): audio and video packets in turn, so that each has its share of the bytes.
+//! How a level is cut into packets (CCZ-W4): audio and video packets in turn, so that each has its
+//! share of the bytes.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -36,10 +37,17 @@ impl Packetiser {
     }
 
     /// The next packet of a level, from `position_s` on.
-    pub fn next(&mut self, rng: &mut ChaCha8Rng, programme: &Programme, level: usize, position_s: f64) -> MediaPacket {
+    pub fn next(
+        &mut self,
+        rng: &mut ChaCha8Rng,
+        programme: &Programme,
+        level: usize,
+        position_s: f64,
+    ) -> MediaPacket {
         let rate_bps = programme.ladder_bps[level];
         let audio = self.audio_due > 0.0;
-        let (low, high) = if audio || programme.audio_only(level) { self.audio_bytes } else { self.video_bytes };
+        let (low, high) =
+            if audio || programme.audio_only(level) { self.audio_bytes } else { self.video_bytes };
         let whole = rng.random_range(low..=high);
         let left_bytes = ((programme.length_s - position_s) * rate_bps / 8.0).ceil().max(1.0);
         let payload_bytes = if left_bytes < f64::from(whole) { left_bytes as u32 } else { whole };

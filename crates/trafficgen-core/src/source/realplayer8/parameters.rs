@@ -20,7 +20,8 @@ pub enum Transport {
 pub enum TcpResponse {
     /// Whenever the slow estimate of the goodput falls below the level.
     Steps,
-    /// Once a refill of the buffer has taken as long as the player waits, to the level that the goodput carries.
+    /// Once a refill of the buffer has taken as long as the player waits, to the level that the
+    /// goodput carries.
     Jump,
 }
 
@@ -76,7 +77,8 @@ pub struct Parameters {
     pub playback_start_s: f64,
     /// ... or after this time, and waits as long when its buffer has run empty.
     pub stall_limit_s: f64,
-    /// The player over TCP leaves when so many waits in a row brought less than this share of the lowest level.
+    /// The player over TCP leaves when so many waits in a row brought less than this share of the
+    /// lowest level.
     pub give_up_waits: u32,
     pub give_up_share: f64,
     /// The player leaves when nothing has come for this long.
@@ -87,7 +89,8 @@ pub struct Parameters {
     pub preselect_report_s: f64,
     /// Weight of a report in the server's mean of lost packets, which starts anew at each step.
     pub loss_weight: f64,
-    /// Weight of a report in its quick mean of the share lost, which starts anew at each step too ...
+    /// Weight of a report in its quick mean of the share lost, which starts anew at each step too
+    /// ...
     pub severe_loss_weight: f64,
     /// ... and the share above which it steps down at once.
     pub severe_loss: f64,
@@ -99,7 +102,8 @@ pub struct Parameters {
     pub down_losses_unqueued_per_s: f64,
     /// Lost packets per s below which the path counts as clear.
     pub up_losses_per_s: f64,
-    /// The path must be clear for this long before a step up; a failed try doubles it, up to the longest.
+    /// The path must be clear for this long before a step up; a failed try doubles it, up to the
+    /// longest.
     pub up_wait_s: f64,
     pub up_wait_most_s: f64,
     /// Resendings take at most this share of the level's rate.
@@ -157,7 +161,8 @@ impl Programme {
         self.ladder_bps.len() - 1
     }
 
-    /// Whether a level has no video: the lowest of several, up to the rate that the entry names (CCZ-M6).
+    /// Whether a level has no video: the lowest of several, up to the rate that the entry names
+    /// (CCZ-M6).
     pub fn audio_only(&self, level: usize) -> bool {
         level == 0 && self.ladder_bps.len() > 1 && self.ladder_bps[0] <= self.audio_only_bps
     }
@@ -172,7 +177,9 @@ impl Parameters {
         self.validate()?;
         let clips = self.playlist.len();
         let row = self.playlist.iter().find(|row| row.clip == self.clip);
-        let row = row.ok_or_else(|| format!("clip must be one of the {clips} of the playlist, not {}", self.clip))?;
+        let row = row.ok_or_else(|| {
+            format!("clip must be one of the {clips} of the playlist, not {}", self.clip)
+        })?;
         let ladder_kbps = self.ladder_kbps.as_ref().unwrap_or(&row.ladder_kbps);
         let programme = Programme {
             ladder_bps: ladder_kbps.iter().map(|kbps| kbps * 1000.0).collect(),
@@ -234,11 +241,14 @@ impl Parameters {
                 return Err(format!("{name} must be from 0 to 1, not {value}"));
             }
         }
-        for (name, (low, high)) in
-            [("audio_payload_bytes", self.audio_payload_bytes), ("video_payload_bytes", self.video_payload_bytes)]
-        {
+        for (name, (low, high)) in [
+            ("audio_payload_bytes", self.audio_payload_bytes),
+            ("video_payload_bytes", self.video_payload_bytes),
+        ] {
             if low == 0 || low > high || high > LARGEST_PAYLOAD_BYTES {
-                return Err(format!("{name} must be two ascending sizes from 1 to 1460, not {low} and {high}"));
+                return Err(format!(
+                    "{name} must be two ascending sizes from 1 to 1460, not {low} and {high}"
+                ));
             }
         }
         self.server_tcp.validate()?;

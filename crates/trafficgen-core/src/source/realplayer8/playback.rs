@@ -1,4 +1,5 @@
-//! The player's buffer: it waits until enough media is there, plays, and halts when it has run empty (CCZ-B5).
+//! The player's buffer: it waits until enough media is there, plays, and halts when it has run
+//! empty (CCZ-B5).
 
 use crate::des::time::NEVER;
 use crate::des::{ns, seconds, Time};
@@ -84,7 +85,9 @@ impl Playback {
         self.received_s += duration_s;
         self.newest_s = end_s.unwrap_or(self.newest_s);
         match self.state {
-            State::Waiting { received_s, .. } if self.received_s - received_s >= self.start_s || self.has_all() => {
+            State::Waiting { received_s, .. }
+                if self.received_s - received_s >= self.start_s || self.has_all() =>
+            {
                 Some(self.play(now))
             }
             _ => None,
@@ -95,7 +98,9 @@ impl Playback {
     pub fn due(&self) -> Time {
         match self.state {
             State::Waiting { since, .. } => since + self.limit,
-            State::Playing { since, playhead_s } => since + ns((self.newest_s - playhead_s).max(0.0)),
+            State::Playing { since, playhead_s } => {
+                since + ns((self.newest_s - playhead_s).max(0.0))
+            }
             State::Played => NEVER,
         }
     }

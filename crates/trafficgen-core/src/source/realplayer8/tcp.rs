@@ -81,7 +81,8 @@ impl TcpSession {
             Message::Description => self.control.say(io, End::Client, Message::SetUp),
             Message::SetUpDone => {
                 let spec = FlowSpec::new("media", Media::Mixed, MEDIA_PORTS.0, MEDIA_PORTS.1);
-                self.media = io.open_tcp(spec, &self.parameters.server_tcp, &self.parameters.client_tcp);
+                self.media =
+                    io.open_tcp(spec, &self.parameters.server_tcp, &self.parameters.client_tcp);
             }
             _ => {}
         }
@@ -103,7 +104,8 @@ impl TcpSession {
         }
     }
 
-    /// The media connection is open: measure the path where the clip wants it, else play from the top.
+    /// The media connection is open: measure the path where the clip wants it, else play from the
+    /// top.
     fn media_connected(&mut self, io: &mut Io, at: End) {
         match (self.programme.preselect, at) {
             (true, End::Server) => {
@@ -164,7 +166,8 @@ impl TcpSession {
         self.sent.push(packet);
         if !programme.audio_only(usize::from(packet.level)) {
             let frames_per_s = self.parameters.frames_per_s;
-            let frames = (packet.end_s * frames_per_s) as u64 - (server.position_s * frames_per_s) as u64;
+            let frames =
+                (packet.end_s * frames_per_s) as u64 - (server.position_s * frames_per_s) as u64;
             io.session().frames_sent += frames;
         }
         let wait = server.wrote(&packet, programme);
@@ -308,6 +311,12 @@ impl Agent for TcpSession {
 
     fn sample(&self, now: Time) -> Sample {
         let Some(player) = self.player.as_ref() else { return Sample::NONE };
-        super::player_sample(&self.programme, &player.playback, player.level, self.parameters.frames_per_s, now)
+        super::player_sample(
+            &self.programme,
+            &player.playback,
+            player.level,
+            self.parameters.frames_per_s,
+            now,
+        )
     }
 }

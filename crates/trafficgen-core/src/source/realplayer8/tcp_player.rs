@@ -41,7 +41,13 @@ pub struct TcpPlayer {
 }
 
 impl TcpPlayer {
-    pub fn new(parameters: &Parameters, programme: &Programme, level: usize, playback: Playback, now: Time) -> Self {
+    pub fn new(
+        parameters: &Parameters,
+        programme: &Programme,
+        level: usize,
+        playback: Playback,
+        now: Time,
+    ) -> Self {
         Self {
             down_share: parameters.tcp_down_share,
             up_wait: ns(parameters.tcp_up_wait_s),
@@ -81,8 +87,10 @@ impl TcpPlayer {
     pub fn tick(&mut self, now: Time, programme: &Programme) -> bool {
         let elapsed_s = seconds(now - self.ticked).max(1e-3);
         let rate_bps = self.bytes as f64 * 8.0 / elapsed_s;
-        self.goodput_bps += (rate_bps - self.goodput_bps) * (1.0 - (-elapsed_s / self.time_constant_s).exp());
-        self.recent_bps += (rate_bps - self.recent_bps) * (1.0 - (-elapsed_s / self.evidence_time_constant_s).exp());
+        self.goodput_bps +=
+            (rate_bps - self.goodput_bps) * (1.0 - (-elapsed_s / self.time_constant_s).exp());
+        self.recent_bps += (rate_bps - self.recent_bps)
+            * (1.0 - (-elapsed_s / self.evidence_time_constant_s).exp());
         self.evidence_bps = self.evidence_bps.max(self.recent_bps);
         (self.bytes, self.ticked) = (0, now);
         self.steps_down(programme) || self.steps_up(now, programme)
@@ -130,7 +138,8 @@ impl TcpPlayer {
         (self.waited_bytes, self.waits_since) = (0, now);
     }
 
-    /// The wait has lasted as long as it may: ask for what the goodput carries, and remember whether that is anything.
+    /// The wait has lasted as long as it may: ask for what the goodput carries, and remember
+    /// whether that is anything.
     pub fn waited_in_vain(&mut self, now: Time, programme: &Programme) {
         let rate_bps = self.waited_bytes as f64 * 8.0 / seconds(now - self.waits_since).max(1e-3);
         let starves = rate_bps < self.give_up_share * programme.ladder_bps[0];

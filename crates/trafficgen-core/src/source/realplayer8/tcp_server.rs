@@ -1,4 +1,5 @@
-//! The server over TCP: it writes media into the send buffer, faster than playback until enough is ahead.
+//! The server over TCP: it writes media into the send buffer, faster than playback until enough is
+//! ahead.
 
 use super::control::Status;
 use super::packetiser::MediaPacket;
@@ -56,7 +57,8 @@ impl TcpServer {
         let (at, playhead_s, playing) = self.playback;
         let playhead_s = playhead_s + if playing { seconds(now - at) } else { 0.0 };
         let ahead_s = self.position_s - playhead_s;
-        // What plays away while nothing is wrong must not make it send faster again: a second of hysteresis.
+        // What plays away while nothing is wrong must not make it send faster again: a second of
+        // hysteresis.
         let enough_s = if self.phase == Phase::Playout { self.ahead_s - 1.0 } else { self.ahead_s };
         let phase = if ahead_s >= enough_s {
             Phase::Playout

@@ -1,4 +1,5 @@
-//! State machines of the session, with numbers of their own: none of these tests knows the catalogue.
+//! State machines of the session, with numbers of their own: none of these tests knows the
+//! catalogue.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -56,7 +57,8 @@ fn report(lost: u32, received: u32, rtt: Time, now: Time) -> Report {
     }
 }
 
-/// A UDP server that plays at its top level, after a first report that shows the RTT without a queue.
+/// A UDP server that plays at its top level, after a first report that shows the RTT without a
+/// queue.
 fn playing_server(changes: Value) -> Result<(UdpServer, Programme), String> {
     let parameters = parameters(changes)?;
     let programme = parameters.programme()?;
@@ -83,8 +85,12 @@ fn parameters_that_make_no_sense_are_named() -> Result<(), String> {
 
 #[test]
 fn settings_replace_what_the_playlist_says() -> Result<(), String> {
-    let programme = parameters(json!({"ladder_kbps": [80.0], "length_s": 5.0, "multiple": 2.0}))?.programme()?;
-    assert_eq!((programme.ladder_bps, programme.length_s, programme.multiple), (vec![80_000.0], 5.0, 2.0));
+    let programme = parameters(json!({"ladder_kbps": [80.0], "length_s": 5.0, "multiple": 2.0}))?
+        .programme()?;
+    assert_eq!(
+        (programme.ladder_bps, programme.length_s, programme.multiple),
+        (vec![80_000.0], 5.0, 2.0)
+    );
     Ok(())
 }
 
@@ -140,10 +146,17 @@ fn a_gap_in_the_numbers_is_lost_once_and_asked_for_once() {
 }
 
 #[test]
-fn heavy_loss_moves_the_level_at_each_report_and_slight_loss_only_when_it_lasts() -> Result<(), String> {
+fn heavy_loss_moves_the_level_at_each_report_and_slight_loss_only_when_it_lasts(
+) -> Result<(), String> {
     let (mut server, programme) = playing_server(json!({}))?;
-    assert_eq!(server.on_report(ns(1.0), &report(20, 5, 5 * RTT, ns(1.0)), &[], &programme), Decision::Level);
-    assert_eq!(server.on_report(ns(2.0), &report(20, 5, 5 * RTT, ns(2.0)), &[], &programme), Decision::Level);
+    assert_eq!(
+        server.on_report(ns(1.0), &report(20, 5, 5 * RTT, ns(1.0)), &[], &programme),
+        Decision::Level
+    );
+    assert_eq!(
+        server.on_report(ns(2.0), &report(20, 5, 5 * RTT, ns(2.0)), &[], &programme),
+        Decision::Level
+    );
     assert_eq!(server.level, 0);
     let (mut server, programme) = playing_server(json!({}))?;
     let decisions: Vec<Decision> = (1..4)
@@ -161,7 +174,10 @@ fn loss_without_a_queue_is_borne_longer() -> Result<(), String> {
     let (mut server, programme) = playing_server(json!({}))?;
     for second in 1..20 {
         let now = ns(f64::from(second));
-        assert_eq!(server.on_report(now, &report(3, 60, RTT, now), &[], &programme), Decision::Stay);
+        assert_eq!(
+            server.on_report(now, &report(3, 60, RTT, now), &[], &programme),
+            Decision::Stay
+        );
     }
     Ok(())
 }
@@ -171,7 +187,10 @@ fn a_clip_of_one_level_keeps_its_rate() -> Result<(), String> {
     let (mut server, programme) = playing_server(json!({"ladder_kbps": [200.0]}))?;
     for second in 1..20 {
         let now = ns(f64::from(second));
-        assert_eq!(server.on_report(now, &report(50, 10, 5 * RTT, now), &[], &programme), Decision::Stay);
+        assert_eq!(
+            server.on_report(now, &report(50, 10, 5 * RTT, now), &[], &programme),
+            Decision::Stay
+        );
     }
     assert_eq!((server.level, server.multiple), (0, 1.0));
     Ok(())
@@ -203,7 +222,8 @@ fn a_failed_try_doubles_the_wait_up_to_the_longest() -> Result<(), String> {
 }
 
 #[test]
-fn congestion_while_buffering_slows_it_down_to_what_comes_and_ends_it_below_the_level() -> Result<(), String> {
+fn congestion_while_buffering_slows_it_down_to_what_comes_and_ends_it_below_the_level(
+) -> Result<(), String> {
     let parameters = parameters(json!({}))?;
     let programme = parameters.programme()?;
     let mut server = UdpServer::new(&parameters, &programme, 0);
@@ -216,7 +236,8 @@ fn congestion_while_buffering_slows_it_down_to_what_comes_and_ends_it_below_the_
 }
 
 #[test]
-fn a_preselecting_clip_goes_to_what_came_and_starts_again_where_its_media_is_whole() -> Result<(), String> {
+fn a_preselecting_clip_goes_to_what_came_and_starts_again_where_its_media_is_whole(
+) -> Result<(), String> {
     let parameters = parameters(json!({"preselect": true}))?;
     let programme = parameters.programme()?;
     let mut server = UdpServer::new(&parameters, &programme, 0);
@@ -257,7 +278,8 @@ fn a_tcp_server_sends_faster_until_enough_is_ahead_and_refills_later() -> Result
     Ok(())
 }
 
-/// A player over TCP that gets `rate_bps` from the start for `seconds`: when it asked for which level.
+/// A player over TCP that gets `rate_bps` from the start for `seconds`: when it asked for which
+/// level.
 fn asked(changes: Value, rate_bps: f64, seconds: u32) -> Result<Vec<(u32, usize)>, String> {
     let parameters = parameters(changes)?;
     let programme = parameters.programme()?;
@@ -301,8 +323,12 @@ fn a_player_that_jumps_waits_in_vain_first() -> Result<(), String> {
     let parameters = parameters(json!({"tcp_response": "jump"}))?;
     let programme = parameters.programme()?;
     assert_eq!(programme.tcp_response, TcpResponse::Jump);
-    let mut player = TcpPlayer::new(&parameters, &programme, 2, Playback::new(8.0, 20.0, 60.0, 0), 0);
-    player.on_packet(ns(19.0), &MediaPacket { payload_bytes: 125_000, level: 2, duration_s: 5.0, end_s: 5.0 });
+    let mut player =
+        TcpPlayer::new(&parameters, &programme, 2, Playback::new(8.0, 20.0, 60.0, 0), 0);
+    player.on_packet(
+        ns(19.0),
+        &MediaPacket { payload_bytes: 125_000, level: 2, duration_s: 5.0, end_s: 5.0 },
+    );
     player.waited_in_vain(ns(20.0), &programme);
     assert_eq!((player.wanted, player.gives_up()), (0, false));
     Ok(())
@@ -312,7 +338,8 @@ fn a_player_that_jumps_waits_in_vain_first() -> Result<(), String> {
 fn a_player_gives_up_after_waits_that_brought_next_to_nothing() -> Result<(), String> {
     let parameters = parameters(json!({}))?;
     let programme = parameters.programme()?;
-    let mut player = TcpPlayer::new(&parameters, &programme, 2, Playback::new(8.0, 20.0, 60.0, 0), 0);
+    let mut player =
+        TcpPlayer::new(&parameters, &programme, 2, Playback::new(8.0, 20.0, 60.0, 0), 0);
     player.waited_in_vain(ns(20.0), &programme);
     assert!(!player.gives_up());
     player.begins_to_wait(ns(20.0));
@@ -353,7 +380,8 @@ fn end(events: &[(Time, SessionEvent)]) -> Option<Time> {
 }
 
 #[test]
-fn on_an_ample_link_both_transports_play_the_top_level_and_are_done_before_the_clip() -> Result<(), String> {
+fn on_an_ample_link_both_transports_play_the_top_level_and_are_done_before_the_clip(
+) -> Result<(), String> {
     for transport in ["udp", "tcp"] {
         let events = session(json!({"transport": transport}), 10e6)?;
         assert_eq!(levels(&events), [2], "{transport}");
@@ -365,12 +393,17 @@ fn on_an_ample_link_both_transports_play_the_top_level_and_are_done_before_the_c
 #[test]
 fn on_a_narrow_link_udp_steps_down_sooner_than_tcp() -> Result<(), String> {
     let lowest = |events: &[(Time, SessionEvent)]| {
-        let found = events.iter().find(|(_, event)| matches!(event, SessionEvent::Encoding { level: 0, .. }));
+        let found = events
+            .iter()
+            .find(|(_, event)| matches!(event, SessionEvent::Encoding { level: 0, .. }));
         found.map(|(at, _)| *at)
     };
     let udp = session(json!({}), 60_000.0)?;
     let tcp = session(json!({"transport": "tcp"}), 60_000.0)?;
-    assert_eq!((levels(&udp)[..3].to_vec(), levels(&tcp)[..3].to_vec()), (vec![2, 1, 0], vec![2, 1, 0]));
+    assert_eq!(
+        (levels(&udp)[..3].to_vec(), levels(&tcp)[..3].to_vec()),
+        (vec![2, 1, 0], vec![2, 1, 0])
+    );
     assert!(lowest(&udp) < lowest(&tcp));
     Ok(())
 }

@@ -6,7 +6,9 @@ use super::parameters::{Parameters, Programme};
 use super::playback::{Change, Playback};
 use super::udp_player::{Report, UdpPlayer};
 use super::udp_server::{Decision, UdpServer};
-use crate::des::{ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase};
+use crate::des::{
+    ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase,
+};
 use crate::des::{Sample, SessionEvent, Time};
 
 const SEND: u32 = 0;
@@ -43,7 +45,18 @@ impl UdpSession {
         let packetiser = Packetiser::new(&parameters);
         let control = Control::default();
         let (sent, reports, missing) = (Vec::new(), Vec::new(), Vec::new());
-        Self { parameters, programme, control, flow: 0, packetiser, server: None, player: None, sent, reports, missing }
+        Self {
+            parameters,
+            programme,
+            control,
+            flow: 0,
+            packetiser,
+            server: None,
+            player: None,
+            sent,
+            reports,
+            missing,
+        }
     }
 
     fn hear_request(&mut self, io: &mut Io, message: Message) {
@@ -56,7 +69,11 @@ impl UdpSession {
                 let value = self.programme.ladder_bps[self.programme.top()];
                 io.log(SessionEvent::Fact { name: "server_level_bps", value });
                 let buffering = self.programme.multiple > 1.0;
-                io.log(SessionEvent::Phase(if buffering { Phase::Buffering } else { Phase::Playout }));
+                io.log(SessionEvent::Phase(if buffering {
+                    Phase::Buffering
+                } else {
+                    Phase::Playout
+                }));
                 self.send_media(io);
             }
             _ => {}
@@ -116,8 +133,15 @@ impl UdpSession {
         self.sent.push(packet);
         if let Some(sequence) = server.resend(&self.sent) {
             let again = self.sent[sequence as usize];
-            let label = Label { level: again.level as i16, retransmission: true, ..Label::of(phase) };
-            io.send(self.flow, End::Server, again.payload_bytes, u64::from(sequence) | RESENT, label);
+            let label =
+                Label { level: again.level as i16, retransmission: true, ..Label::of(phase) };
+            io.send(
+                self.flow,
+                End::Server,
+                again.payload_bytes,
+                u64::from(sequence) | RESENT,
+                label,
+            );
         }
         if server.ended {
             io.log(SessionEvent::End);
@@ -153,7 +177,8 @@ impl UdpSession {
         let before = player.level;
         let resent = datagram.tag & RESENT != 0;
         let now = io.now();
-        let change = player.on_packet(now, sequence, resent, datagram.sent_ns, &packet, &mut self.missing);
+        let change =
+            player.on_packet(now, sequence, resent, datagram.sent_ns, &packet, &mut self.missing);
         if let (true, Some(level)) = (player.level != before, player.level) {
             let bps = self.programme.ladder_bps[usize::from(level)];
             io.log(SessionEvent::Encoding { bps, level: level as i16 });
@@ -185,7 +210,13 @@ impl UdpSession {
         let report = player.report(now, &self.missing);
         let asked = (report.missing.1 - report.missing.0) as u32;
         let payload = REPORT_BYTES + 2 * asked.min(600);
-        io.send(self.flow, End::Client, payload, self.reports.len() as u64, Label::of(Phase::Signalling));
+        io.send(
+            self.flow,
+            End::Client,
+            payload,
+            self.reports.len() as u64,
+            Label::of(Phase::Signalling),
+        );
         self.reports.push(report);
         io.set_timer_in(REPORT, ns(self.parameters.report_interval_s));
     }
@@ -241,6 +272,12 @@ impl Agent for UdpSession {
 
     fn sample(&self, now: Time) -> Sample {
         let Some(player) = self.player.as_ref() else { return Sample::NONE };
-        super::player_sample(&self.programme, &player.playback, player.level, self.parameters.frames_per_s, now)
+        super::player_sample(
+            &self.programme,
+            &player.playback,
+            player.level,
+            self.parameters.frames_per_s,
+            now,
+        )
     }
 }

@@ -11,7 +11,8 @@ pub struct Report {
     pub lost: u32,
     /// Time that the counts are for.
     pub interval_s: f64,
-    /// Payload that came since the report before; without the first two packets of all, which a path may pass at once.
+    /// Payload that came since the report before; without the first two packets of all, which a
+    /// path may pass at once.
     pub goodput_bps: f64,
     /// Time stamp of the last packet that came, and how long ago that was.
     pub echo: Option<(Time, Time)>,

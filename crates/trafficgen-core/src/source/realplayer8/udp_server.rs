@@ -92,7 +92,8 @@ impl UdpServer {
         self.ended = self.position_s >= length_s - 1e-9;
         let size = f64::from(packet.payload_bytes);
         // Credit of more than one packet would let a late loss be answered by a burst.
-        self.resend_credit_bytes = (self.resend_credit_bytes + self.resend_share * size).min(1500.0);
+        self.resend_credit_bytes =
+            (self.resend_credit_bytes + self.resend_share * size).min(1500.0);
         ns(size * 8.0 / (rate_bps * self.multiple))
     }
 
@@ -120,14 +121,21 @@ impl UdpServer {
     }
 
     /// A report has come, with the packets that it asks for again.
-    pub fn on_report(&mut self, now: Time, report: &Report, missing: &[u32], programme: &Programme) -> Decision {
+    pub fn on_report(
+        &mut self,
+        now: Time,
+        report: &Report,
+        missing: &[u32],
+        programme: &Programme,
+    ) -> Decision {
         self.playback = (now, report.playhead_s, report.playing);
         self.resends.extend(missing);
         let queued = self.queued(now, report);
         if std::mem::take(&mut self.preselect) {
             return self.preselect(now, report, programme);
         }
-        let bearable = if queued { self.down_losses_per_s } else { self.down_losses_unqueued_per_s };
+        let bearable =
+            if queued { self.down_losses_per_s } else { self.down_losses_unqueued_per_s };
         self.losses_per_s += self.loss_weight * (report.losses_per_s() - self.losses_per_s);
         self.loss += self.severe_loss_weight * (report.loss() - self.loss);
         if self.losses_per_s > bearable || self.loss > self.severe_loss {
@@ -140,7 +148,8 @@ impl UdpServer {
         self.step_up(now, programme)
     }
 
-    /// Whether a queue has grown on the path, by the RTT of the report; so it seems where nothing comes.
+    /// Whether a queue has grown on the path, by the RTT of the report; so it seems where nothing
+    /// comes.
     fn queued(&mut self, now: Time, report: &Report) -> bool {
         let Some((sent, held)) = report.echo else { return true };
         let rtt = now - sent - held;
@@ -180,15 +189,18 @@ impl UdpServer {
         Decision::Level
     }
 
-    /// Congestion while buffering: send somewhat less than what came, but no less than the clip needs.
+    /// Congestion while buffering: send somewhat less than what came, but no less than the clip
+    /// needs.
     fn slow_buffering(&mut self, report: &Report, programme: &Programme) {
-        self.multiple = self.buffering_share * report.goodput_bps / programme.ladder_bps[self.level];
+        self.multiple =
+            self.buffering_share * report.goodput_bps / programme.ladder_bps[self.level];
         if self.multiple < 1.0 {
             self.end_buffering();
         }
     }
 
-    /// What came of higher levels before playback began is mostly useless: the new one starts where the media is whole.
+    /// What came of higher levels before playback began is mostly useless: the new one starts where
+    /// the media is whole.
     fn rewind(&mut self, report: &Report) {
         if report.before_start {
             self.position_s = self.position_s.min(report.received_s);

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use crate::des::{seconds, Time};
 
-/// The largest rate of any few packets in a row: where nothing of others stood between them, that of the link.
+/// The largest rate of any few packets in a row: where nothing of others stood between them, that
+/// of the link.
 #[derive(Debug)]
 pub struct LinkEstimate {
     window_packets: usize,
@@ -16,7 +17,12 @@ pub struct LinkEstimate {
 
 impl LinkEstimate {
     pub fn new(window_packets: u32) -> Self {
-        Self { window_packets: window_packets as usize, arrivals: VecDeque::new(), bytes: 0, largest_bps: None }
+        Self {
+            window_packets: window_packets as usize,
+            arrivals: VecDeque::new(),
+            bytes: 0,
+            largest_bps: None,
+        }
     }
 
     pub fn on_arrival(&mut self, now: Time, ip_bytes: u32) {
@@ -25,7 +31,9 @@ impl LinkEstimate {
         if self.arrivals.len() > self.window_packets {
             self.bytes -= self.arrivals.pop_front().map_or(0, |(_, size)| u64::from(size));
         }
-        let (Some(&(first, size)), true) = (self.arrivals.front(), self.arrivals.len() == self.window_packets) else {
+        let (Some(&(first, size)), true) =
+            (self.arrivals.front(), self.arrivals.len() == self.window_packets)
+        else {
             return;
         };
         // The first one only starts the clock. What comes at once tells of no link.
@@ -48,7 +56,8 @@ mod tests {
     #[test]
     fn packets_back_to_back_show_the_link_though_others_stand_between_some_of_them() {
         let mut estimate = LinkEstimate::new(4);
-        // 1028 bytes take 5482667 ns on 1500 kbps; a packet of another flow stands between the third and the fourth.
+        // 1028 bytes take 5482667 ns on 1500 kbps; a packet of another flow stands between the
+        // third and the fourth.
         let mut at = 0;
         for number in 0..10 {
             at += if number == 3 { 13_482_667 } else { 5_482_667 };

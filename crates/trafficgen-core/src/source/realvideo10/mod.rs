@@ -1,9 +1,11 @@
-//! RealVideo 10 and the Helix server over UDP, with and without TurboPlay (Boyden, Mahanti, Williamson, about 2005).
+//! RealVideo 10 and the Helix server over UDP, with and without TurboPlay (Boyden, Mahanti,
+//! Williamson, about 2005).
 //!
-//! A session is a server and its player. The server starts quietly and rises to a multiple of the clip's rate until
-//! the player is far enough ahead. Without TurboPlay it takes loss for congestion: it leaves out frames and at last all
-//! video, or parts of a clip of a high rate, or changes the SureStream encoding. With TurboPlay it measures the link by
-//! a train of packets, sends at the link's rate, and does not answer loss.
+//! A session is a server and its player. The server starts quietly and rises to a multiple of the
+//! clip's rate until the player is far enough ahead. Without TurboPlay it takes loss for
+//! congestion: it leaves out frames and at last all video, or parts of a clip of a high rate, or
+//! changes the SureStream encoding. With TurboPlay it measures the link by a train of packets,
+//! sends at the link's rate, and does not answer loss.
 
 mod control;
 mod link_estimate;

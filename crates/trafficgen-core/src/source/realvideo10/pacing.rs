@@ -54,7 +54,13 @@ pub struct Variation {
 }
 
 impl Variation {
-    pub fn new(sigma: f64, bound: f64, time_constant_s: f64, now: Time, rng: &mut ChaCha8Rng) -> Self {
+    pub fn new(
+        sigma: f64,
+        bound: f64,
+        time_constant_s: f64,
+        now: Time,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
         Self { sigma, bound, time_constant_s, state: rng.sample(StandardNormal), at: now }
     }
 

@@ -63,7 +63,8 @@ pub struct Parameters {
     /// Share of that variation which is left where the cap, and not the clip, sets the rate.
     pub capped_variation_share: f64,
 
-    /// The server sends what is due at these intervals, back to back, unless the link's rate paces it.
+    /// The server sends what is due at these intervals, back to back, unless the link's rate paces
+    /// it.
     pub burst_interval_s: f64,
 
     /// Packets of the train that measures the link.
@@ -80,7 +81,8 @@ pub struct Parameters {
     pub turboplay_playback_media_s: f64,
 
     pub report_interval_s: f64,
-    /// A report with more than this share lost, and at least this much payload, is taken for congestion.
+    /// A report with more than this share lost, and at least this much payload, is taken for
+    /// congestion.
     pub congestion_loss: f64,
     pub congestion_least_bytes: u32,
     /// After a change of rate, reports of this long say nothing about it.
@@ -91,9 +93,11 @@ pub struct Parameters {
     pub levels_least_bytes: u32,
     /// Congestion lasts when so many of the last so many reports tell of it.
     pub lasting_reports: (u32, u32),
-    /// A SureStream encoding that was too much within that time doubles it for its next trial, up to this.
+    /// A SureStream encoding that was too much within that time doubles it for its next trial, up
+    /// to this.
     pub clear_most_s: f64,
-    /// Clips of a true rate up to this have no parts that can be left out: frames are dropped, then all video.
+    /// Clips of a true rate up to this have no parts that can be left out: frames are dropped, then
+    /// all video.
     pub no_parts_up_to_kbps: f64,
     /// Share of the frames that stay when frames are left out.
     pub thinned_share: f64,
@@ -158,7 +162,10 @@ impl Clip {
         positive("clips: audio_kbps", self.audio_kbps)?;
         positive("clips: frames_per_s", self.frames_per_s)?;
         if self.audio_kbps > self.true_kbps {
-            return Err(format!("clips: audio_kbps {} is more than true_kbps {}", self.audio_kbps, self.true_kbps));
+            return Err(format!(
+                "clips: audio_kbps {} is more than true_kbps {}",
+                self.audio_kbps, self.true_kbps
+            ));
         }
         payload("clips: packet_payload_bytes", self.packet_payload_bytes)
     }
@@ -184,19 +191,30 @@ impl Parameters {
             }
             ClipName::Word(word) => match word.parse() {
                 Ok(rate) => self.single(rate),
-                Err(_) => Err(format!("encoding_rate_kbps must be a rate or {SURESTREAM:?}, not {word:?}")),
+                Err(_) => Err(format!(
+                    "encoding_rate_kbps must be a rate or {SURESTREAM:?}, not {word:?}"
+                )),
             },
         }
     }
 
     fn single(&self, rate: f64) -> Result<Programme, String> {
-        let known = || self.clips.iter().map(|clip| clip.audience_kbps.to_string()).collect::<Vec<_>>().join(", ");
-        let clip = self
-            .clips
-            .iter()
-            .find(|clip| clip.audience_kbps == rate)
-            .ok_or_else(|| format!("encoding_rate_kbps must be one of {}, not {rate}", known()))?;
-        Ok(Programme { encodings: vec![clip.encoding()], length_s: self.clip_length_s, buffering_s: clip.buffering_s })
+        let known = || {
+            self.clips
+                .iter()
+                .map(|clip| clip.audience_kbps.to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let clip =
+            self.clips.iter().find(|clip| clip.audience_kbps == rate).ok_or_else(|| {
+                format!("encoding_rate_kbps must be one of {}, not {rate}", known())
+            })?;
+        Ok(Programme {
+            encodings: vec![clip.encoding()],
+            length_s: self.clip_length_s,
+            buffering_s: clip.buffering_s,
+        })
     }
 
     fn validate(&self) -> Result<(), String> {
@@ -218,15 +236,22 @@ impl Parameters {
                 return Err(format!("{name} must be from 0 to 1, not {share}"));
             }
         }
-        if !(0.0..=0.9).contains(&self.rate_bound_share) || self.rate_sigma.is_nan() || self.rate_sigma < 0.0 {
-            return Err("rate_sigma must be at least 0 and rate_bound_share from 0 to 0.9".to_owned());
+        if !(0.0..=0.9).contains(&self.rate_bound_share)
+            || self.rate_sigma.is_nan()
+            || self.rate_sigma < 0.0
+        {
+            return Err(
+                "rate_sigma must be at least 0 and rate_bound_share from 0 to 0.9".to_owned()
+            );
         }
         if self.estimate_window_packets < 2 {
             return Err("estimate_window_packets must be at least 2".to_owned());
         }
         let (enough, of) = self.lasting_reports;
         if !(1..=32).contains(&of) || enough > of {
-            return Err(format!("lasting_reports must be so many of at most 32, not {enough} of {of}"));
+            return Err(format!(
+                "lasting_reports must be so many of at most 32, not {enough} of {of}"
+            ));
         }
         payload("header_payload_bytes", self.header_payload_bytes)?;
         self.server_tcp.validate()?;

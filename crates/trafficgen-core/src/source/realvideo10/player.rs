@@ -90,7 +90,13 @@ impl Player {
     }
 
     /// A packet has come; returns the numbers that were passed over.
-    pub fn on_packet(&mut self, now: Time, sequence: u32, resent: bool, packet: &MediaPacket) -> Option<(u32, u32)> {
+    pub fn on_packet(
+        &mut self,
+        now: Time,
+        sequence: u32,
+        resent: bool,
+        packet: &MediaPacket,
+    ) -> Option<(u32, u32)> {
         self.last_arrival = now;
         self.bytes += u64::from(packet.payload_bytes);
         self.estimate.on_arrival(now, packet.payload_bytes + 28);
@@ -166,8 +172,13 @@ impl Player {
         let Some(present) = self.present else { return Sample::NONE };
         Sample {
             encoding_bps: present.encoding_bps,
-            // A frame is shown as well as it can be with what came of it; those of which nothing came are not.
-            frames_per_s: if self.is_playing() { present.frames_per_s * self.arrived_share } else { 0.0 },
+            // A frame is shown as well as it can be with what came of it; those of which nothing
+            // came are not.
+            frames_per_s: if self.is_playing() {
+                present.frames_per_s * self.arrived_share
+            } else {
+                0.0
+            },
             buffer_s: self.received_to_s - self.playhead_s(now),
         }
     }

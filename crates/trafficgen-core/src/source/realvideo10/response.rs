@@ -94,10 +94,17 @@ impl LossResponse {
         }
     }
 
-    /// A report has come about packets of `payload_bytes`, while the server sends faster than the clip plays
-    /// (`accelerated`) or not.
-    pub fn on_report(&mut self, now: Time, report: &Report, payload_bytes: u32, accelerated: bool) -> Action {
-        let congested = report.lost * payload_bytes >= self.least_bytes && report.loss() > self.loss;
+    /// A report has come about packets of `payload_bytes`, while the server sends faster than the
+    /// clip plays (`accelerated`) or not.
+    pub fn on_report(
+        &mut self,
+        now: Time,
+        report: &Report,
+        payload_bytes: u32,
+        accelerated: bool,
+    ) -> Action {
+        let congested =
+            report.lost * payload_bytes >= self.least_bytes && report.loss() > self.loss;
         if congested {
             self.clear_since = now;
         }
@@ -121,7 +128,8 @@ impl LossResponse {
     }
 
     fn rises(&self, action: Action) -> bool {
-        matches!(action, Action::Restore) || matches!(action, Action::Level(level) if level > self.level_before)
+        matches!(action, Action::Restore)
+            || matches!(action, Action::Level(level) if level > self.level_before)
     }
 
     fn answer_with_frames(&mut self, now: Time, congested: bool) -> Action {
@@ -131,7 +139,11 @@ impl LossResponse {
         if congested {
             self.times_congested += 1;
             self.thinned = true;
-            return if self.times_congested >= self.give_up_count { Action::AudioOnly } else { Action::Thin };
+            return if self.times_congested >= self.give_up_count {
+                Action::AudioOnly
+            } else {
+                Action::Thin
+            };
         }
         if self.thinned && now - self.clear_since >= self.clear {
             self.thinned = false;
@@ -140,7 +152,8 @@ impl LossResponse {
         Action::Stay
     }
 
-    /// Whether so many of the last so many reports, this one among them, told of loss; it then begins anew.
+    /// Whether so many of the last so many reports, this one among them, told of loss; it then
+    /// begins anew.
     fn lasts(&mut self, lossy: bool) -> bool {
         let (enough, of) = self.lasting_reports;
         self.history = (self.history << 1 | u32::from(lossy)) & (u32::MAX >> (32 - of));

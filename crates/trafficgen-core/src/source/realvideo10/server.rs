@@ -1,4 +1,5 @@
-//! The server: quiet start or train, sending ahead, then at the clip's rate, and what is left out on congestion.
+//! The server: quiet start or train, sending ahead, then at the clip's rate, and what is left out
+//! on congestion.
 
 use std::collections::VecDeque;
 
@@ -60,10 +61,16 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(parameters: &Parameters, programme: &Programme, now: Time, rng: &mut ChaCha8Rng) -> Self {
+    pub fn new(
+        parameters: &Parameters,
+        programme: &Programme,
+        now: Time,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
         let turboplay = parameters.turboplay;
         let Parameters { rate_sigma, rate_bound_share, rate_time_constant_s, .. } = *parameters;
-        let variation = Variation::new(rate_sigma, rate_bound_share, rate_time_constant_s, now, rng);
+        let variation =
+            Variation::new(rate_sigma, rate_bound_share, rate_time_constant_s, now, rng);
         Self {
             stage: if turboplay { Stage::Measuring } else { Stage::Quiet },
             shape: Shape::Whole,
@@ -94,8 +101,8 @@ impl Server {
         self.programme.length_s
     }
 
-    /// Index into the levels that the session shows: of a SureStream clip its encodings, of any other audio only, less
-    /// than the whole, the whole.
+    /// Index into the levels that the session shows: of a SureStream clip its encodings, of any
+    /// other audio only, less than the whole, the whole.
     pub fn shown_level(&self) -> i16 {
         match self.shape {
             _ if self.programme.is_surestream() => self.level as i16,
@@ -140,14 +147,22 @@ impl Server {
         let full = self.encoding().payload_bytes;
         let left_bytes = ((self.length_s() - self.position_s) * encoding_bps / 8.0).ceil().max(1.0);
         let payload_bytes = if left_bytes < f64::from(full) { left_bytes as u32 } else { full };
-        self.position_s = (self.position_s + f64::from(payload_bytes) * 8.0 / encoding_bps).min(self.length_s());
+        self.position_s =
+            (self.position_s + f64::from(payload_bytes) * 8.0 / encoding_bps).min(self.length_s());
         self.ended = self.position_s >= self.length_s() - 1e-9;
         self.sent_bytes += u64::from(payload_bytes);
         // Credit of more than one packet would let a late loss be answered by a burst.
-        let credit_bytes = self.resend_credit_bytes + self.parameters.resend_share * f64::from(payload_bytes);
+        let credit_bytes =
+            self.resend_credit_bytes + self.parameters.resend_share * f64::from(payload_bytes);
         self.resend_credit_bytes = credit_bytes.min(1500.0);
         let level = self.shown_level();
-        MediaPacket { payload_bytes, level, encoding_bps, frames_per_s: self.frames_per_s(), end_s: self.position_s }
+        MediaPacket {
+            payload_bytes,
+            level,
+            encoding_bps,
+            frames_per_s: self.frames_per_s(),
+            end_s: self.position_s,
+        }
     }
 
     /// A packet that may be sent again now.
@@ -166,7 +181,11 @@ impl Server {
     pub fn begin(&mut self, now: Time) {
         self.stage = Stage::Ahead;
         let from_bps = self.parameters.rise_from_share * self.encoding().bps;
-        self.rise = Some(Rise { from_bps, time_constant_s: self.parameters.rise_time_constant_s, began: now });
+        self.rise = Some(Rise {
+            from_bps,
+            time_constant_s: self.parameters.rise_time_constant_s,
+            began: now,
+        });
     }
 
     pub fn quiet_until(&self) -> Time {
@@ -180,7 +199,8 @@ impl Server {
             return bits / paced_bps;
         }
         let mean_bps = self.target_bps();
-        let capped = self.parameters.accelerated_cap_kbps * 1e3 <= mean_bps && mean_bps > self.media_bps();
+        let capped =
+            self.parameters.accelerated_cap_kbps * 1e3 <= mean_bps && mean_bps > self.media_bps();
         let share = if capped { self.parameters.capped_variation_share } else { 1.0 };
         let target_bps = mean_bps * (1.0 + share * self.variation.deviation(now, rng));
         self.rise.map_or(bits / target_bps, |rise| rise.wait_s(target_bps, now, bits))
@@ -190,11 +210,13 @@ impl Server {
         self.link_pace_bps().is_some()
     }
 
-    /// TurboPlay's rate while it sends ahead: IP packets at a little more than the link's rate, as payload.
+    /// TurboPlay's rate while it sends ahead: IP packets at a little more than the link's rate, as
+    /// payload.
     fn link_pace_bps(&self) -> Option<f64> {
         let link_bps = self.link_bps.filter(|_| self.stage == Stage::Ahead)?;
         let payload = f64::from(self.encoding().payload_bytes);
-        let paced_bps = self.parameters.turboplay_pace_ratio * link_bps * payload / (payload + 28.0);
+        let paced_bps =
+            self.parameters.turboplay_pace_ratio * link_bps * payload / (payload + 28.0);
         Some(paced_bps.max(self.media_bps()))
     }
 
@@ -204,8 +226,12 @@ impl Server {
             return own_bps;
         }
         let playing = self.playback.2;
-        let Parameters { before_playback_multiple, after_playback_multiple, accelerated_cap_kbps, .. } =
-            self.parameters;
+        let Parameters {
+            before_playback_multiple,
+            after_playback_multiple,
+            accelerated_cap_kbps,
+            ..
+        } = self.parameters;
         let multiple = if playing { after_playback_multiple } else { before_playback_multiple };
         (multiple * own_bps).min(accelerated_cap_kbps * 1e3).max(own_bps)
     }
@@ -237,8 +263,8 @@ impl Server {
             self.on_estimate(report);
             return Action::Stay;
         };
-        // Of the interval in which the rate rose more was sent than came: it is still under way. So is much of what was
-        // sent in a short interval.
+        // Of the interval in which the rate rose more was sent than came: it is still under way. So
+        // is much of what was sent in a short interval.
         let interval = ns(self.parameters.report_interval_s);
         let risen = self.rise.is_some_and(|rise| now - rise.began > interval);
         let telling = risen && 2 * ns(report.interval_s) > interval;

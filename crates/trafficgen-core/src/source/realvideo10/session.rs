@@ -7,7 +7,9 @@ use super::parameters::{Parameters, Programme};
 use super::player::{Change, Player};
 use super::response::Action;
 use super::server::{Server, Shape, Stage};
-use crate::des::{ns, seconds, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase};
+use crate::des::{
+    ns, seconds, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase,
+};
 use crate::des::{Sample, SessionEvent, Time};
 
 const SEND: u32 = 0;
@@ -35,7 +37,17 @@ impl Session {
     pub fn new(parameters: Parameters, programme: Programme) -> Self {
         let control = Control::default();
         let (sent, said) = (Vec::new(), Vec::new());
-        Self { parameters, programme, control, flow: 0, server: None, player: None, playback_began: None, sent, said }
+        Self {
+            parameters,
+            programme,
+            control,
+            flow: 0,
+            server: None,
+            player: None,
+            playback_began: None,
+            sent,
+            said,
+        }
     }
 
     fn hear_request(&mut self, io: &mut Io, message: Message) {
@@ -114,16 +126,20 @@ impl Session {
             self.send_piece(io);
         }
         let now = io.now();
-        self.server
-            .as_mut()
-            .map_or(0, |server| wait_ns(server.sending_s(now, server.encoding().payload_bytes, io.rng())))
+        self.server.as_mut().map_or(0, |server| {
+            wait_ns(server.sending_s(now, server.encoding().payload_bytes, io.rng()))
+        })
     }
 
     /// What two seconds of audio hold, back to back.
     fn send_audio(&mut self, io: &mut Io) -> Time {
         let interval_s = self.parameters.audio_burst_interval_s;
         let until_s = self.server.as_ref().map_or(0.0, |server| server.position_s + interval_s);
-        while self.server.as_ref().is_some_and(|server| !server.ended && server.position_s < until_s) {
+        while self
+            .server
+            .as_ref()
+            .is_some_and(|server| !server.ended && server.position_s < until_s)
+        {
             self.send_piece(io);
         }
         // What was sent beyond the interval is not due in the next one.
@@ -149,15 +165,24 @@ impl Session {
         wait_ns(interval_s)
     }
 
-    /// The next piece of the clip, and one that was lost beside it; returns how long they take to send, s.
+    /// The next piece of the clip, and one that was lost beside it; returns how long they take to
+    /// send, s.
     fn send_packet(&mut self, io: &mut Io) -> f64 {
         let mut bytes = self.send_piece(io);
         let Some(server) = self.server.as_mut() else { return 0.0 };
         if let Some(sequence) = server.resend(&self.sent) {
             let again = self.sent[sequence as usize];
-            let label = Label { level: again.level, retransmission: true, ..Label::of(server.phase()) };
-            io.send(self.flow, End::Server, again.payload_bytes, u64::from(sequence) | RESENT, label);
-            // It takes the place of fresh media: added to the rate, it would turn a full queue into an overrun one.
+            let label =
+                Label { level: again.level, retransmission: true, ..Label::of(server.phase()) };
+            io.send(
+                self.flow,
+                End::Server,
+                again.payload_bytes,
+                u64::from(sequence) | RESENT,
+                label,
+            );
+            // It takes the place of fresh media: added to the rate, it would turn a full queue into
+            // an overrun one.
             bytes += again.payload_bytes;
         }
         server.sending_s(io.now(), bytes, io.rng())
@@ -171,7 +196,8 @@ impl Session {
         let of = |rate: f64| (rate * packet.end_s) as u64 - (rate * before_s) as u64;
         let session = io.session();
         session.frames_sent += of(packet.frames_per_s);
-        session.frames_dropped_at_sender += of(server.encoding().frames_per_s - packet.frames_per_s);
+        session.frames_dropped_at_sender +=
+            of(server.encoding().frames_per_s - packet.frames_per_s);
         self.put(io, packet);
         packet.payload_bytes
     }
@@ -184,7 +210,9 @@ impl Session {
     }
 
     fn hear_feedback(&mut self, io: &mut Io, number: u64) {
-        let (Some(server), Some(said)) = (self.server.as_mut(), self.said.get(number as usize).copied()) else {
+        let (Some(server), Some(said)) =
+            (self.server.as_mut(), self.said.get(number as usize).copied())
+        else {
             return;
         };
         let report = match said {
@@ -197,12 +225,17 @@ impl Session {
             io.log(SessionEvent::Phase(server.phase()));
         }
         match action {
-            Action::Thin | Action::Parts(_) if was.1 == Shape::Whole => io.log(SessionEvent::Thinned),
+            Action::Thin | Action::Parts(_) if was.1 == Shape::Whole => {
+                io.log(SessionEvent::Thinned)
+            }
             Action::AudioOnly => io.log(SessionEvent::AudioOnly),
             _ => {}
         }
         if was.2 == Stage::Measuring && server.stage == Stage::Ahead {
-            io.log(SessionEvent::Fact { name: "link_estimate_bps", value: report.link_bps.unwrap_or(f64::NAN) });
+            io.log(SessionEvent::Fact {
+                name: "link_estimate_bps",
+                value: report.link_bps.unwrap_or(f64::NAN),
+            });
         }
     }
 
@@ -213,7 +246,11 @@ impl Session {
         let now = io.now();
         let (parameters, programme) = (&self.parameters, &self.programme);
         let player = self.player.get_or_insert_with(|| {
-            let first_s = if parameters.turboplay { parameters.train_report_s } else { parameters.report_interval_s };
+            let first_s = if parameters.turboplay {
+                parameters.train_report_s
+            } else {
+                parameters.report_interval_s
+            };
             io.set_timer_in(REPORT, ns(first_s));
             Player::new(parameters, programme, now)
         });
@@ -262,7 +299,13 @@ impl Session {
 
     fn say(&mut self, io: &mut Io, feedback: Feedback) {
         let tag = self.said.len() as u64;
-        io.send(self.flow, End::Client, feedback.payload_bytes(), tag, Label::of(Phase::Signalling));
+        io.send(
+            self.flow,
+            End::Client,
+            feedback.payload_bytes(),
+            tag,
+            Label::of(Phase::Signalling),
+        );
         self.said.push(feedback);
     }
 
@@ -273,7 +316,9 @@ impl Session {
         let silent = now - player.last_arrival;
         self.say(io, Feedback::Report(report));
         io.set_timer_in(REPORT, ns(self.parameters.report_interval_s));
-        if silent >= ns(self.parameters.silence_limit_s) && self.player.as_ref().is_some_and(|player| !player.ended) {
+        if silent >= ns(self.parameters.silence_limit_s)
+            && self.player.as_ref().is_some_and(|player| !player.ended)
+        {
             io.log(SessionEvent::End);
             self.leave(io);
         }

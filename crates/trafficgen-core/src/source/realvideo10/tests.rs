@@ -53,7 +53,13 @@ fn response(clip: Value) -> Result<LossResponse, Box<dyn std::error::Error>> {
 }
 
 fn report(received: u32, lost: u32) -> Report {
-    Report { received, lost, bytes: 1000 * u64::from(received), interval_s: 1.0, ..Report::default() }
+    Report {
+        received,
+        lost,
+        bytes: 1000 * u64::from(received),
+        interval_s: 1.0,
+        ..Report::default()
+    }
 }
 
 fn session(rate_kbps: u32, changes: &[(&str, Value)]) -> Result<Outcome, ScenarioError> {
@@ -113,7 +119,10 @@ fn a_clip_of_a_high_rate_leaves_parts_out_when_heavy_loss_lasts() -> Tested {
     assert_eq!(response.on_report(SECOND, &heavy, 1000, false), Action::Stay);
     assert_eq!(response.on_report(2 * SECOND, &report(110, 5), 1000, false), Action::Stay);
     assert_eq!(response.on_report(3 * SECOND, &heavy, 1000, false), Action::Stay);
-    assert_eq!(response.on_report(4 * SECOND, &heavy, 1000, false), Action::Parts(0.95 * 720_000.0));
+    assert_eq!(
+        response.on_report(4 * SECOND, &heavy, 1000, false),
+        Action::Parts(0.95 * 720_000.0)
+    );
     Ok(())
 }
 
@@ -135,7 +144,13 @@ fn surestream_goes_to_what_the_path_carried_and_up_again_when_it_is_clear() -> T
 fn playback_begins_at_the_clips_time_stalls_without_media_and_goes_on() -> Tested {
     let parameters = parameters(&[])?;
     let mut player = Player::new(&parameters, &parameters.programme()?, 0);
-    let media = |end_s| MediaPacket { payload_bytes: 1000, level: 2, encoding_bps: 450e3, frames_per_s: 30.0, end_s };
+    let media = |end_s| MediaPacket {
+        payload_bytes: 1000,
+        level: 2,
+        encoding_bps: 450e3,
+        frames_per_s: 30.0,
+        end_s,
+    };
     assert_eq!(player.on_packet(0, 0, false, &media(4.0)), None);
     assert_eq!(player.advance(5 * SECOND), None);
     assert_eq!(player.advance(6 * SECOND), Some(Change::Started));
@@ -155,8 +170,10 @@ fn a_session_is_quiet_then_sends_ahead_then_plays_to_the_end() -> Tested {
     let steady = first_time(&outcome, |event| *event == SessionEvent::Phase(Phase::Playout));
     let first = outcome.first_media.ok_or("no media")?;
     let quiet = |at: Time| at - first < ns(2.0);
-    let sent = outcome.rows.iter().filter(|row| row.payload_bytes == 200 && quiet(row.time_ns)).count();
-    let loud = outcome.rows.iter().filter(|row| row.payload_bytes == 1000 && quiet(row.time_ns)).count();
+    let sent =
+        outcome.rows.iter().filter(|row| row.payload_bytes == 200 && quiet(row.time_ns)).count();
+    let loud =
+        outcome.rows.iter().filter(|row| row.payload_bytes == 1000 && quiet(row.time_ns)).count();
     assert_eq!((sent, loud), (4, 0));
     assert!(began.is_some_and(|at| (at - first - ns(6.05)).abs() < ns(0.01)));
     assert!(steady > began);
@@ -191,14 +208,20 @@ fn a_link_below_a_low_rate_leaves_audio_and_a_link_below_a_high_rate_leaves_vide
 fn with_turboplay_loss_is_not_answered() -> Tested {
     let outcome = session(300, &[("turboplay", json!(true))])?;
     assert!(dropped(&outcome) > 100);
-    assert!(first_time(&outcome, |event| matches!(event, SessionEvent::Thinned | SessionEvent::AudioOnly)).is_none());
+    assert!(first_time(&outcome, |event| matches!(
+        event,
+        SessionEvent::Thinned | SessionEvent::AudioOnly
+    ))
+    .is_none());
     Ok(())
 }
 
 #[test]
 fn each_lost_packet_is_sent_again_at_most_once() -> Tested {
     let outcome = session(600, &[("encoding_rate_kbps", json!(768))])?;
-    let resent = outcome.rows.iter().filter(|row| row.retransmission && row.payload_bytes == 1000).count() as u64;
+    let resent =
+        outcome.rows.iter().filter(|row| row.retransmission && row.payload_bytes == 1000).count()
+            as u64;
     assert!(resent > 0 && resent <= dropped(&outcome));
     Ok(())
 }

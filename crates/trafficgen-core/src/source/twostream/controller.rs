@@ -1,4 +1,5 @@
-//! The sender's half of the control: a binary search for the available bandwidth with pauses (LJM-C1, LJM-C2).
+//! The sender's half of the control: a binary search for the available bandwidth with pauses
+//! (LJM-C1, LJM-C2).
 
 use super::trend::Trend;
 use crate::des::Time;
@@ -12,7 +13,8 @@ pub struct SearchSettings {
     pub resolution_kbps: f64,
     /// A pause ends when no decreasing verdict has come for so long.
     pub pause_patience: Time,
-    /// The rate is lowered when nothing but ambiguous verdicts have come for so long, while searching and holding.
+    /// The rate is lowered when nothing but ambiguous verdicts have come for so long, while
+    /// searching and holding.
     pub search_patience: Time,
     pub hold_patience: Time,
     /// The rate is lowered to this share of itself.
@@ -56,7 +58,8 @@ pub struct Controller {
     low_kbps: f64,
     high_kbps: f64,
     rate_kbps: f64,
-    /// Counts the restarts of the receiver's history; every packet of the monitoring stream carries it.
+    /// Counts the restarts of the receiver's history; every packet of the monitoring stream carries
+    /// it.
     epoch: u32,
     since: Time,
     /// When the last verdict came that was not ambiguous.
@@ -92,7 +95,8 @@ impl Controller {
         self.rate_kbps
     }
 
-    /// The traffic stream begins: in the middle, since a first try at the full rate costs packets of the other stream.
+    /// The traffic stream begins: in the middle, since a first try at the full rate costs packets
+    /// of the other stream.
     pub fn begin(&mut self, now: Time) {
         self.low_kbps = 0.0;
         self.high_kbps = self.settings.full_kbps;
@@ -104,7 +108,8 @@ impl Controller {
         self.state = State::Off;
     }
 
-    /// A verdict of the receiver has come; those on delays before the last restart say nothing about the present rate.
+    /// A verdict of the receiver has come; those on delays before the last restart say nothing
+    /// about the present rate.
     pub fn on_verdict(&mut self, now: Time, epoch: u32, trend: Trend) -> Option<Change> {
         if epoch != self.epoch || self.state == State::Off {
             return None;
@@ -133,15 +138,20 @@ impl Controller {
         let unclear_for = now - self.clear_at;
         match self.state {
             State::Pause if unclear_for >= self.settings.pause_patience => Some(self.resume(now)),
-            State::Search if unclear_for >= self.settings.search_patience => Some(self.lower_in_search(now)),
+            State::Search if unclear_for >= self.settings.search_patience => {
+                Some(self.lower_in_search(now))
+            }
             State::Hold if unclear_for >= self.settings.hold_patience => {
                 self.rate_kbps *= self.settings.lowered_share;
                 self.restart(now);
                 Some(Change::Lowered)
             }
-            State::Hold if self.settings.probe_every.is_some_and(|every| now - self.since >= every) => {
+            State::Hold
+                if self.settings.probe_every.is_some_and(|every| now - self.since >= every) =>
+            {
                 self.low_kbps = self.rate_kbps;
-                self.high_kbps = (self.settings.probe_multiple * self.rate_kbps).min(self.settings.full_kbps);
+                self.high_kbps =
+                    (self.settings.probe_multiple * self.rate_kbps).min(self.settings.full_kbps);
                 self.next_rate(now);
                 Some(Change::Raised)
             }
@@ -151,7 +161,8 @@ impl Controller {
 
     fn pause(&mut self, now: Time) -> Change {
         self.high_kbps = self.rate_kbps;
-        // A lower bound that was once right need not be so any more: after a hold, and where it is itself too high.
+        // A lower bound that was once right need not be so any more: after a hold, and where it is
+        // itself too high.
         if self.state == State::Hold || self.rate_kbps <= self.low_kbps {
             self.low_kbps = self.settings.search_again_share * self.rate_kbps;
         }
@@ -196,7 +207,8 @@ impl Controller {
 
     /// Try the middle of the bounds, or what has worked where they are close.
     fn next_rate(&mut self, now: Time) {
-        self.rate_kbps = if self.is_closed() { self.low_kbps } else { 0.5 * (self.low_kbps + self.high_kbps) };
+        self.rate_kbps =
+            if self.is_closed() { self.low_kbps } else { 0.5 * (self.low_kbps + self.high_kbps) };
         self.state = State::Search;
         self.restart(now);
     }
@@ -232,7 +244,8 @@ mod unit_tests {
         controller
     }
 
-    /// Answer each rate as a path with room for `available_kbps` does; returns the rates that were tried.
+    /// Answer each rate as a path with room for `available_kbps` does; returns the rates that were
+    /// tried.
     fn search(controller: &mut Controller, available_kbps: f64) -> Vec<f64> {
         let mut rates = vec![controller.rate_kbps()];
         for step in 1..100 {
@@ -261,7 +274,11 @@ mod unit_tests {
         let rates = search(&mut controller, 49.0);
         assert_eq!(rates[..8], [50.0, 25.0, 37.5, 43.75, 46.875, 48.4375, 49.218_75, 48.828_125]);
         assert_eq!(controller.state(), State::Hold);
-        assert!(controller.rate_kbps() <= 49.0 && controller.rate_kbps() > 48.5, "{}", controller.rate_kbps());
+        assert!(
+            controller.rate_kbps() <= 49.0 && controller.rate_kbps() > 48.5,
+            "{}",
+            controller.rate_kbps()
+        );
     }
 
     #[test]
@@ -275,7 +292,10 @@ mod unit_tests {
     #[test]
     fn a_pause_lasts_until_the_decreasing_phase_has_ended() {
         let mut controller = controller();
-        assert_eq!(controller.on_verdict(ns(1.0), controller.epoch(), Trend::Increasing), Some(Change::Paused));
+        assert_eq!(
+            controller.on_verdict(ns(1.0), controller.epoch(), Trend::Increasing),
+            Some(Change::Paused)
+        );
         let epoch = controller.epoch();
         for time_s in [2.0, 3.0, 4.0, 5.0, 6.0] {
             assert_eq!(controller.on_verdict(ns(time_s), epoch, Trend::Decreasing), None);
@@ -333,7 +353,10 @@ mod unit_tests {
         let mut controller = controller();
         search(&mut controller, 49.0);
         let held_kbps = controller.rate_kbps();
-        assert_eq!(controller.on_verdict(ns(200.0), controller.epoch(), Trend::Increasing), Some(Change::Paused));
+        assert_eq!(
+            controller.on_verdict(ns(200.0), controller.epoch(), Trend::Increasing),
+            Some(Change::Paused)
+        );
         assert_eq!(controller.on_time(ns(203.0)), Some(Change::Resumed));
         assert_eq!(controller.rate_kbps(), 0.75 * held_kbps);
         search(&mut controller, 30.0);

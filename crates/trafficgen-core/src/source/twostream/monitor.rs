@@ -10,7 +10,8 @@ pub struct MonitorSettings {
     pub thresholds: Thresholds,
     /// A verdict each so many packets.
     pub verdict_every_packets: u32,
-    /// Steps of group medians up to this count as none, s, or more where delays are noisy: see `epsilon_noise_multiple`.
+    /// Steps of group medians up to this count as none, s, or more where delays are noisy: see
+    /// `epsilon_noise_multiple`.
     pub epsilon_least_s: f64,
     /// Epsilon is at least this many times the median step while no other stream was there.
     pub epsilon_noise_multiple: f64,
@@ -26,7 +27,8 @@ pub struct Monitor {
     epoch: u32,
     since_verdict: u32,
     epsilon_s: f64,
-    /// Absolute steps of the shortest scale while the monitoring stream was alone; empty once it was not.
+    /// Absolute steps of the shortest scale while the monitoring stream was alone; empty once it
+    /// was not.
     steps_alone: Vec<f64>,
     alone: bool,
     medians: Vec<f64>,
@@ -57,7 +59,8 @@ impl Monitor {
 
     /// A packet of the monitoring stream has come; a verdict where one is due.
     ///
-    /// The delay may hold a constant error, such as the offset of the two clocks: only changes matter.
+    /// The delay may hold a constant error, such as the offset of the two clocks: only changes
+    /// matter.
     pub fn on_packet(&mut self, epoch: u32, delay_s: f64) -> Option<Trend> {
         if epoch < self.epoch {
             return None; // overtaken by the first packet after a restart
@@ -73,19 +76,23 @@ impl Monitor {
         }
         self.history.push(delay_s);
         self.since_verdict += 1;
-        if self.since_verdict < self.settings.verdict_every_packets || self.history.len() < self.shortest() {
+        if self.since_verdict < self.settings.verdict_every_packets
+            || self.history.len() < self.shortest()
+        {
             return None;
         }
         self.since_verdict = 0;
         Some(self.verdict())
     }
 
-    /// A packet of the other stream has come: the noise that was seen so far is that of the path and the clocks.
+    /// A packet of the other stream has come: the noise that was seen so far is that of the path
+    /// and the clocks.
     pub fn on_other_stream(&mut self) {
         if self.alone {
             self.alone = false;
             let noise_s = median(&mut self.steps_alone);
-            self.epsilon_s = self.settings.epsilon_least_s.max(self.settings.epsilon_noise_multiple * noise_s);
+            self.epsilon_s =
+                self.settings.epsilon_least_s.max(self.settings.epsilon_noise_multiple * noise_s);
             self.steps_alone = Vec::new();
         }
     }
@@ -113,7 +120,8 @@ impl Monitor {
             let window = &self.history[self.history.len() - packets..];
             group_medians(window, &mut self.medians, &mut self.scratch);
             if scale == 0 && self.alone {
-                self.steps_alone.extend(self.medians.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
+                self.steps_alone
+                    .extend(self.medians.windows(2).map(|pair| (pair[1] - pair[0]).abs()));
             }
             self.said.push(tests(&self.medians, self.epsilon_s));
         }
@@ -135,7 +143,11 @@ mod unit_tests {
         }
     }
 
-    fn verdicts(monitor: &mut Monitor, epoch: u32, delays_s: impl Iterator<Item = f64>) -> Vec<Option<Trend>> {
+    fn verdicts(
+        monitor: &mut Monitor,
+        epoch: u32,
+        delays_s: impl Iterator<Item = f64>,
+    ) -> Vec<Option<Trend>> {
         delays_s.map(|delay_s| monitor.on_packet(epoch, delay_s)).collect()
     }
 
@@ -177,7 +189,8 @@ mod unit_tests {
         verdicts(&mut quiet, 0, std::iter::repeat_n(0.053, 200));
         quiet.on_other_stream();
         assert_eq!(quiet.epsilon_s(), 0.002);
-        // Windows of 32 are cut into 6 groups of 5 or 6 packets: alternating tens of packets give steps of 20 ms.
+        // Windows of 32 are cut into 6 groups of 5 or 6 packets: alternating tens of packets give
+        // steps of 20 ms.
         let mut noisy = Monitor::new(settings());
         verdicts(&mut noisy, 0, (0..400).map(|packet| if packet % 10 < 5 { 0.05 } else { 0.07 }));
         noisy.on_other_stream();

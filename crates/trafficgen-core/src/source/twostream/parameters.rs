@@ -87,7 +87,9 @@ impl Parameters {
             ("epsilon_noise_multiple", self.epsilon_noise_multiple),
             ("probe_every_s", self.probe_every_s),
         ];
-        if let Some((name, value)) = at_least_zero.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+        if let Some((name, value)) =
+            at_least_zero.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
+        {
             return Err(format!("{name} must be at least 0, not {value}"));
         }
         self.validate_ranges()?;
@@ -101,19 +103,39 @@ impl Parameters {
         }
         let ticks = self.audio_interval_s / self.frame_interval_s;
         if ticks < 0.5 || (ticks - ticks.round()).abs() > 1e-6 {
-            return Err("audio_interval_s must be a multiple of frame_interval_s: one clock serves both".to_owned());
+            return Err(
+                "audio_interval_s must be a multiple of frame_interval_s: one clock serves both"
+                    .to_owned(),
+            );
         }
         if self.send_delay_s >= self.frame_interval_s {
-            return Err(format!("send_delay_s must be below frame_interval_s, not {}", self.send_delay_s));
+            return Err(format!(
+                "send_delay_s must be below frame_interval_s, not {}",
+                self.send_delay_s
+            ));
         }
         if !(self.threshold_low..=1.0).contains(&self.threshold_high) {
-            return Err(format!("threshold_high must be from threshold_low to 1, not {}", self.threshold_high));
+            return Err(format!(
+                "threshold_high must be from threshold_low to 1, not {}",
+                self.threshold_high
+            ));
         }
-        if self.audio_payload_bytes == 0 || self.verdict_payload_bytes == 0 || self.verdict_every_packets == 0 {
-            return Err("audio_payload_bytes, verdict_payload_bytes, verdict_every_packets must be above 0".to_owned());
+        if self.audio_payload_bytes == 0
+            || self.verdict_payload_bytes == 0
+            || self.verdict_every_packets == 0
+        {
+            return Err(
+                "audio_payload_bytes, verdict_payload_bytes, verdict_every_packets must be above 0"
+                    .to_owned(),
+            );
         }
-        let shares = [("lowered_share", self.lowered_share), ("search_again_share", self.search_again_share)];
-        if let Some((name, value)) = shares.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
+        let shares = [
+            ("lowered_share", self.lowered_share),
+            ("search_again_share", self.search_again_share),
+        ];
+        if let Some((name, value)) =
+            shares.iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0))
+        {
             return Err(format!("{name} must be between 0 and 1, not {value}"));
         }
         if self.probe_multiple.is_nan() || self.probe_multiple <= 1.0 {
@@ -121,7 +143,9 @@ impl Parameters {
         }
         let largest_kbps = LARGEST_DATAGRAM_BYTES * 8.0 / self.frame_interval_s / 1000.0;
         if self.traffic_transport == Transport::Udp && self.video_kbps > largest_kbps {
-            return Err(format!("video_kbps must be at most {largest_kbps} over UDP: each frame is one packet"));
+            return Err(format!(
+                "video_kbps must be at most {largest_kbps} over UDP: each frame is one packet"
+            ));
         }
         Ok(())
     }

@@ -6,13 +6,17 @@ use super::controller::{Change, Controller, State};
 use super::monitor::Monitor;
 use super::parameters::{Control, Parameters, Transport};
 use super::trend::Trend;
-use crate::des::{ns, seconds, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, Sample};
+use crate::des::{
+    ns, seconds, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase,
+    Sample,
+};
 use crate::des::{SessionEvent, Time};
 
 const TICK: u32 = 0;
 const END: u32 = 1;
 
-/// A verdict as a packet carries it, and as it stands in the log: 1, -1, 0, and one half for what is ambiguous.
+/// A verdict as a packet carries it, and as it stands in the log: 1, -1, 0, and one half for what
+/// is ambiguous.
 const VERDICTS: [(Trend, f64); 5] = [
     (Trend::Increasing, 1.0),
     (Trend::Decreasing, -1.0),
@@ -98,7 +102,15 @@ impl TwoStream {
             last_rate: FrameDelays::NONE,
             rate_epoch: 0,
         };
-        Ok(Self { parameters, audio: 0, feedback: 0, video: Video::Udp(0), began: 0, server, player })
+        Ok(Self {
+            parameters,
+            audio: 0,
+            feedback: 0,
+            video: Video::Udp(0),
+            began: 0,
+            server,
+            player,
+        })
     }
 
     fn controlled(&self) -> bool {
@@ -174,7 +186,9 @@ impl TwoStream {
                     io.send(flow, End::Server, bytes, number, self.label());
                     true
                 }
-                Video::Tcp(connection) => io.write(connection, End::Server, bytes, number, self.label()),
+                Video::Tcp(connection) => {
+                    io.write(connection, End::Server, bytes, number, self.label())
+                }
             };
         if sent {
             self.server.frames.push((io.now(), self.server.controller.epoch()));
@@ -272,7 +286,9 @@ impl Agent for TwoStream {
         let spec = FlowSpec::new("video", Media::Video, 5006, 40_006);
         self.video = match self.parameters.traffic_transport {
             Transport::Udp => Video::Udp(io.open_udp(spec)),
-            Transport::Tcp => Video::Tcp(io.open_tcp(spec, &self.parameters.sender_tcp(), &self.parameters.tcp)),
+            Transport::Tcp => {
+                Video::Tcp(io.open_tcp(spec, &self.parameters.sender_tcp(), &self.parameters.tcp))
+            }
         };
         io.log(SessionEvent::Phase(Phase::Playout));
         self.tick(io);
@@ -311,7 +327,8 @@ impl Agent for TwoStream {
         if !self.video_on() {
             return Sample { frames_per_s: 0.0, ..Sample::NONE };
         }
-        let frames_per_s = if self.sends_video() { 1.0 / self.parameters.frame_interval_s } else { 0.0 };
+        let frames_per_s =
+            if self.sends_video() { 1.0 / self.parameters.frame_interval_s } else { 0.0 };
         Sample { encoding_bps: 1000.0 * self.rate_kbps(), frames_per_s, ..Sample::NONE }
     }
 }

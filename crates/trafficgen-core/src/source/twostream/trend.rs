@@ -1,4 +1,5 @@
-//! Trends of one-way delays: the extended pairwise comparison test and the pairwise difference test (LJM-D1 to LJM-D3).
+//! Trends of one-way delays: the extended pairwise comparison test and the pairwise difference test
+//! (LJM-D1 to LJM-D3).
 
 /// What delays do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,15 +85,19 @@ impl Tests {
     }
 }
 
-/// What several scales say together (LJM-D3); scales that have too few delays are left out of `scales`.
+/// What several scales say together (LJM-D3); scales that have too few delays are left out of
+/// `scales`.
 pub fn combine(scales: &[Tests], thresholds: Thresholds) -> Trend {
-    let said = |trend: Trend| scales.iter().filter(|tests| tests.trend(thresholds) == trend).count();
+    let said =
+        |trend: Trend| scales.iter().filter(|tests| tests.trend(thresholds) == trend).count();
     let (rises, falls) = (said(Trend::Increasing) > 0, said(Trend::Decreasing) > 0);
     match (rises, falls) {
         (true, false) => Trend::Increasing,
         (false, true) => Trend::Decreasing,
         (false, false) if said(Trend::Steady) >= 2 => Trend::Steady,
-        _ => Trend::Ambiguous { up: scales.iter().map(|tests| tests.pct + tests.pdt).sum::<f64>() >= 0.0 },
+        _ => Trend::Ambiguous {
+            up: scales.iter().map(|tests| tests.pct + tests.pdt).sum::<f64>() >= 0.0,
+        },
     }
 }
 
@@ -121,7 +126,8 @@ mod unit_tests {
 
     #[test]
     fn steps_within_epsilon_do_not_count_in_the_comparison_but_in_the_difference() {
-        // Steps of 8 packets x 0.1 ms = 0.8 ms between groups: no step for the first test, all rise for the second.
+        // Steps of 8 packets x 0.1 ms = 0.8 ms between groups: no step for the first test, all rise
+        // for the second.
         let slow = tests_of(&ramp(1e-4), 0.002);
         assert_eq!(slow.pct, 0.0);
         assert!((slow.pdt - 1.0).abs() < 1e-9, "{slow:?}");
@@ -142,7 +148,10 @@ mod unit_tests {
             group_medians(&window, &mut medians, &mut scratch);
             assert_eq!(medians.len(), groups);
             let mean_of_medians = medians.iter().sum::<f64>() / groups as f64;
-            assert!((mean_of_medians - f64::from(packets - 1) / 2.0).abs() < 0.6, "{packets}: {mean_of_medians}");
+            assert!(
+                (mean_of_medians - f64::from(packets - 1) / 2.0).abs() < 0.6,
+                "{packets}: {mean_of_medians}"
+            );
         }
     }
 

@@ -1,7 +1,8 @@
-//! A Windows Media 9 session over RTSP and RTP/UDP as Nichols (2004) measured it: `docs/catalogue` and the entry
-//! `wmedia9_nichols2004` say which number comes from where.
+//! A Windows Media 9 session over RTSP and RTP/UDP as Nichols (2004) measured it: `docs/catalogue`
+//! and the entry `wmedia9_nichols2004` say which number comes from where.
 //!
-//! [`server`] and [`player`] hold the state of the two ends; what they say to each other stands in [`wire`].
+//! [`server`] and [`player`] hold the state of the two ends; what they say to each other stands in
+//! [`wire`].
 
 mod clip;
 mod parameters;
@@ -18,8 +19,8 @@ use self::player::Player;
 use self::server::{Server, CLOCK_HZ};
 use self::wire::{Message, Wire, STREAMS};
 use crate::des::{
-    ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, RtpSpec, Sample, SessionEvent,
-    Time,
+    ns, Agent, ConnectionId, Datagram, End, FlowId, FlowSpec, Io, Label, Media, Phase, RtpSpec,
+    Sample, SessionEvent, Time,
 };
 use crate::transport::{CongestionControl, TcpConfig};
 
@@ -36,14 +37,16 @@ pub struct Wmedia9 {
     control: ConnectionId,
     flows: [FlowId; STREAMS],
     feedback: FlowId,
-    /// What the player waits for before it plays: an answer to SETUP, the time, and the packet pair.
+    /// What the player waits for before it plays: an answer to SETUP, the time, and the packet
+    /// pair.
     set_up: bool,
     silence_over: bool,
     probe_given_up: bool,
     end_sent: bool,
 }
 
-/// TCP of a Windows host of 2004 for the control connection: no window scaling, no timestamps, two segments at first.
+/// TCP of a Windows host of 2004 for the control connection: no window scaling, no timestamps, two
+/// segments at first.
 fn control_tcp() -> TcpConfig {
     TcpConfig {
         congestion_control: CongestionControl::Reno,
@@ -83,7 +86,8 @@ impl Wmedia9 {
         io.write(self.control, from, message.bytes(), message.tag(), Label::of(Phase::Signalling));
     }
 
-    /// The player asks to play once SETUP was answered, the silence is over and the packet pair has come.
+    /// The player asks to play once SETUP was answered, the silence is over and the packet pair has
+    /// come.
     fn play_when_ready(&mut self, io: &mut Io) {
         let probed = self.probe_given_up || self.player.has_probe(self.parameters.probe_packets);
         if self.set_up && self.silence_over && probed && self.wire.play.is_none() {
@@ -147,14 +151,21 @@ impl Agent for Wmedia9 {
     fn start(&mut self, io: &mut Io) {
         io.log(SessionEvent::Request);
         io.log(SessionEvent::Phase(Phase::Silence));
-        self.control =
-            io.open_tcp(FlowSpec::new("control", Media::Control, 554, 40_000), &control_tcp(), &control_tcp());
-        let streams = [("audio", Media::Audio), ("video", Media::Video), ("video-low", Media::Video)];
+        self.control = io.open_tcp(
+            FlowSpec::new("control", Media::Control, 554, 40_000),
+            &control_tcp(),
+            &control_tcp(),
+        );
+        let streams =
+            [("audio", Media::Audio), ("video", Media::Video), ("video-low", Media::Video)];
         for (number, (name, media)) in streams.into_iter().enumerate() {
             let port = 5004 + 2 * number as u16;
-            let rtp = Some(RtpSpec { ssrc: 1 + number as u32, payload_type: 96, clock_hz: CLOCK_HZ });
-            self.flows[number] =
-                io.open_udp(FlowSpec { rtp, ..FlowSpec::new(name, media, port, 40_002 + 2 * number as u16) });
+            let rtp =
+                Some(RtpSpec { ssrc: 1 + number as u32, payload_type: 96, clock_hz: CLOCK_HZ });
+            self.flows[number] = io.open_udp(FlowSpec {
+                rtp,
+                ..FlowSpec::new(name, media, port, 40_002 + 2 * number as u16)
+            });
         }
         self.feedback = io.open_udp(FlowSpec::new("feedback", Media::Control, 5005, 40_003));
         self.server.open(io, self.flows);

@@ -12,7 +12,8 @@ pub struct Encoding {
     pub frames_per_s: f64,
 }
 
-/// Bursts of packets: `idle_s` from the last packet of one to the first of the next, `gap_s` between packets inside.
+/// Bursts of packets: `idle_s` from the last packet of one to the first of the next, `gap_s`
+/// between packets inside.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
@@ -72,7 +73,8 @@ pub struct Parameters {
     pub reports_per_s: f64,
     /// Between reports without loss.
     pub report_interval_s: f64,
-    /// Where the seconds of the verdict begin, after the first media packet, and how many there are.
+    /// Where the seconds of the verdict begin, after the first media packet, and how many there
+    /// are.
     pub verdict_start_s: f64,
     pub verdict_seconds: u32,
     /// The threshold of a session lies evenly between these loss shares.
@@ -105,14 +107,16 @@ impl Parameters {
             Some(rates) => rates.clone(),
             None => vec![self.encoding_rate_kbps],
         };
-        let levels = rates.iter().map(|rate| self.rendition(*rate)).collect::<Result<Vec<_>, _>>()?;
+        let levels =
+            rates.iter().map(|rate| self.rendition(*rate)).collect::<Result<Vec<_>, _>>()?;
         Clip::new(levels)
     }
 
     fn rendition(&self, rate_kbps: f64) -> Result<Rendition, String> {
         let found = self.encodings.iter().find(|encoding| encoding.rate_kbps == rate_kbps);
         found.map(Rendition::from).ok_or_else(|| {
-            let known: Vec<String> = self.encodings.iter().map(|encoding| encoding.rate_kbps.to_string()).collect();
+            let known: Vec<String> =
+                self.encodings.iter().map(|encoding| encoding.rate_kbps.to_string()).collect();
             format!("no clip is encoded at {rate_kbps} kbps; there are {}", known.join(", "))
         })
     }
@@ -142,7 +146,10 @@ impl Parameters {
         for encoding in &self.encodings {
             positive("rate_kbps of an encoding", encoding.rate_kbps)?;
             if !(encoding.audio_kbps > 0.0 && encoding.audio_kbps < encoding.rate_kbps) {
-                return Err(format!("the audio of {} kbps must be above 0 and below it", encoding.rate_kbps));
+                return Err(format!(
+                    "the audio of {} kbps must be above 0 and below it",
+                    encoding.rate_kbps
+                ));
             }
         }
         Ok(())
@@ -150,7 +157,10 @@ impl Parameters {
 
     fn check_sizes(&self) -> Result<(), String> {
         if !(100..=1460).contains(&self.packet_payload_bytes) {
-            return Err(format!("packet_payload_bytes must be from 100 to 1460, not {}", self.packet_payload_bytes));
+            return Err(format!(
+                "packet_payload_bytes must be from 100 to 1460, not {}",
+                self.packet_payload_bytes
+            ));
         }
         if !(100..=1500).contains(&self.probe_packet_bytes) || self.probe_packets < 2 {
             return Err("the probe needs at least 2 packets of 100 to 1500 bytes".to_owned());

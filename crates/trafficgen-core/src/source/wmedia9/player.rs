@@ -1,4 +1,5 @@
-//! The player: the packet pair, its choice, what it asks for again, its reports, its buffer and its clock.
+//! The player: the packet pair, its choice, what it asks for again, its reports, its buffer and its
+//! clock.
 
 use super::clip::Clip;
 use super::parameters::Parameters;
@@ -49,7 +50,8 @@ struct Playing {
 
 impl Player {
     pub fn new(parameters: Parameters, clip: Clip) -> Self {
-        let reception = Reception::new(ns(parameters.request_interval_s), ns(parameters.request_lifetime_s));
+        let reception =
+            Reception::new(ns(parameters.request_interval_s), ns(parameters.request_lifetime_s));
         Self {
             parameters,
             clip,
@@ -79,7 +81,8 @@ impl Player {
         let before = self.pair.replace((number, io.now()));
         let Some((_, at)) = before.filter(|(_, at)| *at < io.now()) else { return };
         let capacity_bps = f64::from(ip_bytes) * 8.0 / seconds(io.now() - at);
-        self.capacity_bps = Some(self.capacity_bps.map_or(capacity_bps, |known| known.max(capacity_bps)));
+        self.capacity_bps =
+            Some(self.capacity_bps.map_or(capacity_bps, |known| known.max(capacity_bps)));
     }
 
     /// Whether the last packet of the pair has come.
@@ -93,7 +96,9 @@ impl Player {
         io.log(SessionEvent::Fact { name: "estimate_bps", value });
         let level = self.clip.choice(self.capacity_bps);
         let rate_bps = self.clip.levels[level].total_bps();
-        let within = |share: f64, bps: f64| self.capacity_bps.is_some_and(|capacity_bps| bps <= share * capacity_bps);
+        let within = |share: f64, bps: f64| {
+            self.capacity_bps.is_some_and(|capacity_bps| bps <= share * capacity_bps)
+        };
         let accelerated = within(self.parameters.accelerated_share_of_capacity, rate_bps);
         let along_bps = self.clip.low_levels_bps(1000.0 * self.parameters.sent_along_kbps, level);
         let along = within(self.parameters.sent_along_share_of_capacity, rate_bps + along_bps);

@@ -30,7 +30,8 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// `request_interval` lies between two requests for a packet, `lifetime` after its absence was seen nothing is asked.
+    /// `request_interval` lies between two requests for a packet, `lifetime` after its absence was
+    /// seen nothing is asked.
     pub fn new(request_interval: Time, lifetime: Time) -> Self {
         Self {
             arrived: Default::default(),
@@ -51,7 +52,13 @@ impl Reception {
         }
         for missing in arrived.len()..sequence {
             let given_up = now + self.lifetime;
-            self.fresh.push_back(Missing { stream, sequence: missing, asked: 0, due: now, given_up });
+            self.fresh.push_back(Missing {
+                stream,
+                sequence: missing,
+                asked: 0,
+                due: now,
+                given_up,
+            });
         }
         self.expected += (sequence + 1 - arrived.len()) as u64;
         self.received += 1;
@@ -69,7 +76,9 @@ impl Reception {
     fn settle(&mut self, now: Time, requests: u8) {
         let arrived = &self.arrived;
         let settled = |missing: &Missing| {
-            missing.asked >= requests || missing.given_up <= now || arrived[missing.stream][missing.sequence]
+            missing.asked >= requests
+                || missing.given_up <= now
+                || arrived[missing.stream][missing.sequence]
         };
         for queue in [&mut self.again, &mut self.fresh] {
             while queue.front().is_some_and(settled) {

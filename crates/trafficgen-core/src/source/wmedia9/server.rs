@@ -1,4 +1,5 @@
-//! The server: bursts of media at the rate that the player asked for, resendings, and one response to loss.
+//! The server: bursts of media at the rate that the player asked for, resendings, and one response
+//! to loss.
 
 use std::collections::VecDeque;
 
@@ -97,7 +98,13 @@ impl Server {
     pub fn send_probe(&self, io: &mut Io) {
         let payload_bytes = self.parameters.probe_packet_bytes - 28;
         for number in 0..u64::from(self.parameters.probe_packets) {
-            io.send(self.flows[VIDEO], End::Server, payload_bytes, PROBE_TAG + number, Label::of(Phase::Probe));
+            io.send(
+                self.flows[VIDEO],
+                End::Server,
+                payload_bytes,
+                PROBE_TAG + number,
+                Label::of(Phase::Probe),
+            );
         }
     }
 
@@ -158,7 +165,9 @@ impl Server {
 
     fn pace(&self) -> (f64, Bursts) {
         match self.play {
-            Some(play) if self.buffering && play.accelerated => (play.multiple, self.parameters.bursts_accelerated),
+            Some(play) if self.buffering && play.accelerated => {
+                (play.multiple, self.parameters.bursts_accelerated)
+            }
             _ => (1.0, self.parameters.bursts_normal),
         }
     }
@@ -179,7 +188,8 @@ impl Server {
         self.on_packet(io, wire);
     }
 
-    /// Answer what was asked for, as far as its share of the stream goes; the player must ask again for the rest.
+    /// Answer what was asked for, as far as its share of the stream goes; the player must ask again
+    /// for the rest.
     fn add_resendings(&mut self) {
         let share = self.parameters.resend_share * self.burst.len() as f64;
         self.resend_credit = (self.resend_credit + share).min(share + 1.0);
@@ -198,15 +208,19 @@ impl Server {
         log.frames_dropped_at_sender = self.frames.1 as u64;
     }
 
-    /// Cut what is due into packets of full size, the stream that is furthest behind first; at the end also the rest.
+    /// Cut what is due into packets of full size, the stream that is furthest behind first; at the
+    /// end also the rest.
     fn cut(&mut self, wire: &mut Wire, last: bool) {
         let full = f64::from(self.parameters.packet_payload_bytes);
         let behind = |stream: &Stream| stream.pending_bytes / stream.rate_bps;
         loop {
-            let ready =
-                (0..STREAMS).filter(|number| self.streams[*number].pending_bytes >= if last { 1.0 } else { full });
+            let ready = (0..STREAMS).filter(|number| {
+                self.streams[*number].pending_bytes >= if last { 1.0 } else { full }
+            });
             let next = ready.max_by(|one, other| {
-                behind(&self.streams[*one]).total_cmp(&behind(&self.streams[*other])).then(other.cmp(one))
+                behind(&self.streams[*one])
+                    .total_cmp(&behind(&self.streams[*other]))
+                    .then(other.cmp(one))
             });
             let Some(number) = next else { return };
             self.cut_packet(wire, number, full);
@@ -215,12 +229,14 @@ impl Server {
 
     fn cut_packet(&mut self, wire: &mut Wire, number: usize, full: f64) {
         let total_bps = self.encoding_bps();
-        let (position_s, encoding_bps, frames_per_s) = (self.position_s, self.encoding_bps(), self.frames_per_s());
+        let (position_s, encoding_bps, frames_per_s) =
+            (self.position_s, self.encoding_bps(), self.frames_per_s());
         let stream = &mut self.streams[number];
         let bytes = stream.pending_bytes.min(full);
         stream.pending_bytes -= bytes;
         let media_s = if number == ALONG { 0.0 } else { bytes * 8.0 / total_bps };
-        let behind_s = if stream.rate_bps > 0.0 { stream.pending_bytes * 8.0 / stream.rate_bps } else { 0.0 };
+        let behind_s =
+            if stream.rate_bps > 0.0 { stream.pending_bytes * 8.0 / stream.rate_bps } else { 0.0 };
         let header = Header {
             stream: number,
             sequence: stream.sent.len(),
@@ -278,7 +294,8 @@ impl Server {
         }
     }
 
-    /// The one moment at which the server answers the loss that was measured near the start (NIC-L1 to L3).
+    /// The one moment at which the server answers the loss that was measured near the start (NIC-L1
+    /// to L3).
     pub fn on_response(&mut self, io: &mut Io) {
         io.log(SessionEvent::Fact { name: "verdict_loss", value: self.loss.unwrap_or(f64::NAN) });
         if !self.loss.is_some_and(|loss| loss > self.threshold) {
@@ -287,7 +304,8 @@ impl Server {
         // Without an estimate the server goes one step down.
         let capacity_bps = self.play.and_then(|play| play.capacity_bps);
         let share = self.parameters.response_share_of_capacity;
-        let limit_bps = capacity_bps.map_or(self.encoding_bps(), |capacity_bps| share * capacity_bps);
+        let limit_bps =
+            capacity_bps.map_or(self.encoding_bps(), |capacity_bps| share * capacity_bps);
         let lower = self.clip.highest_within(limit_bps).filter(|level| *level < self.level);
         match lower {
             Some(level) => self.level = level,

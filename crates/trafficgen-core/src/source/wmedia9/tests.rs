@@ -50,7 +50,15 @@ fn run(rate_bps: f64, loss: &Value, changes: &[(&str, Value)]) -> Result<Outcome
 fn levels_bps(outcome: &Outcome) -> Vec<f64> {
     let events = outcome.agents[0].log.events.iter();
     events
-        .filter_map(|(_, event)| if let SessionEvent::Encoding { bps, .. } = event { Some(*bps) } else { None })
+        .filter_map(
+            |(_, event)| {
+                if let SessionEvent::Encoding { bps, .. } = event {
+                    Some(*bps)
+                } else {
+                    None
+                }
+            },
+        )
         .collect()
 }
 
@@ -72,7 +80,11 @@ fn lost(rate: f64) -> Value {
 fn a_clip_is_sent_whole_and_once_over_a_wide_link() -> Result<(), String> {
     let outcome = run(10e6, &Value::Null, &[])?;
     let clip_bytes = 340e3 / 8.0 * 60.0;
-    assert!((media_payload_bytes(&outcome) as f64 - clip_bytes).abs() < 10.0, "{}", media_payload_bytes(&outcome));
+    assert!(
+        (media_payload_bytes(&outcome) as f64 - clip_bytes).abs() < 10.0,
+        "{}",
+        media_payload_bytes(&outcome)
+    );
     assert!(outcome.rows.iter().all(|row| row.rtp.is_none() || !row.retransmission));
     assert!(outcome.rows.iter().all(|row| row.drop.is_none()));
     assert!(outcome.agents[0].finished);
@@ -98,19 +110,32 @@ fn the_packet_pair_measures_the_link_and_picks_the_level_below_it() -> Result<()
 fn a_clip_above_half_of_the_capacity_buffers_at_its_own_rate() -> Result<(), String> {
     let buffering_s = |outcome: &Outcome| {
         let sent = outcome.rows.iter().filter(|row| row.phase == Phase::Buffering);
-        sent.map(|row| row.time_ns).max().map(|last| (last - outcome.first_media.unwrap_or(0)) as f64 / 1e9)
+        sent.map(|row| row.time_ns)
+            .max()
+            .map(|last| (last - outcome.first_media.unwrap_or(0)) as f64 / 1e9)
     };
     let fast = run(725e3, &Value::Null, &[])?;
     let slow = run(600e3, &Value::Null, &[])?;
-    assert!(buffering_s(&fast).is_some_and(|seconds| (7.8..9.0).contains(&seconds)), "{:?}", buffering_s(&fast));
-    assert!(buffering_s(&slow).is_some_and(|seconds| (16.0..17.5).contains(&seconds)), "{:?}", buffering_s(&slow));
+    assert!(
+        buffering_s(&fast).is_some_and(|seconds| (7.8..9.0).contains(&seconds)),
+        "{:?}",
+        buffering_s(&fast)
+    );
+    assert!(
+        buffering_s(&slow).is_some_and(|seconds| (16.0..17.5).contains(&seconds)),
+        "{:?}",
+        buffering_s(&slow)
+    );
     Ok(())
 }
 
 #[test]
 fn lost_packets_are_asked_for_and_come_again() -> Result<(), String> {
     let outcome = run(10e6, &lost(0.02), &[])?;
-    let first_lost = outcome.rows.iter().filter(|row| row.rtp.is_some() && !row.retransmission && row.drop.is_some());
+    let first_lost = outcome
+        .rows
+        .iter()
+        .filter(|row| row.rtp.is_some() && !row.retransmission && row.drop.is_some());
     let again = outcome.rows.iter().filter(|row| row.retransmission && row.rtp.is_some());
     let (first_lost, again) = (first_lost.count() as f64, again.count() as f64);
     assert!(again >= 0.9 * first_lost, "{first_lost} lost, {again} sent again");
@@ -118,7 +143,8 @@ fn lost_packets_are_asked_for_and_come_again() -> Result<(), String> {
 }
 
 #[test]
-fn heavy_loss_near_the_start_thins_a_clip_of_one_rate_and_lowers_one_of_several() -> Result<(), String> {
+fn heavy_loss_near_the_start_thins_a_clip_of_one_rate_and_lowers_one_of_several(
+) -> Result<(), String> {
     let loss = lost(0.15);
     let single = run(725e3, &loss, &[("encoding_rate_kbps", json!(548))])?;
     assert!(has(&single, &SessionEvent::Thinned));
@@ -160,8 +186,13 @@ fn the_low_levels_go_along_only_where_there_is_room() -> Result<(), String> {
 
 #[test]
 fn nonsense_is_refused_by_name() {
-    for (name, value) in [("encoding_rate_kbps", json!(999)), ("ladder_kbps", json!([])), ("clip_s", json!(0))] {
+    for (name, value) in
+        [("encoding_rate_kbps", json!(999)), ("ladder_kbps", json!([])), ("clip_s", json!(0))]
+    {
         let problem = run(1e6, &Value::Null, &[(name, value)]).err().unwrap_or_default();
-        assert!(problem.contains("media") && (problem.contains(name) || problem.contains("999")), "{name}: {problem}");
+        assert!(
+            problem.contains("media") && (problem.contains(name) || problem.contains("999")),
+            "{name}: {problem}"
+        );
     }
 }

@@ -80,7 +80,8 @@ pub struct Header {
     pub frames_per_s: f64,
 }
 
-/// A receiver report: packets asked for (a range of [`Wire::asked`]), and the loss once it is known.
+/// A receiver report: packets asked for (a range of [`Wire::asked`]), and the loss once it is
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     pub first: usize,

@@ -28,7 +28,13 @@ pub(super) struct Cubic {
 
 impl Cubic {
     /// Growth of a window of `window` segments when `acknowledged` segments were.
-    pub fn increase(&mut self, now: Time, window: f64, acknowledged: f64, smoothed_rtt_ns: Time) -> f64 {
+    pub fn increase(
+        &mut self,
+        now: Time,
+        window: f64,
+        acknowledged: f64,
+        smoothed_rtt_ns: Time,
+    ) -> f64 {
         let maximum = self.maximum;
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
             start: now,
@@ -43,7 +49,8 @@ impl Cubic {
         if cubic(elapsed_s) < epoch.friendly {
             return (epoch.friendly - window).max(0.0);
         }
-        let target = cubic(elapsed_s + smoothed_rtt_ns as f64 / NS_PER_S).clamp(window, 1.5 * window);
+        let target =
+            cubic(elapsed_s + smoothed_rtt_ns as f64 / NS_PER_S).clamp(window, 1.5 * window);
         (target - window) / window * acknowledged
     }
 
@@ -69,7 +76,9 @@ mod tests {
 
     /// The window after `rounds` round trips without loss.
     fn grown(cubic: &mut Cubic, from: f64, rounds: i64) -> f64 {
-        (0..=rounds).fold(from, |window, round| window + cubic.increase(round * RTT_NS, window, window, RTT_NS))
+        (0..=rounds).fold(from, |window, round| {
+            window + cubic.increase(round * RTT_NS, window, window, RTT_NS)
+        })
     }
 
     #[test]

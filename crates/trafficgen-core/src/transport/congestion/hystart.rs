@@ -28,7 +28,13 @@ pub(super) struct HyStart {
 
 impl Default for HyStart {
     fn default() -> Self {
-        Self { round_end: 0, last_minimum_ns: Time::MAX, minimum_ns: Time::MAX, samples: 0, cautious: None }
+        Self {
+            round_end: 0,
+            last_minimum_ns: Time::MAX,
+            minimum_ns: Time::MAX,
+            samples: 0,
+            cautious: None,
+        }
     }
 }
 
@@ -65,7 +71,8 @@ impl HyStart {
     fn judge(&mut self) {
         match self.cautious {
             None if self.last_minimum_ns != Time::MAX => {
-                let margin_ns = (self.last_minimum_ns / RTT_DIVISOR).clamp(LEAST_THRESHOLD_NS, GREATEST_THRESHOLD_NS);
+                let margin_ns = (self.last_minimum_ns / RTT_DIVISOR)
+                    .clamp(LEAST_THRESHOLD_NS, GREATEST_THRESHOLD_NS);
                 if self.minimum_ns >= self.last_minimum_ns + margin_ns {
                     self.cautious = Some(Cautious { rounds: 0, baseline_ns: self.minimum_ns });
                 }

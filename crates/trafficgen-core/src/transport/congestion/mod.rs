@@ -85,12 +85,15 @@ impl Congestion {
                 let counted = if self.byte_counting { rest } else { self.mss };
                 reno::increase(segments, counted / self.mss)
             }
-            Algorithm::Cubic(cubic) => cubic.increase(ack.now, segments, rest / self.mss, ack.smoothed_rtt_ns),
+            Algorithm::Cubic(cubic) => {
+                cubic.increase(ack.now, segments, rest / self.mss, ack.smoothed_rtt_ns)
+            }
         };
         self.window += grown * self.mss;
     }
 
-    /// Grows by what was acknowledged (RFC 5681 3.1, RFC 3465); the bytes left for congestion avoidance.
+    /// Grows by what was acknowledged (RFC 5681 3.1, RFC 3465); the bytes left for congestion
+    /// avoidance.
     fn slow_start(&mut self, ack: &Acknowledged) -> f64 {
         let limit = if self.byte_counting && !ack.after_timeout { 2.0 } else { 1.0 };
         let mut growth = ack.bytes.min(limit * self.mss);
@@ -116,7 +119,8 @@ impl Congestion {
         self.window = self.threshold;
     }
 
-    /// A timeout: one segment again. The threshold is left alone when the timeout only repeats (RFC 5681 3.1).
+    /// A timeout: one segment again. The threshold is left alone when the timeout only repeats (RFC
+    /// 5681 3.1).
     pub fn timed_out(&mut self, flight_bytes: u64, repeated: bool) {
         if !repeated {
             self.lower_threshold(flight_bytes);
@@ -129,7 +133,9 @@ impl Congestion {
         let flight = (flight_bytes as f64).min(self.window.max(self.mss));
         let lowered = match &mut self.algorithm {
             Algorithm::Reno => flight * reno::DECREASE,
-            Algorithm::Cubic(cubic) => cubic.decrease(self.window / self.mss, flight / self.mss) * self.mss,
+            Algorithm::Cubic(cubic) => {
+                cubic.decrease(self.window / self.mss, flight / self.mss) * self.mss
+            }
         };
         self.threshold = lowered.max(2.0 * self.mss);
     }

@@ -5,8 +5,14 @@ use super::super::{Segment, TcpStatistics, Time};
 use super::{Phase, Sender};
 
 impl Sender {
-    /// Takes acknowledgement, SACK blocks and window of a segment; false when it acknowledges what was never sent.
-    pub fn acknowledge(&mut self, now: Time, segment: &Segment, statistics: &mut TcpStatistics) -> bool {
+    /// Takes acknowledgement, SACK blocks and window of a segment; false when it acknowledges what
+    /// was never sent.
+    pub fn acknowledge(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        statistics: &mut TcpStatistics,
+    ) -> bool {
         let ack = segment.acknowledgement;
         if ack > self.sent {
             return false;

@@ -61,7 +61,8 @@ pub(super) struct Sender {
     probing: bool,
     probes: u32,
     timeouts_in_row: u32,
-    /// A segment whose round trip is timed, where there are no timestamps: its end and when it left.
+    /// A segment whose round trip is timed, where there are no timestamps: its end and when it
+    /// left.
     timed: Option<(u64, Time)>,
     last_sent: Time,
     window_limited: bool,
@@ -118,8 +119,15 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: what both ends agreed on, the round trip it took if it was not repeated, the window.
-    pub fn open(&mut self, sack: bool, timestamps: bool, round_trip_ns: Option<Time>, window_bytes: u32) {
+    /// The handshake is over: what both ends agreed on, the round trip it took if it was not
+    /// repeated, the window.
+    pub fn open(
+        &mut self,
+        sack: bool,
+        timestamps: bool,
+        round_trip_ns: Option<Time>,
+        window_bytes: u32,
+    ) {
         self.sack = sack;
         self.timestamps = timestamps;
         match round_trip_ns {

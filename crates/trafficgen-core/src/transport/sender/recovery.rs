@@ -4,7 +4,8 @@ use super::super::scoreboard::DUPLICATE_THRESHOLD;
 use super::super::TcpStatistics;
 use super::{Phase, Sender};
 
-/// Proportional rate reduction (RFC 6937): sends in recovery what the reduced share of the deliveries allows.
+/// Proportional rate reduction (RFC 6937): sends in recovery what the reduced share of the
+/// deliveries allows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reduction {
     flight: u64,
@@ -44,11 +45,13 @@ impl Reduction {
 impl Sender {
     /// Enters fast recovery when enough has arrived above the first hole.
     pub(super) fn consider_recovery(&mut self, statistics: &mut TcpStatistics) {
-        let found = self.duplicates >= DUPLICATE_THRESHOLD || self.sack && self.board.is_lost(self.una);
+        let found =
+            self.duplicates >= DUPLICATE_THRESHOLD || self.sack && self.board.is_lost(self.una);
         if self.phase != Phase::Open || self.una >= self.nxt || !found {
             return;
         }
-        // RFC 6582 3.2: without SACK, duplicates of what a timeout repeated must not start another recovery
+        // RFC 6582 3.2: without SACK, duplicates of what a timeout repeated must not start another
+        // recovery
         if !self.sack && self.una <= self.repeated_below && self.repeated_below > 0 {
             return;
         }
@@ -74,7 +77,8 @@ impl Sender {
         self.reduction.update(delivered, pipe, threshold, self.mss);
     }
 
-    /// An acknowledgement of `acknowledged` bytes in recovery that did not reach its end (RFC 6582 3.2 step 5).
+    /// An acknowledgement of `acknowledged` bytes in recovery that did not reach its end (RFC 6582
+    /// 3.2 step 5).
     pub(super) fn partial_acknowledgement(&mut self, acknowledged: u64) {
         if !self.sack {
             self.resend_head = true;
@@ -106,7 +110,9 @@ impl Sender {
             Phase::Recovery if self.sack && self.smooth_reduction => self.reduction.limit(),
             Phase::Recovery => window + self.inflation,
             // limited transmit (RFC 3042); with SACK the pipe has already shrunk
-            Phase::Open if !self.sack => window + self.duplicates.min(DUPLICATE_THRESHOLD - 1) * self.mss,
+            Phase::Open if !self.sack => {
+                window + self.duplicates.min(DUPLICATE_THRESHOLD - 1) * self.mss
+            }
             Phase::Open | Phase::Timeout => window,
         }
     }

@@ -1,4 +1,5 @@
-//! Retransmission and window-probe timer: one clock, for what is outstanding or for what cannot be sent.
+//! Retransmission and window-probe timer: one clock, for what is outstanding or for what cannot be
+//! sent.
 
 use super::super::outbox::Outbox;
 use super::super::receiver::NEVER;

@@ -39,7 +39,10 @@ impl Sender {
     }
 
     fn restart_if_idle(&mut self, now: Time) {
-        if self.una == self.nxt && self.restart_after_idle && now - self.last_sent > self.rto.timeout_ns() {
+        if self.una == self.nxt
+            && self.restart_after_idle
+            && now - self.last_sent > self.rto.timeout_ns()
+        {
             self.congestion.restart();
         }
     }
@@ -77,7 +80,11 @@ impl Sender {
         if payload < self.mss && !self.small_may_go(payload, all) {
             return None;
         }
-        Some(Chunk { start: self.nxt, end: self.nxt + payload + u64::from(all && self.closing), again: false })
+        Some(Chunk {
+            start: self.nxt,
+            end: self.nxt + payload + u64::from(all && self.closing),
+            again: false,
+        })
     }
 
     /// Silly windows (RFC 9293 3.8.6.2.1) and Nagle.
@@ -129,7 +136,8 @@ impl Sender {
         self.last_sent = outbox.now;
     }
 
-    /// One byte into a closed window (RFC 9293 3.8.6.1), or what fits into one that is too small for a segment.
+    /// One byte into a closed window (RFC 9293 3.8.6.1), or what fits into one that is too small
+    /// for a segment.
     pub(super) fn probe(&mut self, outbox: &mut Outbox) {
         let room = self.edge.saturating_sub(self.una);
         let payload = self.queued.saturating_sub(self.una).min(self.mss).min(room.max(1));

@@ -1,4 +1,5 @@
-//! A small network for tests of TCP: many connections over one lossy, delayed, possibly narrow direction.
+//! A small network for tests of TCP: many connections over one lossy, delayed, possibly narrow
+//! direction.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -122,7 +123,13 @@ impl Network {
     }
 
     /// A connection whose server sends `to_send` bytes and closes.
-    pub fn add(&mut self, server: &TcpConfig, client: &TcpConfig, to_send: u64, reader: Reader) -> usize {
+    pub fn add(
+        &mut self,
+        server: &TcpConfig,
+        client: &TcpConfig,
+        to_send: u64,
+        reader: Reader,
+    ) -> usize {
         let mut flow = Flow {
             server: Endpoint::new(server),
             client: Endpoint::new(client),
@@ -251,7 +258,9 @@ impl Network {
             }
             return;
         }
-        if state.reader == Reader::Eager || matches!(state.reader, Reader::From(start) if now >= start) {
+        if state.reader == Reader::Eager
+            || matches!(state.reader, Reader::From(start) if now >= start)
+        {
             state.client.read(now, u64::MAX, &mut self.out);
         }
         if state.client.peer_has_closed() {
