@@ -1,4 +1,4 @@
-"""How far long work is: what takes long tells its steps, and whoever follows hears of them."""
+"""Progress of long work: the work reports its steps, a listener shows them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Step:
-    """How far a piece of work is.
+    """How far a piece of work has come.
 
     Attributes:
         what: What is being done, such as ``reading``.
         done: How much of it is done, in ``unit``.
-        total: How much there is in all; None where that is not known.
-        unit: What is counted, such as ``bytes``; empty where nothing is.
+        total: How much there is altogether; None if unknown.
+        unit: What is counted, such as ``bytes``; empty if nothing is.
 
     Example:
         >>> import trafficgen
@@ -44,12 +44,11 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def following(listener: Listener) -> Iterator[None]:
-    """Have a function called with every step of what runs in the block, in this thread; it should
-    return at once.
+    """Call a function with every step of the work in this block and thread.
 
     Args:
-        listener: Called with each :class:`Step`: bytes read, sessions generated, simulated seconds,
-            packets written. What it raises ends the work.
+        listener: Receives each :class:`Step` and should return at once. An exception that it raises
+            ends the work.
 
     Example:
         >>> import trafficgen
@@ -66,21 +65,21 @@ def following(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def followed() -> bool:
-    """Return whether anyone listens."""
+def has_listener() -> bool:
+    """Return whether progress is being followed."""
     return _listener.get() is not None
 
 
-def tell(what: str, done: float = 0, total: float | None = None, *, unit: str = "") -> None:
-    """Tell a step to who listens; nearly nothing where nobody does."""
+def report_step(what: str, done: float = 0, total: float | None = None, *, unit: str = "") -> None:
+    """Report a step to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(Step(what, done, total, unit))
 
 
-def counted(things: Iterable[T], what: str, *, total: int, unit: str) -> Iterator[T]:
-    """Yield things, and tell after each how many are done."""
-    tell(what, 0, total, unit=unit)
+def report_each(things: Iterable[T], what: str, *, total: int, unit: str) -> Iterator[T]:
+    """Yield things and report after each how many are done."""
+    report_step(what, 0, total, unit=unit)
     for done, thing in enumerate(things, start=1):
         yield thing
-        tell(what, done, total, unit=unit)
+        report_step(what, done, total, unit=unit)

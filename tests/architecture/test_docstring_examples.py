@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = [name for name in trafficgen.__all__ if not name.startswith("__")]
 #: Parts of a model that everyone meets who looks into one.
 PARTS = ("Estimate", "Law")
-_FLAGS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
+# Long outputs are wrapped in docstrings.
+_FLAGS = doctest.ELLIPSIS | doctest.REPORT_NDIFF | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.fixture(scope="module")

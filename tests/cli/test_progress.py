@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from trafficgen.cli._progress import Progress, clear_line
-from trafficgen.progress import Step, counted, followed, following, tell
+from trafficgen.progress import Step, following, has_listener, report_each, report_step
 
 
 class Clock:
@@ -145,11 +145,11 @@ def test_what_the_library_tells_and_logs_is_followed_within_the_block_only(
     progress = Progress(quiet=True, clock=clock)
     heard: list[Step] = []
     with progress, following(heard.append), progress.of_log("trafficgen.made_up"):
-        assert list(counted("ab", "counting", total=2, unit="letters")) == ["a", "b"]
+        assert list(report_each("ab", "counting", total=2, unit="letters")) == ["a", "b"]
         log.info("looking for phases")
         assert progress._work.step == Step("looking for phases")
     assert [(step.done, step.total) for step in heard] == [(0, 2), (1, 2), (2, 2)]
-    tell("counting", 3)
+    report_step("counting", 3)
     log.info("not heard")
     assert len(heard) == 3
-    assert not followed()
+    assert not has_listener()

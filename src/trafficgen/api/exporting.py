@@ -28,7 +28,7 @@ from trafficgen.export import (
 )
 from trafficgen.models import Model, PublishedModel
 from trafficgen.output_folders import left_over, whole_folder
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 
 
@@ -92,7 +92,7 @@ def export(
             else read_packets(table, memory_bytes=memory_bytes)
         )
         write = _schedule_writer(packets, target, values, flow=flow, at=at)
-    tell(f"exporting for {to}")
+    report_step(f"exporting for {to}")
     earlier = exported_files(Path(directory))
     with whole_folder(Path(directory), earlier=earlier, list_file=README) as folder:
         written = write(folder)

@@ -19,7 +19,7 @@ from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
 from trafficgen.processes import playable
 from trafficgen.processes.slow_rate import sample_autocorrelation
-from trafficgen.progress import counted
+from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
 _RUNS = 7
@@ -126,7 +126,7 @@ def check_process(
     # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
     start_ns, end_ns = packets.span_ns
     sessions = []
-    for run in counted(
+    for run in report_each(
         range(_RUNS), f"{packets.name}: checking {process.kind}", total=_RUNS, unit="sessions"
     ):
 

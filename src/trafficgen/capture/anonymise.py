@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 from trafficgen.units import NS_PER_S, IntArray
 
@@ -222,7 +222,7 @@ def _mapped_addresses(key: bytes, texts: Iterable[str]) -> dict[str, str]:
     found = {}
     for place, text in enumerate(wanted):
         found[text] = str(mapping.anonymize(text))
-        tell("mapping", place + 1, len(wanted), unit="addresses")
+        report_step("mapping", place + 1, len(wanted), unit="addresses")
     return found
 
 

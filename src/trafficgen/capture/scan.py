@@ -20,7 +20,7 @@ from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
 from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
 from trafficgen.units import ns_from_s, s_from_ns
 
@@ -145,7 +145,7 @@ def read_steps(reader: CaptureReader, progress: Progress | None) -> Iterator[Non
     """Run a reader to its end and stop after each step, the last one included."""
     while reader.read(_PACKETS_PER_STEP):
         done_bytes, total_bytes = reader.progress()
-        tell("reading", done_bytes, total_bytes, unit="bytes")
+        report_step("reading", done_bytes, total_bytes, unit="bytes")
         if progress is not None:
             progress(done_bytes, total_bytes)
         yield

@@ -27,7 +27,7 @@ from trafficgen.capture.table_files import (
 )
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, REQUIRED_FIELDS, PacketTable
 from trafficgen.tables.dataset import part_paths
 from trafficgen.tables.stream import PacketStream
@@ -93,7 +93,7 @@ class TableFile:
                 first_ns, last_ns = min(first_ns, span["min"]), max(last_ns, span["max"])
                 refuse_span(int(first_ns), int(last_ns), str(self.path))
             at += packets.num_rows
-            tell("reading", at, total, unit="packets")
+            report_step("reading", at, total, unit="packets")
             yield packets
 
     def _rows(self) -> int | None:

@@ -14,7 +14,7 @@ from pyarrow import csv
 from trafficgen.export.base import ProjectionReport, View
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream, stream_of
 
@@ -78,7 +78,7 @@ def _write_packets(stream: PacketStream, path: Path) -> int:
                 pa.table([piece.column(name) for name in names], names=names).cast(schema)
             )
             packets += len(piece)
-            tell("writing", packets, stream.rows, unit="packets")
+            report_step("writing", packets, stream.rows, unit="packets")
     return packets
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from trafficgen.export.base import ProjectionReport
 from trafficgen.export.parquet import PARQUET_OPTIONS, all_columns
 from trafficgen.output_folders import whole_directory
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.dataset import FLOWS_FILE, METADATA_FILE, PART_ROWS, is_dataset, part_name
 from trafficgen.tables.metadata import table_metadata
@@ -68,7 +68,7 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
                 for piece in part:
                     writer.write_table(piece, row_group_size=PIECE_ROWS)
                     done += piece.num_rows
-                    tell("writing", done, stream.rows, unit="packets")
+                    report_step("writing", done, stream.rows, unit="packets")
         if not done:
             with _part_writer(staging / part_name(0)) as writer:
                 writer.write_table(PACKET_SCHEMA.empty_table())

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from trafficgen.export.base import ProjectionReport
 from trafficgen.output_files import whole_files
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.metadata import METADATA_KEY, table_metadata
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
@@ -90,7 +90,7 @@ def write_parquet_stream(stream: PacketStream, path: Path) -> int:
         for piece in stream.in_pieces():
             writer.write_table(all_columns(piece), row_group_size=PIECE_ROWS)
             packets += len(piece)
-            tell("writing", packets, stream.rows, unit="packets")
+            report_step("writing", packets, stream.rows, unit="packets")
     return packets
 
 

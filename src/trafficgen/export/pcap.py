@@ -18,7 +18,7 @@ from trafficgen.export.capture_losses import CaptureLosses
 from trafficgen.export.protocols import protocol_number
 from trafficgen.export.view import seen_by
 from trafficgen.output_files import whole_files
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import known_of, values_of
 from trafficgen.tables.stream import PIECE_ROWS, PacketStream, stream_of
@@ -204,7 +204,7 @@ def write_capture_stream(
             for batch in piece.to_batches(max_chunksize=PIECE_ROWS):
                 _write_batch(writer, batch)
                 done += batch.num_rows
-                tell("writing", done, stream.rows, unit="packets")
+                report_step("writing", done, stream.rows, unit="packets")
         return writer.finish()
 
 

@@ -19,7 +19,7 @@ from trafficgen._core.types import FlowCountsDict, RtpStreamDict
 from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
-from trafficgen.progress import counted
+from trafficgen.progress import report_each
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import ns_from_s, s_from_ns
@@ -125,7 +125,7 @@ class Inspection:
                         row, offset_ns=offset_ns, streams=streams.get(row["flow"], [])
                     )
 
-        return counted(described(), "describing", total=len(order), unit="flows")
+        return report_each(described(), "describing", total=len(order), unit="flows")
 
     def _order(self) -> npt.NDArray[np.intp]:
         """Return the rows of the flow table, most frame bytes first."""
@@ -191,7 +191,7 @@ class Inspection:
         sessions = self.sessions
         described = map(self._describe_session, sessions)
         return {
-            "sessions": counted(described, "describing", total=len(sessions), unit="sessions"),
+            "sessions": report_each(described, "describing", total=len(sessions), unit="sessions"),
             "flows": self._described(self._order()),
         }
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from trafficgen._core import SimulationOutcome, simulate
-from trafficgen.progress import followed, tell
+from trafficgen.progress import has_listener, report_step
 from trafficgen.simulation.sources import Schedule
 
 
@@ -31,12 +31,12 @@ def _teller(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
     """Return what tells the simulated time, with the last stop where there is one; None where
     nobody listens.
     """
-    if not followed():
+    if not has_listener():
         return None
     agents = scenario["agents"]
     assert isinstance(agents, list)
     stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
     end_s = None if None in stops else max(stops, default=None)
-    return lambda now_s: tell(
+    return lambda now_s: report_step(
         "simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s"
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, rate_curve, resegment
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import RateCurve
 from trafficgen.validation.baselines import BASELINES, baseline_view
 from trafficgen.validation.comparison_view import line_of_comparison, view_of_comparison
@@ -162,13 +162,13 @@ def compare_tables(
     candidate = _by_clock(candidate, tick_ns)
     threshold_s = burst_threshold_s(reference)
     to_measure = 2 + sum(_RUNS_OF.values())
-    tell("measuring", 0, to_measure, unit=_MEASURED)
+    report_step("measuring", 0, to_measure, unit=_MEASURED)
     measured = measure(reference, burst_threshold_s=threshold_s, seed=seed)
     done = itertools.count(1)
     totals = totals_of(reference), totals_of(candidate)
 
     def metrics_of(view: SessionView) -> tuple[Measurement, Metrics]:
-        tell("measuring", next(done), to_measure, unit=_MEASURED)
+        report_step("measuring", next(done), to_measure, unit=_MEASURED)
         other = measure(view, burst_threshold_s=threshold_s, seed=seed)
         apart = compute_metrics(measured, other, reference_view=reference, candidate_view=view)
         return other, {**apart, **total_metrics(totals[0], totals_of(view))}

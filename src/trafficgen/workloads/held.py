@@ -12,7 +12,7 @@ from functools import partial
 import pyarrow as pa
 
 from trafficgen.generation.superposition import in_columns_order, superposed
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import Block, Sessions, cut, flows_numbered
@@ -64,7 +64,7 @@ class HeldWorkload:
         for piece in self.packets_in_order():
             pieces.append(piece)
             done += piece.num_rows
-            tell("putting packets in order", done, self.packets, unit="packets")
+            report_step("putting packets in order", done, self.packets, unit="packets")
         packets = in_columns_order(pa.concat_tables(pieces, promote_options="default"))
         return PacketTable(
             packets=packets.combine_chunks(),
@@ -95,7 +95,7 @@ def held_workload(sessions: Sessions, *, workers: int) -> HeldWorkload:
                 parts.append(HeldPart(packets, first_flow))
             flows.append(flows_numbered(rows, first_flow))
             first_flow, done = first_flow + rows.num_rows, done + block.count
-            tell("generating", done, sessions.count, unit="sessions")
+            report_step("generating", done, sessions.count, unit="sessions")
     return HeldWorkload(tuple(parts), pa.concat_tables(flows), sessions.notes)
 
 

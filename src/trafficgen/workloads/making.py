@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
-from trafficgen.progress import tell
+from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.temporary_names import short_name
 from trafficgen.units import s_from_ns
@@ -194,7 +194,7 @@ def made_workload(
                 Task(sessions, place, run), rest
             ):
                 made[block.place] = block
-                tell("making", len(made), len(blocks), unit="blocks")
+                report_step("making", len(made), len(blocks), unit="blocks")
             yield Workload(
                 place, tuple(made[block.place] for block in blocks), sessions.notes, scratch
             )
