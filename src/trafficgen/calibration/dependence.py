@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from scipy import special
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.processes.fractional_noise import noise_autocovariance
 from trafficgen.units import FloatArray
 
@@ -19,7 +20,6 @@ FEWEST_BINS = 256
 #: Octaves with fewer coefficients are left out; the slope needs three octaves.
 _FEWEST_COEFFICIENTS = 4
 _FEWEST_OCTAVES = 3
-_Z = 1.959963984540054
 #: The fit starts at the first octave from which on it is not rejected at this level.
 _LEVEL = 0.001
 #: Values of H that are tried; those outside of (0, 1) say that a series is none.
@@ -288,7 +288,7 @@ def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
         below, at, above = likelihood[top - 1 : top + 2]
         curvature = below - 2 * at + above
         value += float(0.5 * (below - above) / curvature * _HURST_STEP) if curvature < 0 else 0.0
-    level = float(likelihood[top]) - 0.5 * _Z**2
+    level = float(likelihood[top]) - 0.5 * NORMAL_95**2
     inside = likelihood >= level
     first, last = int(inside.argmax()), int(likelihood.size - 1 - inside[::-1].argmax())
     low, high = float(_HURST_GRID[first]), float(_HURST_GRID[last])

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import Alternative, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
@@ -20,7 +21,6 @@ FEWEST_DWELLS = 5
 _SHAPE: dict[DwellFamily, str] = {"gamma": "a", "lognorm": "s", "weibull_min": "c"}
 #: Shapes outside this range are regular to one part in a thousand, or without a mean in practice.
 _LOG_SHAPE = (-3.0, 7.0)
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,12 @@ def dwell_law(dwells: Dwells) -> Law | None:
         unit="s",
         family=best.family,
         params=best.params,
-        low={name: best.params[name] * float(np.exp(-_Z * sd)) for name, sd in known.items()},
-        high={name: best.params[name] * float(np.exp(_Z * sd)) for name, sd in known.items()},
+        low={
+            name: best.params[name] * float(np.exp(-NORMAL_95 * sd)) for name, sd in known.items()
+        },
+        high={
+            name: best.params[name] * float(np.exp(NORMAL_95 * sd)) for name, sd in known.items()
+        },
         observations=n,
         log_likelihood=best.log_likelihood,
         alternatives=tuple(

@@ -10,10 +10,11 @@ import numpy as np
 from scipy import optimize
 
 from trafficgen.calibration.cells import group
-from trafficgen.calibration.goodness_of_fit import KS_CRITICAL, ks_distance
+from trafficgen.calibration.goodness_of_fit import ks_distance
 from trafficgen.calibration.information import law_cells, wald_intervals
 from trafficgen.calibration.scoring import maximise
 from trafficgen.calibration.starts import starts_of, weighted
+from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncated
 from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
@@ -106,7 +107,7 @@ def _tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     heavy = wald_intervals(maximum, around, observations=count).low["c"] > 0
     far = ks_distance(
         excess, maximum.distribution, tick=tick, is_difference=False
-    ) > KS_CRITICAL / np.sqrt(count)
+    ) > KOLMOGOROV_95 / np.sqrt(count)
     if far or not heavy or c > _HEAVIEST:
         return None
     scale = _mean_keeping_scale(c, float(excess.mean()), _REACH * float(sample[-1]) - threshold)

@@ -16,9 +16,6 @@ SUBSAMPLE = 2000
 REPLICATES = 499
 #: The distance is evaluated at so many different values.
 _MOST_VALUES = 20_000
-#: 5% point of the Kolmogorov distribution: distances below this over the root of n are sampling
-#: error.
-KS_CRITICAL = 1.36
 P_VALUE_METHOD = (
     "parametric bootstrap of the KS and Anderson-Darling distances with re-estimation by one step"
     f" of scoring, {REPLICATES} replicates, on a random subsample of at most {SUBSAMPLE} values"

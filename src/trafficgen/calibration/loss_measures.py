@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import Estimate, LossModel
 from trafficgen.units import BoolArray, IntArray
 
 LossSource = Literal["rtp", "tcp", "rtcp", "pair", "arrival"]
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,12 @@ def runs_of(flags: BoolArray) -> IntArray:
 
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Return the 95% interval of a share of ``n`` independent trials (Wilson 1927)."""
-    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * float(np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))) / (1 + _Z**2 / n)
+    centre = (share + NORMAL_95**2 / (2 * n)) / (1 + NORMAL_95**2 / n)
+    half = (
+        NORMAL_95
+        * float(np.sqrt(share * (1 - share) / n + NORMAL_95**2 / (4 * n**2)))
+        / (1 + NORMAL_95**2 / n)
+    )
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 

@@ -13,13 +13,7 @@ from trafficgen.calibration.atoms import Split, split_atoms, without_atoms
 from trafficgen.calibration.cells import Cells, group
 from trafficgen.calibration.empirical import empirical_law
 from trafficgen.calibration.families import ESTIMATORS, fit_family
-from trafficgen.calibration.goodness_of_fit import (
-    KS_CRITICAL,
-    P_VALUE_METHOD,
-    FitCheck,
-    check_fit,
-    ks_distance,
-)
+from trafficgen.calibration.goodness_of_fit import P_VALUE_METHOD, FitCheck, check_fit, ks_distance
 from trafficgen.calibration.information import (
     Intervals,
     LawCells,
@@ -37,6 +31,7 @@ from trafficgen.calibration.selection import (
     choose,
     fit_candidates,
 )
+from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
@@ -220,7 +215,7 @@ def _candidates(quantity: _Quantity) -> list[Candidate]:
     chosen = choose(candidates)
     distance = _distance(quantity, chosen)
     if (
-        distance > KS_CRITICAL / np.sqrt(quantity.rest.size)
+        distance > KOLMOGOROV_95 / np.sqrt(quantity.rest.size)
         and quantity.rest.size >= _FEWEST_OF_RICHER
     ):
         candidates += fit_candidates(quantity.cells, RICHER_FAMILIES[quantity.unit], bounds=bounds)
@@ -384,7 +379,7 @@ def _misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> s
     )
     n, rejected = rest.size, check is None or check.ks_p_value < _SMALLEST_P_VALUE
     few = n < _FEW_VALUES
-    by_chance = 0.0 if rejected else KS_CRITICAL / float(np.sqrt(n))
+    by_chance = 0.0 if rejected else KOLMOGOROV_95 / float(np.sqrt(n))
     if ks > max(largest_ks, min(by_chance, LARGEST_KS_OF_FEW) if few else by_chance):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
     error = 0.0 if rejected or few else 2 * float(rest.std()) / float(np.sqrt(n))

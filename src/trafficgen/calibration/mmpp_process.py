@@ -11,6 +11,7 @@ from trafficgen.calibration.families import fit_family
 from trafficgen.calibration.levels import find_levels
 from trafficgen.calibration.mmpp import MOST_GAPS, MmppFit, fit_mmpp, log_likelihood, residuals
 from trafficgen.calibration.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import spread_over_tick
 from trafficgen.models import Estimate, Family, MmppProcess, MmppState
 from trafficgen.units import FloatArray
@@ -45,7 +46,6 @@ _PACKETS_OF_LEVEL = 30.0
 _SHORTEST_LEVEL_S = 2.0
 _STEP = 1e-3
 _RENEWAL_FAMILIES: tuple[Family, ...] = ("expon", "lognorm", "gamma", "weibull_min", "pareto")
-_Z = 1.959963984540054
 _METHOD = (
     "EM algorithm on the gaps (Ryden 1996); Wald interval of the logarithm, observed information"
 )
@@ -222,7 +222,7 @@ def _intervals(
     information = -_hessian(likelihood, theta)
     if np.all(np.isfinite(information)) and np.all(np.linalg.eigvalsh(information) > 0):
         sd = np.sqrt(np.diag(np.linalg.inv(information)))
-    low, high = np.exp(theta - _Z * sd), np.exp(theta + _Z * sd)
+    low, high = np.exp(theta - NORMAL_95 * sd), np.exp(theta + NORMAL_95 * sd)
     return (low[:k], low[k:]), (high[:k], high[k:])
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.phase_packets import GeneratorOf, PhasePackets
+from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
@@ -48,7 +49,6 @@ _LAGS = 20
 _ACF_SAMPLE = "rate.0.5"
 #: 95% point of the Kolmogorov distribution, and of the largest of 20 two-sided normal deviations
 #: (Bonferroni).
-_KOLMOGOROV_95 = 1.36
 _NORMAL_LARGEST_OF_20 = 3.02
 #: Fewer bins than this say nothing.
 _FEWEST_BINS = 5
@@ -166,7 +166,7 @@ def _chance(name: str, measured: Facts) -> float:
     """
     if name == "rate_acf":
         return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / measured.samples[_ACF_SAMPLE].size) / 2
-    return _KOLMOGOROV_95 * math.sqrt(2 / max(1, measured.samples[name].size))
+    return KOLMOGOROV_95 * math.sqrt(2 / max(1, measured.samples[name].size))
 
 
 def _facts(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> Facts:

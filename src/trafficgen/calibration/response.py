@@ -12,6 +12,7 @@ import numpy as np
 from trafficgen.calibration import friendliness as bounds
 from trafficgen.calibration.path_records import PathRecords
 from trafficgen.calibration.path_series import PathSeries, path_series
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import CongestionResponse, Estimate, ResponsePoint
 from trafficgen.units import BoolArray, FloatArray, s_from_ns
 
@@ -34,7 +35,6 @@ _LOSS_BINS = (0.0, 1e-9, 0.01, 0.05, 0.2, 1.0)
 _DELAY_BINS_S = (0.0, 0.02, 0.1, 0.3, float("inf"))
 _LARGEST_DELAY_S = 1e3
 _MOST_LEVELS, _LEVELS_EXPLAIN, _SHORTEST_DWELL = 6, 0.9, 4.0
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _effect(values: FloatArray, cause: BoolArray | FloatArray) -> Estimate:
     fitted = OLS(y, x).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
     slope, error = float(fitted.params[1]), float(fitted.bse[1])
     method = f"regression of the log rate, Newey-West errors, {lags} lags"
-    low, high = slope - _Z * error, slope + _Z * error
+    low, high = slope - NORMAL_95 * error, slope + NORMAL_95 * error
     if not np.isfinite(error):
         return Estimate(value=float(np.exp(slope)), method=method)
     return Estimate(
@@ -245,8 +245,8 @@ def _points(
                 high=min(high, _LARGEST_DELAY_S),
                 relative_rate=Estimate(
                     value=mean,
-                    low=mean - _Z * error,
-                    high=mean + _Z * error,
+                    low=mean - NORMAL_95 * error,
+                    high=mean + NORMAL_95 * error,
                     method="mean; errors allow for runs of intervals",
                 ),
                 intervals=int(np.count_nonzero(inside)),

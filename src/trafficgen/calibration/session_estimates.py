@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.calibration.across_sessions import Observed
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import SessionView
 from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuantity
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
-_Z = 1.959963984540054
 #: Batches over which the standard error of a mean rate is taken.
 _BATCHES = 16
 _FEWEST_PACKETS = 2 * _BATCHES
@@ -118,7 +118,7 @@ def _conditions(
         # The middle of a Wilson interval is the share with two losses in four more packets: never
         # zero.
         middle = (loss.low + loss.high) / 2
-        observed["loss_rate"] = Observed(middle, (loss.high - loss.low) / 2 / _Z / middle)
+        observed["loss_rate"] = Observed(middle, (loss.high - loss.low) / 2 / NORMAL_95 / middle)
     looked_for: tuple[tuple[PopulationQuantity, Estimate | None], ...] = (
         ("rtt_s", rtt_s),
         ("loss_rate", loss),
@@ -132,8 +132,8 @@ def _log_error(estimate: Estimate, *, default: float) -> float:
     if low is None or high is None or estimate.value <= 0:
         return default
     if low <= 0:
-        return (high - low) / (2 * _Z * estimate.value)
-    return float(np.log(high / low)) / (2 * _Z)
+        return (high - low) / (2 * NORMAL_95 * estimate.value)
+    return float(np.log(high / low)) / (2 * NORMAL_95)
 
 
 def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:

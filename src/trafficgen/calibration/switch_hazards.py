@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.units import BoolArray, FloatArray
 
 #: Fewer switches in a direction say nothing about what goes with them.
@@ -23,7 +24,6 @@ FEWEST_SWITCHES = 10
 _STEPS = 100
 _TOLERANCE = 1e-8
 _LARGEST_MOVE = 2.0
-_Z = 1.959963984540054
 
 Direction = Literal["down", "up"]
 
@@ -119,7 +119,9 @@ def fit_switch_hazard(
 
 
 def _effect(coefficient: float, sd: float) -> Effect:
-    low, value, high = np.exp([coefficient - _Z * sd, coefficient, coefficient + _Z * sd]).tolist()
+    low, value, high = np.exp(
+        [coefficient - NORMAL_95 * sd, coefficient, coefficient + NORMAL_95 * sd]
+    ).tolist()
     return Effect(value, low, high)
 
 

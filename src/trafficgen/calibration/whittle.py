@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.units import FloatArray
 
 #: The estimator uses this power of the length as its number of frequencies.
 _BANDWIDTH_POWER = 0.65
 #: Fewer bins have too few frequencies.
 FEWEST_BINS = 128
-_Z = 1.959963984540054
 _LOWEST_HURST, _HIGHEST_HURST = 0.01, 1.49
 #: Qu's test leaves out this share of the frequencies; its 5% critical value for this share.
 _TRIMMED, _CRITICAL = 0.05, 1.155
@@ -84,7 +84,7 @@ def local_whittle(series: FloatArray, *, frequencies: int | None = None) -> Loca
         objective, bounds=(_LOWEST_HURST, _HIGHEST_HURST), method="bounded"
     )
     hurst = float(found.x)
-    half = _Z / (2 * np.sqrt(m))
+    half = NORMAL_95 / (2 * np.sqrt(m))
     statistic = _qu_statistic(power, log_frequency, hurst)
     return LocalWhittle(
         value=hurst, low=hurst - half, high=hurst + half, frequencies=m, qu_statistic=statistic

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
+from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
@@ -26,9 +27,6 @@ _DRAWS = 100_000
 _LEAST_SHAPE, _MOST_SHAPE = 0.1, 50.0
 #: Below this coefficient of variation a sample is a constant.
 _CONSTANT_VARIATION = 1e-9
-#: Distances this much times 1 / sqrt(n) apart are the same: 95% point of the Kolmogorov
-#: distribution.
-_NOISE = 1.36
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def closest_law(
             law.sample(random_stream(0, session=0, purpose=f"export/{law.family}"), _DRAWS)
         )
         found.append(Closest(law, ks_distance(sample, drawn), drawn))
-    noise = _NOISE / math.sqrt(sample.size)
+    noise = KOLMOGOROV_95 / math.sqrt(sample.size)
     limit = noise + min(one.ks for one in found)
     return next(one for one in found if one.ks <= limit)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.units import FloatArray
 
 #: 95% point of the Kolmogorov distribution (Smirnov, 1948).
-_KOLMOGOROV_95 = 1.36
 #: Mean of the integral of a Brownian bridge's absolute value is sqrt(pi / 32); its 95% point is
 #: 1.85 times that (Johnson and Killeen, "An explicit formula for the c.d.f. of the L1 norm of the
 #: Brownian bridge", 1983).
@@ -62,7 +62,7 @@ def ks_noise(n: int, m: int) -> float:
     It is 1.36 sqrt(1/n + 1/m), exact for large samples of a continuous law and too large for one
     with atoms.
     """
-    return _KOLMOGOROV_95 * _root_of_inverse_sizes(n, m)
+    return KOLMOGOROV_95 * _root_of_inverse_sizes(n, m)
 
 
 def tells_nothing(n: int, m: int) -> bool:
