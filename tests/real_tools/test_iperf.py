@@ -1,4 +1,4 @@
-"""iperf 2 and iperf3 send what they were told: the bytes of each epoch, and frames on a clock."""
+"""iperf 2 and iperf3 send what they were told: the bytes of each epoch."""
 
 from __future__ import annotations
 
@@ -105,36 +105,3 @@ def test_sessions_with_tcp_are_sent_to_the_end(tmp_path: Path, target: str) -> N
     if target == "iperf2":  # it has no connection beside the data
         sent_bytes, _, _ = _of_runs(found.select(~udp & (found.payload_bytes > 0)))
         assert sent_bytes.tolist() == control_bytes.tolist()
-
-
-def test_isochronous_frames_have_the_clock_and_the_mean_that_iperf_was_told(tmp_path: Path) -> None:
-    need("iperf", "bash", "tcpdump")
-    port, frames_per_s = 15_170, 25.0
-    table = trafficgen.generate("realplayer8_chung2002", duration_s=6)
-    folder = tmp_path / "out"
-    settings: dict[str, str | float] = {
-        "mode": "isochronous",
-        "frame_rate_hz": frames_per_s,
-        "first_port": port,
-    }
-    trafficgen.export(table, to="iperf2", directory=folder, settings=settings)
-    _send(folder, tmp_path / "sent.pcap", f"udp dst port {port}")
-    found = packets_in(tmp_path / "sent.pcap")
-
-    [udp] = [row["flow"] for row in table.flows.to_pylist() if row["protocol"] == "udp"]
-    wanted = table.select((table.flow == udp) & table.to_client)
-    tick = ((wanted.time_ns - wanted.time_ns[0]) // int(1e9 / frames_per_s)).astype(np.int64)
-    sizes = np.bincount(tick, weights=wanted.payload_bytes)
-    # the first and the last datagram are beside the frames; iperf leaves out frames that it is too
-    # late for
-    payload, pauses_s = found.payload_bytes[1:-1], np.diff(found.time_s[1:-1])
-    frames = 1 + int(np.count_nonzero(pauses_s > 0.25 / frames_per_s))
-    assert frames == pytest.approx(sizes.size, rel=0.1)
-    # the mean of f frames spreads by sd / sqrt(f)
-    spread = 4 * float(sizes.std()) * np.sqrt(frames)
-    # ends of frames below 108 bytes are raised to them: each by at most that
-    raised = 108 * int(np.count_nonzero(payload == 108))
-    assert abs(float(payload.sum()) - frames * float(sizes.mean())) < spread + raised
-    assert float(found.time_s[-1] - found.time_s[0]) == pytest.approx(
-        sizes.size / frames_per_s, rel=0.02
-    )

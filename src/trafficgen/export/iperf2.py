@@ -14,14 +14,6 @@ from trafficgen.export.epoch_plan import (
     plans_of,
     plans_report,
 )
-from trafficgen.export.iperf2_isochronous import (
-    ANY_PROCESS,
-    FRAME_RATE_HZ,
-    PACKET_GAP,
-    client_of,
-    sink_of,
-    write_isochronous,
-)
 from trafficgen.export.iperf_scripts import (
     DESTINATION,
     EPOCHS_HOW_TO_RUN,
@@ -49,13 +41,6 @@ _LIMITS = {
 }
 
 SETTINGS = (
-    Setting(
-        "mode",
-        "epochs",
-        "epochs: this schedule, each epoch at a constant rate; isochronous: frames on a clock with"
-        " log-normal sizes.",
-        ("epochs", "isochronous"),
-    ),
     DESTINATION,
     Setting(
         "first_port",
@@ -70,15 +55,11 @@ SETTINGS = (
     EPOCHS,
     guard_setting(0.02),
     LEAD_S,
-    FRAME_RATE_HZ,
-    PACKET_GAP,
-    ANY_PROCESS,
 )
 
 
 def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a script a flow that runs iperf 2 (by epochs, or once with --isochronous), one for all,
-    and the servers.
+    """Write scripts that run iperf 2 once an epoch: one per flow, one for all, one for the servers.
 
     Raises:
         ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough
@@ -86,11 +67,10 @@ def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Writte
 
     Source: manual page of iperf 2.1.8; what it does at the ends of a run by running it.
     """
-    if settings.text("mode") == "isochronous":
-        return write_isochronous(table, folder, settings)
     guard_s = checked_guard_s(settings, target="iperf2")
     plans = plans_of(table, settings, target="iperf2", limits=_LIMITS, guard_s=guard_s)
     ports = ports_of(plans.flows, settings, target="iperf2")
+    ip_version = ["-V"] if ":" in settings.text("destination") else []
     scripts, lists, sinks = [], [], []
     for plan, own_ports in zip(plans.flows, ports, strict=True):
         name = f"flow{plan.flow.flow}"
@@ -101,15 +81,14 @@ def write_iperf2(table: PacketTable, folder: Path, settings: Settings) -> Writte
                 f"Flow {plan.flow.flow} ({plan.flow.protocol}, {plan.flow.media}):"
                 f" {len(plan.epochs)} iperf 2 runs."
             ),
-            client=client_of(settings),
+            client=["iperf", *ip_version, "-c"],
             epochs=_runs(plan, own_ports),
             settings=settings,
         )
         scripts.append(write_script(folder / f"{name}.sh", script))
         lists.append(write_epochs_csv(folder / f"{name}.epochs.csv", plan))
-        sinks += [
-            sink_of(port, protocol=plan.flow.protocol, settings=settings) for port in own_ports
-        ]
+        server = " ".join(["iperf", *ip_version, "-s", *(["-u"] * (plan.flow.protocol == "udp"))])
+        sinks += [(f"sink.{port}", f"{server} -p {port}") for port in own_ports]
     others = [
         write_script(folder / "send.sh", send_script(scripts)),
         write_script(folder / "sink.sh", sink_script(sinks)),

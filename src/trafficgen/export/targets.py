@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trafficgen.errors import ExportError
-from trafficgen.export import (
-    ditg,
-    ditg_model,
-    iperf2,
-    iperf2_isochronous,
-    iperf3,
-    mgen,
-    mgen_model,
-    otg,
-)
+from trafficgen.export import ditg, ditg_model, iperf2, iperf3, mgen, mgen_model, otg
 from trafficgen.export.base import FileFormat, Target, View, Written
 from trafficgen.export.formats import FILE_FORMATS
 from trafficgen.export.inet import write_inet
@@ -134,10 +125,9 @@ _TOOLS = (
     ),
     Target(
         name="iperf2",
-        summary="scripts of iperf 2 runs, one an epoch (or frames on a clock), with their servers",
+        summary="scripts of iperf 2 runs, one an epoch, with their servers",
         versions="iperf 2.1.8; bash 5",
         write=iperf2.write_iperf2,
-        write_model=iperf2_isochronous.write_iperf2_model,
         settings=iperf2.SETTINGS,
         protocols="UDP, TCP",
         flows="`servers` ports each",
