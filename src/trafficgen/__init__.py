@@ -36,7 +36,6 @@ from trafficgen.errors import (
 )
 
 if TYPE_CHECKING:
-    from trafficgen.api.anonymising import anonymise
     from trafficgen.api.catalogue_models import (
         CatalogueModel,
         models_list,
@@ -93,7 +92,6 @@ _HOMES = {
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.api.workloads",
-    "anonymise": "trafficgen.api.anonymising",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -190,7 +188,6 @@ __all__ = [
     "WorkloadFileError",
     "WrittenWorkload",
     "__version__",
-    "anonymise",
     "compare",
     "convert",
     "exceeded_limits",

@@ -6,14 +6,38 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 
-from trafficgen.light_arrow import arrow_without_pandas
+
+class _PandasHider(MetaPathFinder):
+    """Pretends that pandas is not installed."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("hidden from Arrow", name=fullname)
+
+
+def load_arrow_without_pandas() -> None:
+    """Load Arrow so that its first array does not import pandas: saves 0.5 s and 40 MB.
+
+    Arrow looks for pandas once. Commands and workers never hand it a pandas series; code that later
+    asks for a data frame still gets one.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - a command that only prints its help does not need it
+
+    hider = _PandasHider()
+    sys.meta_path.insert(0, hider)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(hider)
 
 
 @contextmanager
@@ -42,7 +66,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    arrow_without_pandas()
+    load_arrow_without_pandas()
     _end_with_parent()
 
 

@@ -18,7 +18,6 @@ COMMANDS = (
     "fit",
     "generate",
     "compare",
-    "anonymise",
     "convert",
     "export",
     "reproduce",

@@ -28,7 +28,6 @@ WRITERS = {
     "fit-report": "fit table.parquet --report disk/out.html",
     "fit-plots": "fit table.parquet --plots disk/out",
     "convert": "convert table.parquet -o disk/out.csv",
-    "anonymise": "anonymise table.parquet -o disk/out.pcap",
     "simulate": "simulate cbr --path rate=1Mbps --duration 20 -o disk/out.parquet",
     "compare": "compare table.parquet table.parquet --report disk/out.html",
     "reproduce": "reproduce BMW-T1.1 --runs 1 --workers 1 --report disk/out.html",

@@ -66,9 +66,6 @@ CASES = {
         "generate model.json -o out.parquet --sessions 40 --memory 4MB", ("out.parquet",)
     ),
     "convert": Case("convert table.parquet -o out.pcapng", ("out.pcapng",)),
-    "anonymise": Case(
-        "anonymise table.parquet -o out.csv --key-file key", ("out.csv", "out.flows.csv")
-    ),
     "export": Case("export table.parquet --to mgen -o out", ("out",)),
     "export-anew": Case(
         "export table.parquet --to mgen -o out --force", ("out",), stands_already=True
@@ -92,7 +89,6 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trafficgen.generate("cbr", folder / "table.parquet", duration_s=30)
     trafficgen.generate("cbr", folder / "other.parquet", duration_s=30, settings={"rate_kbps": 500})
     trafficgen.save_model(trafficgen.fit(CAPTURE).model, folder / "model.json")
-    (folder / "key").write_bytes(bytes(range(32)))
     return folder
 
 

@@ -40,7 +40,7 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
     """Return arguments of one of the commands that read captures."""
     tunnels = ["--decapsulate"] if dice.random() < 0.3 else []
     silence = ["--idle-timeout", dice.choice(("1e-9", "0.01", "5"))] if dice.random() < 0.2 else []
-    match dice.choice(("inspect", "inspect", "fit", "convert", "compare", "export", "anonymise")):
+    match dice.choice(("inspect", "inspect", "fit", "convert", "compare", "export")):
         case "inspect":
             more = [str(other)] if dice.random() < 0.1 else []
             return [
@@ -59,7 +59,7 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
         case "compare":
             pair = [str(capture), str(other)] if dice.random() < 0.5 else [str(other), str(capture)]
             return ["compare", *pair, *(["--all"] if dice.random() < 0.5 else []), "--json"]
-        case "export":
+        case _:
             return [
                 "export",
                 str(capture),
@@ -68,9 +68,6 @@ def a_command(dice: random.Random, capture: Path, other: Path, out: Path) -> lis
                 "-o",
                 str(out / "exported"),
             ]
-        case _:
-            ending = dice.choice(("parquet", "csv", "pcap", "pcapng"))
-            return ["anonymise", str(capture), *tunnels, "-o", str(out / f"shared.{ending}")]
 
 
 @dataclass(frozen=True)

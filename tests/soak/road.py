@@ -1,7 +1,7 @@
 """The whole road in a loop with random options: `make soak MINUTES=30 CAPTURES=FOLDER`.
 
-Each run takes a capture through inspect, fit, generate, compare, convert, export, simulate,
-anonymise and models, in a folder of its own with its own folder for temporary files. Most runs are
+Each run takes a capture through inspect, fit, generate, compare, convert, export, simulate
+and models, in a folder of its own with its own folder for temporary files. Most runs are
 done by one interpreter that lives on, some by a new process for each command. It fails on exit
 codes other than 0, 1, 2, on tracebacks, on more than a line of error, on files that nobody asked
 for, and where the interpreter grows.

@@ -83,9 +83,6 @@ def run_of(captures: list[Path], *, seed: int, folder: Path) -> Iterator[Step]:
     yield _played(
         draw, draw.choice([model, *_MODELS]), "simulate", f"simulated{draw.choice(_ENDINGS)}"
     )
-    ending = draw.choice(_ENDINGS)
-    rules = ("--ports", draw.choice(["keep", "map"]), "--times", draw.choice(["keep", "shift"]))
-    yield Step(("anonymise", capture, "-o", f"shared{ending}", *rules), _files("shared", ending))
     if model == "model.json":
         yield Step(("models", "migrate", model, "-o", "migrated.json"), ("migrated.json",))
     yield Step(("models", "show", model, "--json"))

@@ -8,8 +8,6 @@ from typing import Any
 
 import typer.core
 
-from trafficgen.light_arrow import arrow_without_pandas
-
 _EXAMPLE = "Example: "
 #: Before a paragraph, tells the formatter of the help to leave its lines as they are.
 _AS_IT_IS = "\b\n"
@@ -30,7 +28,9 @@ class CommandWithExamples(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        arrow_without_pandas()
+        from trafficgen.worker_processes import load_arrow_without_pandas  # noqa: PLC0415 - help needs no workers
+
+        load_arrow_without_pandas()
         return super().invoke(ctx)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:

@@ -47,7 +47,6 @@ COMMANDS = (
     "simulate",
     "compare",
     "convert",
-    "anonymise",
     "export",
     "reproduce",
     "explore",
