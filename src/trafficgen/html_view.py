@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from trafficgen.formatting import number, one_line
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, ns_from_s, s_from_ns
-from trafficgen.words import number, one_line
 
 #: Rows of a table that are shown, and texts of a list.
 SHOWN_ROWS = 12

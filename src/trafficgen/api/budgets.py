@@ -21,8 +21,8 @@ from trafficgen.flows import (
     plan_stretches,
 )
 from trafficgen.flows.reversal import inverted_directions, turned_round
+from trafficgen.formatting import size_text
 from trafficgen.tables.stream import PacketStream
-from trafficgen.words import size_text
 
 #: Memory that a command takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from trafficgen.catalogue import entry_digest, entry_names, load_entry, load_model
+from trafficgen.formatting import format_count
 from trafficgen.models import Model, PublishedModel, model_json_schema
-from trafficgen.words import counted
 
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
@@ -62,7 +62,7 @@ class CatalogueModel:
         return self.model.provenance.citations[0].text
 
     def __repr__(self) -> str:
-        options = counted(len(self.model.options), "option")
+        options = format_count(len(self.model.options), "option")
         return f"<CatalogueModel {self.name}: {self.transport or 'transport not said'}, {options}>"
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
-from trafficgen.words import counted, number, one_line
+from trafficgen.formatting import format_count, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.api.converting import Conversion
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 def line_of_conversion(done: Conversion) -> str:
     """Return the trace, its format and what was read from it on one line."""
     parts = [
-        counted(done.records, "record"),
-        counted(len(done.table), "packet"),
+        format_count(done.records, "record"),
+        format_count(len(done.table), "packet"),
         f"{number(done.duration_s)} s",
         *([f"{done.unread:,d} unread"] if done.unread else []),
-        *([counted(len(done.doubts), "doubt")] if done.doubts else []),
+        *([format_count(len(done.doubts), "doubt")] if done.doubts else []),
     ]
     return f"<Conversion of {one_line(done.file)} ({done.format}): {', '.join(parts)}>"
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trafficgen import html_view as html
+from trafficgen.formatting import endpoint, format_count, interval, number, one_line
 from trafficgen.models import Estimate, Law, LossModel, Model
 from trafficgen.models.model_view import estimate_text, phases_of_model
 from trafficgen.units import kbps_from_bps
-from trafficgen.words import counted, endpoint, interval, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.api.fitting import Fit
@@ -79,7 +79,7 @@ def _law_rows(calibration: Calibration) -> list[tuple[object, ...]]:
 
 def _law_row(name: str, law: Law) -> tuple[object, ...]:
     params = ", ".join(f"{key} {number(value)}" for key, value in law.params.items())
-    atoms = f"{counted(len(law.atoms), 'atom')}" if law.atoms else ""
+    atoms = f"{format_count(len(law.atoms), 'atom')}" if law.atoms else ""
     ks = law.fit.ks if law.fit else None
     return (
         name,
@@ -119,9 +119,7 @@ def _loss(rate: Estimate | None, model: LossModel | None) -> str | None:
 def line_of_population(fitted: PopulationFit) -> str:
     """Return the size of a population and its typical session on one line."""
     population = fitted.population
-    sizes = (
-        f"{counted(population.sessions, 'session')} of {counted(population.captures, 'capture')}"
-    )
+    sizes = f"{format_count(population.sessions, 'session')} of {format_count(population.captures, 'capture')}"
     return (
         f"<PopulationFit of {sizes}, typical:"
         f" {_model_words(fitted.model)}{_warned(fitted.warnings)}>"
@@ -146,8 +144,8 @@ def view_of_population(fitted: PopulationFit) -> str:
         for one in population.prototypes
     ]
     return html.view(
-        f"Population of {counted(population.sessions, 'session')} of"
-        f" {counted(population.captures, 'capture')}",
+        f"Population of {format_count(population.sessions, 'session')} of"
+        f" {format_count(population.captures, 'capture')}",
         html.table(_POPULATION_HEADER, rows, right=(1, 3, 4), what="quantities"),
         html.texts("Prototypes", prototypes),
         _left_out(fitted.left_out),
@@ -163,7 +161,7 @@ def _quantity(name: str) -> str:
 def line_of_same_source(fitted: SameSourceFit) -> str:
     """Return the answer to congestion and the captures it comes from on one line."""
     response = fitted.response
-    paths = counted(len(response.captures), "path")
+    paths = format_count(len(response.captures), "path")
     return (
         f"<SameSourceFit over {paths}: {response.kind.replace('_', ' ')}{_warned(fitted.warnings)}>"
     )
@@ -184,7 +182,7 @@ def view_of_same_source(fitted: SameSourceFit) -> str:
         for point in curve.points
     ]
     return html.view(
-        f"One source over {counted(len(response.captures), 'path')}:"
+        f"One source over {format_count(len(response.captures), 'path')}:"
         f" {response.kind.replace('_', ' ')}",
         html.facts(
             [
@@ -218,4 +216,4 @@ def _model_words(model: Model) -> str:
 
 
 def _warned(warnings: Sequence[str]) -> str:
-    return f", {counted(len(warnings), 'warning')}" if warnings else ""
+    return f", {format_count(len(warnings), 'warning')}" if warnings else ""

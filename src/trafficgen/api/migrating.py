@@ -8,8 +8,8 @@ from pathlib import Path
 from trafficgen import html_view as html
 from trafficgen.catalogue import read_model_file
 from trafficgen.errors import OutputFileError
+from trafficgen.formatting import format_count, one_line
 from trafficgen.models import Model, PublishedModel, save_model
-from trafficgen.words import counted, one_line
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +39,7 @@ class Migration:
     steps: tuple[str, ...]
 
     def __repr__(self) -> str:
-        changes = counted(len(self.steps), "change")
+        changes = format_count(len(self.steps), "change")
         return (
             f"<Migration {one_line(self.model.name)}: {self.from_version} -> {self.to_version},"
             f" {changes}>"

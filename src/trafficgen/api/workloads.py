@@ -21,12 +21,12 @@ from trafficgen.export.csv import write_csv_stream
 from trafficgen.export.dataset import write_dataset_stream
 from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
+from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.extent import machine_memory_bytes
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
-from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
 from trafficgen.workloads.held import HeldWorkload, held_workload
@@ -77,8 +77,8 @@ class WrittenWorkload:
 
     def __repr__(self) -> str:
         parts = (
-            counted(self.packets, "packet"),
-            counted(self.flows, "flow"),
+            format_count(self.packets, "packet"),
+            format_count(self.flows, "flow"),
             f"{number(self.duration_s)} s",
         )
         return f"<WrittenWorkload {one_line(str(self.path))}: {', '.join(parts)}>"

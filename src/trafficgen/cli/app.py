@@ -31,7 +31,7 @@ from trafficgen.cli._help import CommandWithExamples
 from trafficgen.cli._progress import clear_line
 from trafficgen.cli._streams import StdoutError, open_streams
 from trafficgen.errors import TrafficgenError
-from trafficgen.words import printable
+from trafficgen.formatting import printable
 
 USAGE_ERROR = 2
 INTERRUPTED = 130

@@ -46,8 +46,8 @@ from trafficgen.cli._reports import (
     write_reports,
 )
 from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import endpoint
 from trafficgen.units import kbps_from_bps
-from trafficgen.words import endpoint
 
 if TYPE_CHECKING:
     from trafficgen.models import Phase

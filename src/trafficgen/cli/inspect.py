@@ -26,8 +26,8 @@ from trafficgen.cli._options import (
 from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.formatting import endpoint
 from trafficgen.units import NS_PER_S
-from trafficgen.words import endpoint
 
 _SHOWN_FLOWS = 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
-from trafficgen.words import counted, number
+from trafficgen.formatting import format_count, number
 
 if TYPE_CHECKING:
     from trafficgen.export.base import ProjectionReport
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 def line_of_report(report: ProjectionReport) -> str:
     """Return what was written, for which target, and what changed on one line."""
-    parts = [counted(len(report.files), "file")]
+    parts = [format_count(len(report.files), "file")]
     if report.packets is not None:
-        parts.append(counted(report.packets, "packet"))
+        parts.append(format_count(report.packets, "packet"))
     if report.packets_changed is not None:
         parts.append(f"{report.packets_changed:,d} resized")
     if report.timing_error_s is not None:
         parts.append(f"timing error at most {number(report.timing_error_s.max, digits=3)} s")
     if report.cannot_express:
-        parts.append(counted(len(report.cannot_express), "limit"))
+        parts.append(format_count(len(report.cannot_express), "limit"))
     return f"<ProjectionReport for {report.target}: {', '.join(parts)}>"
 
 

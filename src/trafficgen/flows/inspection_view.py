@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from trafficgen import html_view as html
+from trafficgen.formatting import day_and_time, endpoint, format_count, number, one_line
 from trafficgen.units import FloatArray
-from trafficgen.words import counted, day_and_time, endpoint, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.flows.inspection import Inspection
@@ -33,11 +33,11 @@ _HEADER = (
 def line_of_inspection(found: Inspection) -> str:
     """Return files, packets, flows, sessions and length on one line."""
     parts = [
-        counted(found.packets, "packet"),
-        counted(found.flows.num_rows, "flow"),
-        counted(_sessions(found), "session"),
+        format_count(found.packets, "packet"),
+        format_count(found.flows.num_rows, "flow"),
+        format_count(_sessions(found), "session"),
         f"{number(found.duration_s)} s",
-        *([counted(len(found.warnings), "warning")] if found.warnings else []),
+        *([format_count(len(found.warnings), "warning")] if found.warnings else []),
     ]
     return f"<Inspection of {files_text(found.files)}: {', '.join(parts)}>"
 
@@ -88,7 +88,7 @@ def _rates_kbps(found: Inspection, steps: int) -> FloatArray:
 
 def files_text(files: tuple[str, ...]) -> str:
     """Return names of files without folders on one line: the first, and how many more there are."""
-    more = f" and {counted(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+    more = f" and {format_count(len(files) - 1, 'more file')}" if len(files) > 1 else ""
     return f"{one_line(PurePath(files[0]).name) if files else 'nothing'}{more}"
 
 

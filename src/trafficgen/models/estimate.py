@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from trafficgen.words import interval, number
+from trafficgen.formatting import interval, number
 
 
 def _without_example(schema: dict[str, Any]) -> None:

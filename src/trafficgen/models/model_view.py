@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trafficgen import html_view as html
+from trafficgen.formatting import format_count, interval, number, one_line
 from trafficgen.units import FloatArray, kbps_from_bps
-from trafficgen.words import counted, interval, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.models.estimate import Estimate
@@ -39,9 +39,9 @@ def line_of_law(law: Law) -> str:
     line.
     """
     parts = [", ".join(f"{name}={number(value)}" for name, value in law.params.items())]
-    parts += [counted(len(law.quantiles), "point")] if law.quantiles else []
-    parts += [counted(len(law.atoms), "atom")] if law.atoms else []
-    parts += [counted(law.observations, "observation")]
+    parts += [format_count(len(law.quantiles), "point")] if law.quantiles else []
+    parts += [format_count(len(law.atoms), "atom")] if law.atoms else []
+    parts += [format_count(law.observations, "observation")]
     unit = "" if law.unit == "1" else f", {law.unit}"
     return f"<Law {law.family}{unit}: {'; '.join(filter(None, parts))}>"
 
@@ -50,7 +50,7 @@ def line_of_model(model: Model) -> str:
     """Return streams, length and rates of a fitted model on one line."""
     playout = kbps_from_bps(model.playout.rate_bps.value)
     names = ", ".join(one_line(stream.name) for stream in model.streams)
-    parts = [f"{counted(len(model.streams), 'stream')} ({names})"]
+    parts = [f"{format_count(len(model.streams), 'stream')} ({names})"]
     if model.buffering is not None:
         rate = kbps_from_bps(model.buffering.rate_bps.value)
         parts.append(
@@ -58,9 +58,9 @@ def line_of_model(model: Model) -> str:
         )
     parts.append(f"playout {number(model.playout.duration_s.value)} s at {number(playout)} kbps")
     if model.population is not None:
-        parts.append(f"a population of {counted(model.population.sessions, 'session')}")
+        parts.append(f"a population of {format_count(model.population.sessions, 'session')}")
     if model.same_source is not None:
-        parts.append(f"one source over {counted(len(model.same_source.captures), 'path')}")
+        parts.append(f"one source over {format_count(len(model.same_source.captures), 'path')}")
     return f"<Model {one_line(model.name)}: {', '.join(parts)}>"
 
 
@@ -92,7 +92,7 @@ def phases_of_model(model: Model, measured: RateCurve | None = None) -> str:
         ("playout, s", estimate_text(model.playout.duration_s)),
         ("playout, kbps", estimate_text(model.playout.rate_bps, rate=True)),
         ("from", _origin(model.provenance)),
-        ("population", counted(population.sessions, "session") if population else None),
+        ("population", format_count(population.sessions, "session") if population else None),
         ("answer to congestion", same_source.kind.replace("_", " ") if same_source else None),
     ]
     rates = [("mean rate of the phases", _phase_kbps(model, length_s))]
@@ -165,7 +165,7 @@ def _citations(provenance: PublishedProvenance) -> str:
 
 def line_of_published(model: PublishedModel) -> str:
     """Return state machine, options and review of a published model on one line."""
-    options = counted(len(model.options), "option")
+    options = format_count(len(model.options), "option")
     return (
         f"<PublishedModel {one_line(model.name)}: {model.mechanism.kind}, {options},"
         f" {model.provenance.review}>"
@@ -188,7 +188,7 @@ def view_of_published(model: PublishedModel) -> str:
             [
                 (
                     "state machine",
-                    f"{model.mechanism.kind}, {counted(len(parameters), 'parameter')}",
+                    f"{model.mechanism.kind}, {format_count(len(parameters), 'parameter')}",
                 ),
                 ("transport", model.transport),
                 ("review", model.provenance.review),

@@ -12,6 +12,7 @@ import numpy as np
 
 from trafficgen.drawings import Axis, Curve, Drawing, Role
 from trafficgen.flows import SessionView
+from trafficgen.formatting import number
 from trafficgen.provenance import software_version
 from trafficgen.reports.curves import (
     Sample,
@@ -28,7 +29,6 @@ from trafficgen.validation import BASELINES, ComparedSides, Comparison, Totals, 
 from trafficgen.validation.baselines import baseline_view
 from trafficgen.validation.measurement import Measurement, measure
 from trafficgen.validation.time_scales import rate_variances, variance_time_bins_s
-from trafficgen.words import number
 
 #: Baselines stand back behind the two sides, each in its own colour.
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}

@@ -23,11 +23,11 @@ from trafficgen.drawings import (
     distribution_curve,
     few_quantiles,
 )
+from trafficgen.formatting import number
 from trafficgen.models import Law
 from trafficgen.reports.curves import Sample, survival_drawing
 from trafficgen.reports.words import share_in_words
 from trafficgen.units import FloatArray
-from trafficgen.words import number
 
 _POINTS = 240
 #: A band is sought at the ends of the intervals of at most this many parameters: 2**9 laws.

@@ -9,6 +9,7 @@ import numpy as np
 
 from trafficgen.calibration.session_estimates import SessionEstimates
 from trafficgen.drawings import Axis, Band, Curve, Drawing
+from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fits.packets import family_name
@@ -17,7 +18,6 @@ from trafficgen.reports.laws import DrawnLaw, law_drawing
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps
-from trafficgen.words import number
 
 #: What is said of each quantity: its name, and the unit in which it is shown.
 _QUANTITIES: Mapping[PopulationQuantity, tuple[str, str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from trafficgen.words import number
+from trafficgen.formatting import number
 
 __all__ = ["metric_name", "number", "share_in_words", "without_folder"]
 

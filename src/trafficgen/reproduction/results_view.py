@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
-from trafficgen.words import counted, interval, number, one_line
+from trafficgen.formatting import format_count, interval, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.reproduction.base import Finding
@@ -60,7 +60,7 @@ def line_of_row(row: FindingResult) -> str:
 def view_of_row(row: FindingResult) -> str:
     """Return one quantity, published beside simulated."""
     return html.view(
-        f"Finding {row.finding.id}, mean of {counted(len(row.measured), 'run')}",
+        f"Finding {row.finding.id}, mean of {format_count(len(row.measured), 'run')}",
         _table([row]),
         html.paragraph("" if row.ok else row.finding.gap or ""),
     )
@@ -68,7 +68,7 @@ def view_of_row(row: FindingResult) -> str:
 
 def line_of_reproduction(found: Reproduction) -> str:
     """Return how many quantities are within their range on one line."""
-    return f"<Reproduction: {_share(found)}, {counted(found.runs, 'run')}, seed {found.seed}>"
+    return f"<Reproduction: {_share(found)}, {format_count(found.runs, 'run')}, seed {found.seed}>"
 
 
 def view_of_reproduction(found: Reproduction) -> str:
@@ -78,13 +78,13 @@ def view_of_reproduction(found: Reproduction) -> str:
     return html.view(
         f"Published beside simulated: {_share(found)}",
         _table(rows),
-        html.paragraph(f"Mean of {counted(found.runs, 'run')}, seed {found.seed}."),
+        html.paragraph(f"Mean of {format_count(found.runs, 'run')}, seed {found.seed}."),
     )
 
 
 def _share(found: Reproduction) -> str:
     within = len(found.rows) - len(found.missed)
-    return f"{within:,d} of {counted(len(found.rows), 'quantity', 'quantities')} within range"
+    return f"{within:,d} of {format_count(len(found.rows), 'quantity', 'quantities')} within range"
 
 
 def _table(rows: Sequence[FindingResult]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
+from trafficgen.formatting import number, one_line
 from trafficgen.units import kbps_from_bps, ms_from_s
-from trafficgen.words import number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.simulation.path import Path, PathLink, Queue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trafficgen import html_view as html
-from trafficgen.words import counted, number, one_line
+from trafficgen.formatting import format_count, number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.simulation.measures import IntervalMeasure
@@ -32,8 +32,8 @@ def line_of_result(result: SimulationResult) -> str:
         f"{number(result.end_s)} s",
         f"{number(media.measure.rate_kbps)} kbps",
         f"{_percent(media.measure.loss)}% lost",
-        counted(len(result.events.stalls), "stall"),
-        *([counted(others, "competitor")] if (others := _competitors(result)) else []),
+        format_count(len(result.events.stalls), "stall"),
+        *([format_count(others, "competitor")] if (others := _competitors(result)) else []),
     ]
     return f"<SimulationResult of {_model(result)}: {', '.join(parts)}, seed {result.seed}>"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from trafficgen import html_view as html
+from trafficgen.formatting import day_and_time, endpoint, format_count, number
 from trafficgen.units import kbps_from_bytes, s_from_ns
-from trafficgen.words import counted, day_and_time, endpoint, number
 
 if TYPE_CHECKING:
     from trafficgen.tables.packet import PacketTable
@@ -28,11 +28,13 @@ _FLOW_HEADER = (
 def line_of_table(table: PacketTable) -> str:
     """Return packets, flows, length and size on one line."""
     parts = [
-        counted(len(table), "packet"),
-        counted(table.flows.num_rows, "flow"),
+        format_count(len(table), "packet"),
+        format_count(table.flows.num_rows, "flow"),
         f"{number(_duration_s(table))} s",
     ]
-    return f"<PacketTable: {', '.join(parts)}, {counted(int(table.ip_bytes.sum()), 'IP byte')}>"
+    return (
+        f"<PacketTable: {', '.join(parts)}, {format_count(int(table.ip_bytes.sum()), 'IP byte')}>"
+    )
 
 
 def view_of_table(table: PacketTable) -> str:

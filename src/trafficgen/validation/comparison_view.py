@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trafficgen import html_view as html
-from trafficgen.words import number, one_line
+from trafficgen.formatting import number, one_line
 
 if TYPE_CHECKING:
     from trafficgen.validation.compare import Comparison

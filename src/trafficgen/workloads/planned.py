@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from trafficgen import html_view as html
 from trafficgen.distributions import MixedLaw
+from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.address_plan import AddressRange
 from trafficgen.generation.arrivals import Arrivals
 from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
-from trafficgen.words import counted, number, one_line
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.played_entry import Variants
 
@@ -111,8 +111,8 @@ class PlannedWorkload:
     digests: tuple[str, ...]
 
     def __repr__(self) -> str:
-        parts = [counted(len(self.groups), "group")]
-        parts += [] if self.sessions is None else [counted(self.sessions, "session")]
+        parts = [format_count(len(self.groups), "group")]
+        parts += [] if self.sessions is None else [format_count(self.sessions, "session")]
         parts += [] if self.window_s is None else [f"{number(self.window_s)} s"]
         return f"<PlannedWorkload {one_line(self.name)}: {', '.join(parts)}>"
 

@@ -100,7 +100,7 @@ def _layers(report: Report) -> list[object]:
     return list(drawing_of(report, "rates").layers)
 
 
-def test_words_and_tables_tell_the_figures(
+def test_formatting_and_tables_tell_the_figures(
     result: trafficgen.SimulationResult, report: Report
 ) -> None:
     lead = report.sections[0].blocks[0]

@@ -9,12 +9,12 @@ import numpy as np
 from trafficgen.calibration.frames import Frames, frames_of
 from trafficgen.calibration.group_of_pictures import find_group
 from trafficgen.drawings import Axis, Curve, Drawing, Role
+from trafficgen.formatting import number
 from trafficgen.models import FrameProcess
 from trafficgen.reports.curves import Sample, distribution_drawing
 from trafficgen.reports.fits.packets import family_name
 from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing
-from trafficgen.words import number
 
 _TYPES: tuple[tuple[str, Role], ...] = (
     ("key", "other"),

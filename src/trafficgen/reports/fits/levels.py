@@ -10,10 +10,10 @@ import numpy as np
 from trafficgen.calibration.levels import mean_dwell
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog
 from trafficgen.drawings import Axis, Cells, Curve, Drawing, Rule, Span, thinned
+from trafficgen.formatting import number
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.page import Block, Table
-from trafficgen.words import number
 
 _CLOCKS = {
     "own": "by its own zero",

@@ -10,13 +10,13 @@ from trafficgen.calibration import playout_gaps_s
 from trafficgen.calibration.marginals import FittedLaw
 from trafficgen.drawings import Axis, Drawing, Role
 from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
+from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, Law
 from trafficgen.reports.curves import Sample, distribution_drawing
 from trafficgen.reports.fits.rate import as_sent
 from trafficgen.reports.fits.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
 from trafficgen.units import FloatArray
-from trafficgen.words import number
 
 _SIZE = Axis(label="IP packet", unit="bytes")
 _GAP = Axis(label="gap between packets of a flow", unit="s", log=True)

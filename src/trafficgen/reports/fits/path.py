@@ -13,11 +13,11 @@ from trafficgen.calibration.loss_measures import LossSource
 from trafficgen.calibration.path_series import PathSeries, path_series
 from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
+from trafficgen.formatting import number
 from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
 from trafficgen.reports.fits.rate import phase_spans
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
-from trafficgen.words import number
 
 #: What loss was counted from, in words.
 LOSS_SOURCES: Mapping[LossSource, str] = {

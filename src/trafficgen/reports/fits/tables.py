@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trafficgen.formatting import number
 from trafficgen.models import Estimate, Law, ModelPart
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.page import Block, Table, Text
 from trafficgen.reports.words import share_in_words
 from trafficgen.units import kbps_from_bps
-from trafficgen.words import number
 
 #: Ends of field names with their units.
 _UNITS = {

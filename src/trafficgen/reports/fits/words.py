@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from trafficgen.formatting import number
 from trafficgen.models import Estimate, Stream
 from trafficgen.reports.fits.path import LOSS_SOURCES
 from trafficgen.reports.fits.subject import FitSubject
 from trafficgen.reports.fits.tables import process_name
 from trafficgen.units import kbps_from_bps
-from trafficgen.words import number
 
 _MEMORY = {
     "long_memory": "the rate has long memory",

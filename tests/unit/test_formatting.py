@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from trafficgen.words import counted, day_and_time, endpoint, interval, number, one_line
+from trafficgen.formatting import day_and_time, endpoint, format_count, interval, number, one_line
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def test_what_is_no_number_is_a_dash(value: object) -> None:
 
 
 def test_counts_agree_with_their_nouns() -> None:
-    assert [counted(1, "flow"), counted(0, "flow"), counted(2000, "quantity", "quantities")] == [
-        "1 flow",
-        "0 flows",
-        "2,000 quantities",
-    ]
+    assert [
+        format_count(1, "flow"),
+        format_count(0, "flow"),
+        format_count(2000, "quantity", "quantities"),
+    ] == ["1 flow", "0 flows", "2,000 quantities"]
 
 
 def test_line_is_one_line_that_cannot_move_the_cursor() -> None:

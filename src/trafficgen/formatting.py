@@ -34,7 +34,7 @@ def size_text(size_bytes: float) -> str:
     return f"{size_bytes / SIZE_UNITS_BYTES[unit]:.3g} {unit}"
 
 
-def counted(count: int, noun: str, nouns: str | None = None) -> str:
+def format_count(count: int, noun: str, nouns: str | None = None) -> str:
     """Return a count with its noun: ``1 flow``, ``2,000 flows``; ``nouns`` is a plural that is not
     made by an s.
     """
