@@ -45,15 +45,10 @@ CHECKS: dict[str, tuple[str, ...]] = {
         f"{_VERIFICATION}/test_family_recovery.py",
         f"{_VERIFICATION}/test_pooling.py",
         f"{_VERIFICATION}/test_loss_laws.py",
-        f"{_VERIFICATION}/test_tails.py",
         f"{_VERIFICATION}/test_hurst.py",
         f"{_VERIFICATION}/test_phases.py",
         f"{_VERIFICATION}/test_rate_states.py",
         *("-m", "slow or not slow"),
-        *(
-            "--deselect",
-            f"{_VERIFICATION}/test_tails.py::test_five_million_values_take_less_than_a_minute",
-        ),
     ),
 }
 #: What is exported: a source over UDP, and a capture of HTTP over TCP.
