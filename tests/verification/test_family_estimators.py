@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.families import fit_family
-from trafficgen.calibration.selection import RICHER_FAMILIES, SINGLE_FAMILIES
+from trafficgen.calibration.laws.closed_forms import fit_family
+from trafficgen.calibration.laws.selection import RICHER_FAMILIES, SINGLE_FAMILIES
 from trafficgen.models import Family
 
 TRUTH: dict[Family, dict[str, float]] = {

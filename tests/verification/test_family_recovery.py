@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.cells import group
-from trafficgen.calibration.information import (
+from trafficgen.calibration.laws.cells import group
+from trafficgen.calibration.laws.fit_law import fit_law
+from trafficgen.calibration.laws.intervals import (
     Intervals,
     law_cells,
     wald_intervals,
     widen_for_dependence,
 )
-from trafficgen.calibration.marginals import fit_law
-from trafficgen.calibration.parameters import free_parameters
-from trafficgen.calibration.selection import SINGLE_FAMILIES, choose, fit_candidates
+from trafficgen.calibration.laws.parameters import free_parameters
+from trafficgen.calibration.laws.selection import SINGLE_FAMILIES, choose, fit_candidates
 from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Law
 from trafficgen.units import FloatArray

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.dependence import estimate_hurst
-from trafficgen.calibration.fractional_noise import propose_fgn, rate_and_noise
-from trafficgen.calibration.long_range import judge_long_range
-from trafficgen.calibration.phase_packets import LawFitter, PhasePackets
-from trafficgen.calibration.whittle import local_whittle
+from trafficgen.calibration.processes.fractional_noise import propose_fgn, rate_and_noise
+from trafficgen.calibration.processes.hurst import estimate_hurst
+from trafficgen.calibration.processes.long_range import judge_long_range
+from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
+from trafficgen.calibration.processes.whittle import local_whittle
 from trafficgen.models import FractionalNoiseProcess
 from trafficgen.processes import playable
 from trafficgen.processes.fractional_noise import fractional_noise, noise_autocovariance

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.cells import group
-from trafficgen.calibration.goodness_of_fit import FitCheck, check_fit, ks_distance
-from trafficgen.calibration.information import law_cells
-from trafficgen.calibration.scoring import Bounds, Maximum
-from trafficgen.calibration.selection import fit_candidates
+from trafficgen.calibration.laws.cells import group
+from trafficgen.calibration.laws.goodness_of_fit import FitCheck, check_fit, ks_distance
+from trafficgen.calibration.laws.intervals import law_cells
+from trafficgen.calibration.laws.likelihood import Bounds, Maximum
+from trafficgen.calibration.laws.selection import fit_candidates
 from trafficgen.distributions import distribution_of
 from trafficgen.units import FloatArray
 

@@ -5,7 +5,7 @@ import pytest
 from tests.verification.records import RecordCheck
 
 from trafficgen.calibration import estimate_hurst
-from trafficgen.calibration.dependence import autocorrelation
+from trafficgen.calibration.processes.hurst import autocorrelation
 from trafficgen.units import FloatArray
 
 

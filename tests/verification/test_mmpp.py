@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, linalg
 
-from trafficgen.calibration.mmpp import (
+from trafficgen.calibration.processes.mmpp_likelihood import (
     at_packets,
     fit_mmpp,
     log_likelihood,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.levels import find_levels, mean_dwell
-from trafficgen.calibration.mmpp_process import propose_mmpp
-from trafficgen.calibration.phase_packets import LawFitter, PhasePackets
+from trafficgen.calibration.levels.rate_levels import find_levels, mean_dwell
+from trafficgen.calibration.processes.mmpp import propose_mmpp
+from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import MmppProcess
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from trafficgen.calibration.anchoring import aligned
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
 from trafficgen.calibration.delay_trends import DelayTrends, delay_trends
-from trafficgen.calibration.dependence import Hurst, estimate_hurst
 from trafficgen.calibration.fitted_views import FittedViews, PhaseRows, phase_rows, playout_gaps_s
 from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.operational import Measures
@@ -16,6 +15,7 @@ from trafficgen.calibration.pairing import Pairing, pair_sessions
 from trafficgen.calibration.phases import Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
 from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.calibration.rebuffering import Stall
 from trafficgen.calibration.restoration import Restoration, restore_source
 from trafficgen.calibration.sampled import as_whole_session

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.empirical import quantile_points
-from trafficgen.calibration.marginals import fit_law
+from trafficgen.calibration.laws.empirical import quantile_points
+from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.calibration.pooling import Pooled, pool_random_effects
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.units import FloatArray

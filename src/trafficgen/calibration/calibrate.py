@@ -12,19 +12,19 @@ import numpy as np
 
 from trafficgen.calibration.anchoring import anchor_phases
 from trafficgen.calibration.conditions import PathConditions, find_conditions
-from trafficgen.calibration.dependence import Hurst, autocorrelation, estimate_hurst
 from trafficgen.calibration.fitted_views import FittedViews, PhaseRows, phase_rows, playout_gaps_s
-from trafficgen.calibration.fractional_noise import rate_and_noise
-from trafficgen.calibration.level_association import LevelAssociation, associate
-from trafficgen.calibration.levels import Levels, find_levels
-from trafficgen.calibration.long_range import LongRange, judge_long_range
-from trafficgen.calibration.marginals import FittedLaw, fit_law
+from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
+from trafficgen.calibration.levels.level_association import LevelAssociation, associate
+from trafficgen.calibration.levels.rate_levels import Levels, find_levels
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.operational import Measures, operational_measures
 from trafficgen.calibration.pairing import Pairing, pair_arrivals, pair_sessions
 from trafficgen.calibration.phases import PHASES_METHOD, Phases, find_phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.processes.fractional_noise import rate_and_noise
+from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.processes.long_range import LongRange, judge_long_range
 from trafficgen.calibration.rate_intervals import phase_rates
 from trafficgen.calibration.response import FoundResponse, find_response
 from trafficgen.calibration.restoration import restore_source

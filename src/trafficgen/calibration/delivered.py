@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.levels import Levels
+from trafficgen.calibration.levels.rate_levels import Levels
 from trafficgen.calibration.loss_measures import Loss
 from trafficgen.calibration.pairing import Pairing, PairSource
 from trafficgen.calibration.path_records import PathRecords

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.cycles import Cycles
-from trafficgen.calibration.rate_drop import rate_drop_p_value, size_drop_p_value
+from trafficgen.calibration.levels.cycles import Cycles
+from trafficgen.calibration.levels.rate_drop import rate_drop_p_value, size_drop_p_value
 from trafficgen.units import FloatArray
 
 #: Fewer cycles than this show no change of rate.
@@ -42,7 +42,7 @@ def buffering_cycles(cycles: Cycles) -> int | None:
 
     The likeliest single change of the rate (Poisson likelihood of two rates, as in binary
     segmentation: Scott and Knott 1974) is tested against a rate that wanders
-    (:func:`~trafficgen.calibration.rate_drop.rate_drop_p_value`); where it holds, it is sought
+    (:func:`~trafficgen.calibration.levels.rate_drop.rate_drop_p_value`); where it holds, it is sought
     again in what precedes it, so that buffering ends at the first substantial fall.
     """
     change = _fall(cycles.duration_s, cycles.size_bytes, paused=cycles.paused)

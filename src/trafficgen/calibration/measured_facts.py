@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.dependence import autocorrelation
+from trafficgen.calibration.processes.hurst import autocorrelation
 from trafficgen.flows import gaps_s, rate_series
 from trafficgen.models import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.units import FloatArray, IntArray, ns_from_s

@@ -14,7 +14,7 @@ from trafficgen.calibration.delivered import (
     count_scale_changes,
     session_delivery,
 )
-from trafficgen.calibration.levels import Levels
+from trafficgen.calibration.levels.rate_levels import Levels
 from trafficgen.calibration.pairing import Pairing
 from trafficgen.calibration.phases import Phases
 from trafficgen.calibration.player_log import PlayedLevels, PlayerLog

@@ -10,8 +10,8 @@ import numpy as np
 
 from trafficgen.calibration.clock_skew import least_line
 from trafficgen.calibration.pairing import Pairing
+from trafficgen.calibration.processes.rtp_schedule import restore_rtp
 from trafficgen.calibration.restoration import repeated_packets
-from trafficgen.calibration.rtp_schedule import restore_rtp
 from trafficgen.flows import SessionView
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -44,7 +44,7 @@ def path_records(view: SessionView, pairing: Pairing | None) -> PathRecords | No
     anything.
 
     A pair tells all. RTP tells what was lost, and delays as far as timestamps say when frames were
-    sent (see :func:`trafficgen.calibration.rtp_schedule.restore_rtp`). TCP tells what was sent
+    sent (see :func:`trafficgen.calibration.processes.rtp_schedule.restore_rtp`). TCP tells what was sent
     again, but no delays.
     """
     if pairing is not None:

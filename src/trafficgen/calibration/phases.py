@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.calibration.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.ending import regular_packets
 from trafficgen.calibration.falls import (
     SMALLEST_RATIO,
@@ -17,6 +16,7 @@ from trafficgen.calibration.falls import (
     tail_cycles,
     two_rate_log_likelihood,
 )
+from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
 from trafficgen.calibration.player_log import Pause
 from trafficgen.calibration.rebuffering import Stall, find_stalls
 from trafficgen.flows import SessionView

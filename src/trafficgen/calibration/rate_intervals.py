@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.block_bootstrap import mean_with_interval
+from trafficgen.calibration.laws.block_bootstrap import mean_with_interval
 from trafficgen.calibration.phases import Phases
 from trafficgen.flows import SessionView
 from trafficgen.models import Estimate

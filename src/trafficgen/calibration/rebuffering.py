@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.cycles import cut_into_cycles
 from trafficgen.calibration.falls import SMALLEST_RATIO, buffering_cycles
+from trafficgen.calibration.levels.cycles import cut_into_cycles
 from trafficgen.flows import SessionView, find_burst_threshold_s, gaps_s
 from trafficgen.units import FloatArray, IntArray, kbps_from_bytes, s_from_ns
 

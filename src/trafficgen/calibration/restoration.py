@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trafficgen.calibration.rtp_schedule import SentPackets, restore_rtp
+from trafficgen.calibration.processes.rtp_schedule import SentPackets, restore_rtp
 from trafficgen.flows import SessionView, extend_sequence, rtp_loss
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, IntArray
@@ -57,7 +57,7 @@ def restore_source(view: SessionView, *, congested_loss: float = CONGESTED_LOSS)
       size as its frame and its neighbours have. Where a flow lost at least ``congested_loss`` of
       its packets the path is taken to have
       queued those of the whole session: frames go back to the schedule of their timestamps (see
-      :func:`trafficgen.calibration.rtp_schedule.restore_rtp`).
+      :func:`trafficgen.calibration.processes.rtp_schedule.restore_rtp`).
     - TCP: packets all of whose data had come before are left out.
 
     Args:

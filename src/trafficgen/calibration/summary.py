@@ -12,7 +12,7 @@ import numpy as np
 
 from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
 from trafficgen.calibration.delivered import SessionDelivery
-from trafficgen.calibration.rate_state_summary import describe_levels, describe_mmpp
+from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts, Delivery
 from trafficgen.models import FittedProvenance, Law, ModulatedProcess, PacketProcess
 from trafficgen.units import kbps_from_bps

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.burst_dependence import burst_dependence
-from trafficgen.calibration.phase_packets import PhasePackets
+from trafficgen.calibration.processes.burst_dependence import burst_dependence
+from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import Atom, BurstDependence, BurstProcess, Law
 from trafficgen.processes import PlayedPackets, playable

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trafficgen.calibration.frames import Frames, frames_of
-from trafficgen.calibration.group_of_pictures import find_group
+from trafficgen.calibration.processes.frames import Frames, frames_of
+from trafficgen.calibration.processes.group_of_pictures import find_group
 from trafficgen.drawings import Axis, Curve, Drawing, Role
 from trafficgen.formatting import number
 from trafficgen.models import FrameProcess

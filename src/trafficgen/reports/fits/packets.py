@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from trafficgen.calibration import playout_gaps_s
-from trafficgen.calibration.marginals import FittedLaw
+from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.drawings import Axis, Drawing, Role
 from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number

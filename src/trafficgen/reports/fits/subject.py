@@ -10,7 +10,7 @@ import numpy as np
 
 from trafficgen.calibration import Calibration, FittedViews, PhaseRows, SessionMeasures, phase_rows
 from trafficgen.calibration.measured_facts import measured_facts
-from trafficgen.calibration.phase_packets import PhasePackets
+from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.calibration.streams import stream_packets
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session

@@ -1,0 +1,1 @@
+"""The law of one quantity: likelihood, choice of a family, intervals and goodness of fit."""

@@ -1,0 +1,1 @@
+"""Levels of a rate and the switches between them."""

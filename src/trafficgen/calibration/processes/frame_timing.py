@@ -1,0 +1,166 @@
+"""When frames are sent: the media clock, its ratio to real time, and lateness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.calibration.processes.phase_packets import LawFitter
+from trafficgen.calibration.processes.spectra import normal_scores_of, score_spectrum
+from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.models import Estimate, Law, ScoreSpectrum
+from trafficgen.processes.frames import in_order, sent_times
+from trafficgen.processes.playable import spectrum_of
+from trafficgen.processes.spectral_scores import spectral_ranks
+from trafficgen.units import BoolArray, FloatArray
+
+#: Frames among which slopes are taken.
+_SLOPE_POINTS = 400
+#: A clock outside of these is no clock of this stream.
+_SMALLEST_RATIO, _LARGEST_RATIO = 0.05, 20.0
+#: Lateness is known of this share of frames at least, and does not spread over more than this many
+#: spacings.
+_KNOWN_SHARE, _MOST_SPACINGS = 0.2, 20.0
+#: A frame within this many gaps of the one before may have waited for it.
+_WAITING_GAPS = 1.5
+#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn
+#: directly. Where there are groups of pictures more is borne: key frames then stay where the clock
+#: has them, and with them the rate.
+_GOOD_KS, _BORNE_KS = 0.05, 0.25
+
+
+@dataclass(frozen=True)
+class FrameTiming:
+    """The times of frames, as parts of a :class:`~trafficgen.models.FrameProcess`."""
+
+    frame_rate_hz: Estimate
+    clock_ratio: Estimate
+    spacing_s: Law
+    spacing_spectrum: ScoreSpectrum | None
+    lateness_s: Law | None
+    lateness_spectrum: ScoreSpectrum | None
+    first_lateness_s: float = 0.0
+
+
+def fit_timing(
+    clock_s: FloatArray,
+    start_s: FloatArray,
+    end_s: FloatArray,
+    *,
+    gap_s: FloatArray,
+    paced: bool,
+    grouped: bool,
+    fit: LawFitter,
+) -> FrameTiming | None:
+    """Return the times of frames, or None where the timestamps are no clock of them.
+
+    Two descriptions are fitted: instants of the clock with lateness after them, and spacings as
+    sent. The first keeps bounds on drift and lets frames queue; it is taken unless spacings played
+    from it are further from those measured.
+
+    Args:
+        clock_s: Instants by the media clock, ascending, s, shape (k,).
+        start_s: First packet of each frame, s, shape (k,).
+        end_s: Last packet of each frame, s, shape (k,).
+        gap_s: Gaps within frames, s.
+        paced: Whether the sender spreads each frame over time, so that none waits for the one
+            before.
+        grouped: Whether frames come in groups of pictures.
+        fit: Fits the laws.
+    """
+    ratio = _clock_ratio(clock_s, start_s)
+    if not _SMALLEST_RATIO < ratio.value < _LARGEST_RATIO:
+        return None
+    steps_s = np.diff(clock_s)
+    sent_s = np.diff(start_s)
+    rate = _frame_rate(steps_s)
+    as_sent = fit.law("spacing_s", sent_s, "s")
+    sent_spectrum = score_spectrum(sent_s)
+    direct = FrameTiming(rate, ratio, as_sent, sent_spectrum, None, None)
+    lateness_s = start_s - ratio.value * clock_s
+    known = np.ones(start_s.size, dtype=np.bool_) if paced else _did_not_wait(start_s, end_s, gap_s)
+    spread = float(np.ptp(np.quantile(lateness_s[known], [0.02, 0.98]))) if known.any() else np.inf
+    if float(known.mean()) < _KNOWN_SHARE or spread > _MOST_SPACINGS * float(sent_s.mean()):
+        return direct
+    lateness_s = _carried_on(lateness_s - float(lateness_s[known].min()), known)
+    clocked = FrameTiming(
+        rate,
+        ratio,
+        fit.law("clock spacing_s", ratio.value * steps_s, "s"),
+        score_spectrum(steps_s),
+        fit.law("lateness_s", lateness_s[known], "s"),
+        score_spectrum(normal_scores_of(lateness_s)),
+        first_lateness_s=float(lateness_s[0]),
+    )
+    busy_s = (
+        np.zeros(start_s.size)
+        if paced
+        else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
+    )
+    generator = fit.generator_of("frame timing")
+    off = ks_distance(_played_spacings(clocked, busy_s, generator), sent_s)
+    plain = ks_distance(_played_spacings(direct, 0 * busy_s, generator), sent_s)
+    return clocked if off <= max(_BORNE_KS if grouped else _GOOD_KS, plain) else direct
+
+
+def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
+    """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen
+    1968).
+    """
+    from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
+
+    rows = np.unique(
+        np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64)
+    )
+    found = stats.theilslopes(start_s[rows], clock_s[rows])
+    low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))
+    method = (
+        f"Theil-Sen slope of {rows.size} frames; the interval takes their errors as independent"
+    )
+    return Estimate(value=value, low=min(low, value), high=max(high, value), method=method)
+
+
+def _frame_rate(steps_s: FloatArray) -> Estimate:
+    forward = np.round(steps_s[steps_s > 0], 6)
+    values, times = np.unique(forward, return_counts=True)
+    share = float(times.max()) / max(1, forward.size)
+    if share < 0.2:  # no step is frequent: the clock follows capture times
+        return Estimate(
+            value=1 / float(np.median(forward)), method="1 / median step of the timestamps"
+        )
+    return Estimate(
+        value=1 / float(values[times.argmax()]),
+        method=f"1 / mode of the timestamp steps, {share:.0%}",
+    )
+
+
+def _did_not_wait(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> BoolArray:
+    """Return where a frame was not sent right after the one before, whose packets may have held it
+    up.
+    """
+    if gap_s.size == 0:
+        return np.ones(start_s.size, dtype=np.bool_)
+    usual_s = float(np.quantile(gap_s, 0.9))
+    return np.concatenate(([True], start_s[1:] - end_s[:-1] > _WAITING_GAPS * usual_s))
+
+
+def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
+    """Return the lateness with that of the last frame before where it is not known."""
+    last = np.maximum.accumulate(np.where(known, np.arange(known.size), 0))
+    return np.maximum(lateness_s[last], 0.0)
+
+
+def _played_spacings(
+    timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator
+) -> FloatArray:
+    """Return spacings as frames would be sent by a timing."""
+    count = busy_s.size
+    spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
+    ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))
+    if timing.lateness_s is not None:
+        lateness_s = timing.lateness_s.distribution().ascending_sample(generator, count)
+        ready_s += lateness_s[
+            spectral_ranks(spectrum_of(timing.lateness_spectrum), count, generator)
+        ]
+    return np.diff(sent_times(ready_s, busy_s))

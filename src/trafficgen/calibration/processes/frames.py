@@ -1,0 +1,242 @@
+"""Fitting the frame clock: from timestamps and packets of a stream to frames, their times, sizes
+and packets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.calibration.processes.frame_timing import fit_timing
+from trafficgen.calibration.processes.group_of_pictures import FoundGroup, find_group
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.calibration.processes.spectra import score_spectrum, scores_within_types
+from trafficgen.models import FrameProcess, FrameType
+from trafficgen.models.frames import FrameName
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+_FEWEST_FRAMES = 16
+#: Packets that begin a frame with parameter sets are smaller than this share of the next one.
+_LEAD_SHARE = 0.3
+_MOST_LEADS = 4
+#: Leads are kept where this share of a type's frames begins with the same ones.
+_COMMON_LEADS = 0.25
+#: Packets of a frame are equal when they differ by less than this share, in at least this share of
+#: the frames.
+_EQUAL_WITHIN, _EQUAL_SHARE = 0.1, 0.8
+_NAMES: tuple[FrameName, ...] = ("key", "predicted", "bidirectional")
+
+GapScale = Literal["packet", "frame", "bytes"]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames in order of sending.
+
+    Attributes:
+        first: First packet of each, shape (k,).
+        counts: Packets of each, shape (k,).
+        frame_bytes: IP bytes of each, shape (k,).
+        start_s: First packet after the phase's first one, s, shape (k,).
+        end_s: Last packet after the phase's first one, s, shape (k,).
+        clock_s: Instants by the media clock in ascending order, from 0, s, shape (k,).
+    """
+
+    first: IntArray
+    counts: IntArray
+    frame_bytes: IntArray
+    start_s: FloatArray
+    end_s: FloatArray
+    clock_s: FloatArray
+
+
+def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return the frame clock of a stream's phase, or None where it has no RTP timestamps or too few
+    frames.
+
+    Frames are runs of packets with the same timestamp. With bidirectional prediction timestamps go
+    back and forth, so the k-th frame sent is given the k-th smallest timestamp: what the decoder's
+    clock asks for. Time by that clock and time that passed give the clock ratio (Theil-Sen); what
+    is left is lateness.
+
+    Args:
+        packets: The stream's media packets in the phase.
+        fit: Fits the laws.
+
+    Source: Cario and Nelson, "Autoregressive to anything", Operations Research Letters 19 (1996),
+    for the sizes.
+    """
+    frames = frames_of(packets)
+    if frames is None:
+        return None
+    gap_scale, gap_sample = _gap_within(packets, frames)
+    found = find_group(frames.frame_bytes.astype(np.float64))
+    timing = fit_timing(
+        frames.clock_s,
+        frames.start_s,
+        frames.end_s,
+        gap_s=gap_sample,
+        paced=gap_scale == "frame",
+        grouped=found is not None,
+        fit=fit,
+    )
+    if timing is None:
+        return None
+    types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
+    leads = _lead_packets(packets, frames)
+    process = FrameProcess(
+        frame_rate_hz=timing.frame_rate_hz,
+        clock_ratio=timing.clock_ratio,
+        spacing_s=timing.spacing_s,
+        spacing_spectrum=timing.spacing_spectrum,
+        lateness_s=timing.lateness_s,
+        first_lateness_s=timing.first_lateness_s,
+        lateness_spectrum=timing.lateness_spectrum,
+        types=_types(packets, frames, types, found=found, leads=leads, fit=fit),
+        group=found.group if found else None,
+        size_spectrum=score_spectrum(
+            scores_within_types(frames.frame_bytes.astype(np.float64), types)
+        ),
+        packetisation="equal" if _is_equal(packets, frames, leads) else "filled",
+        packet_bytes=fit.law("packet_bytes", _filling(packets, frames, leads), "bytes"),
+        gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
+        gap_scale=gap_scale,
+    )
+    return FittedProcess(process, fit.problems)
+
+
+def frames_of(packets: PhasePackets) -> Frames | None:
+    """Return the frames of a phase, or None where it has no RTP clock or fewer than 16 frames."""
+    timestamp, clock_hz = packets.rtp_timestamp, packets.clock_hz
+    if timestamp is None or clock_hz is None:
+        return None
+    first = np.flatnonzero(np.concatenate(([True], np.diff(timestamp) != 0)))
+    if first.size < _FEWEST_FRAMES:
+        return None
+    counts = np.diff(np.append(first, timestamp.size))
+    ticks = np.sort(timestamp[first])
+    if ticks[0] == ticks[-1]:
+        return None
+    time_s = s_from_ns(packets.time_ns - packets.time_ns[0])
+    return Frames(
+        first=first,
+        counts=counts,
+        frame_bytes=np.add.reduceat(packets.ip_bytes, first),
+        start_s=time_s[first],
+        end_s=time_s[first + counts - 1],
+        clock_s=(ticks - ticks[0]) / clock_hz,
+    )
+
+
+def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatArray]:
+    """Return what gaps within frames go by, and the sample of their law, s; empty where frames are
+    single packets.
+
+    Gaps are those of packets, or fill the time of a frame (a sender that paces), or grow with the
+    packet (a slow link): whichever leaves the smallest spread of the logarithm.
+    """
+    within = np.ones(packets.time_ns.size, dtype=np.bool_)
+    within[frames.first] = False
+    gap_s = s_from_ns(np.diff(packets.time_ns, prepend=packets.time_ns[0])[within])
+    if gap_s.size == 0:
+        return "packet", gap_s
+    frame = np.repeat(np.arange(frames.first.size), frames.counts)[within]
+    several = frames.counts > 1
+    whole_s = (frames.end_s - frames.start_s)[several] * (
+        frames.counts / np.maximum(frames.counts - 1, 1)
+    )[several]
+    by_bytes_s = gap_s * float(packets.ip_bytes.max()) / np.maximum(packets.ip_bytes[within], 1)
+    samples: dict[GapScale, FloatArray] = {"packet": gap_s, "frame": whole_s, "bytes": by_bytes_s}
+    shared = gap_s * frames.counts[frame]
+    spread = {
+        "packet": _log_spread(gap_s, packets.tick_s),
+        "frame": _log_spread(shared, packets.tick_s) + 0.1,
+        "bytes": _log_spread(by_bytes_s, packets.tick_s) + 0.1,
+    }
+    best = min(samples, key=lambda name: spread[name])
+    return best, samples[best]
+
+
+def _log_spread(sample: FloatArray, tick_s: float) -> float:
+    low, high = np.quantile(np.log(sample + tick_s), [0.1, 0.9])
+    return float(high - low)
+
+
+def _lead_packets(packets: PhasePackets, frames: Frames) -> IntArray:
+    """Return the number of small packets at the start of each frame that come before a far larger
+    one, shape (k,).
+    """
+    leads = np.zeros(frames.first.size, dtype=np.int64)
+    sizes = packets.ip_bytes
+    for number in range(1, _MOST_LEADS + 1):
+        long_enough = np.flatnonzero(frames.counts > number)
+        row = frames.first[long_enough]
+        small = np.maximum.reduceat(sizes, frames.first)[long_enough] * _LEAD_SHARE
+        largest_lead = np.max([sizes[row + offset] for offset in range(number)], axis=0)
+        leads[long_enough[(largest_lead < small) & (sizes[row + number] >= small)]] = number
+    return leads
+
+
+def _types(
+    packets: PhasePackets,
+    frames: Frames,
+    types: IntArray,
+    *,
+    found: FoundGroup | None,
+    leads: IntArray,
+    fit: LawFitter,
+) -> tuple[FrameType, ...]:
+    parts = []
+    for kind in np.unique(types).tolist():
+        mine = types == kind
+        name: FrameName = _NAMES[kind] if found else "frame"
+        lead_bytes, share = _common_leads(
+            packets, frames, np.where(mine, leads, 0), int(mine.sum())
+        )
+        law = fit.law(f"{name} frame_bytes", frames.frame_bytes[mine].astype(np.float64), "bytes")
+        parts.append(FrameType(name=name, frame_bytes=law, lead_bytes=lead_bytes, lead_share=share))
+    return tuple(parts)
+
+
+def _common_leads(
+    packets: PhasePackets, frames: Frames, leads: IntArray, members: int
+) -> tuple[tuple[int, ...], float]:
+    """Return the most frequent number of leads with their median sizes, and the share of frames
+    that have them.
+    """
+    if not leads.any():
+        return (), 0.0
+    number = int(np.bincount(leads[leads > 0]).argmax())
+    rows = frames.first[leads == number]
+    share = rows.size / members
+    if share < _COMMON_LEADS:
+        return (), 0.0
+    return tuple(int(np.median(packets.ip_bytes[rows + offset])) for offset in range(number)), share
+
+
+def _is_equal(packets: PhasePackets, frames: Frames, leads: IntArray) -> bool:
+    """Return whether frames are cut into packets of equal size."""
+    several = np.flatnonzero(frames.counts - leads > 1)
+    if several.size == 0:
+        return False
+    first = frames.first + leads
+    bounds = np.stack((first, frames.first + frames.counts), axis=1).ravel()
+    bounds = bounds[: -1 if bounds[-1] == packets.ip_bytes.size else None]
+    largest = np.maximum.reduceat(packets.ip_bytes, bounds)[::2][several]
+    smallest = np.minimum.reduceat(packets.ip_bytes, bounds)[::2][several]
+    return float(np.mean(smallest >= (1 - _EQUAL_WITHIN) * largest)) >= _EQUAL_SHARE
+
+
+def _filling(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray:
+    """Return the sizes of the packets that are neither leads nor the last of their frame; of all
+    where there are none.
+
+    Sizes below that of the single packets that follow are not filled, but they are what was sent.
+    """
+    number = np.arange(packets.ip_bytes.size) - np.repeat(frames.first, frames.counts)
+    filling: BoolArray = number >= np.repeat(leads, frames.counts)
+    filling[frames.first + frames.counts - 1] = False
+    sizes = packets.ip_bytes[filling] if filling.any() else packets.ip_bytes.max(keepdims=True)
+    return sizes.astype(np.float64)

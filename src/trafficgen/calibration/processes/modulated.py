@@ -1,0 +1,155 @@
+"""Fitting renewal gaps under a slowly varying rate: the law and autocorrelation of bins, and laws
+by class of rate.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trafficgen.calibration.laws.empirical import quantile_points
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
+from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateClass
+from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.units import BoolArray, FloatArray, ns_from_s
+
+#: Width of the bins, s; phases of more bins than these get wider ones.
+_WIDTH_S = 0.5
+_FEWEST_BINS, _MOST_BINS = 12, 100_000
+#: The autocorrelation reaches over this time, this share of the bins, and no more lags than these.
+_LAGS_S = 15.0
+_LARGEST_LAG_SHARE = 1 / 3
+_MOST_LAGS = 96
+_DIGITS = 4
+#: Points of the law of the bytes of a bin: one for so many active bins, within bounds.
+_BINS_PER_POINT = 4
+_POINTS = (8, 32)
+#: Packets of a class of rates, and most classes.
+_PACKETS_PER_CLASS = 1000
+_FEWEST_BURSTS = 20
+_MOST_CLASSES = 4
+
+
+def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Return renewal gaps under a slowly varying rate, or None where there are too few packets or
+    bins for one.
+
+    The bytes of successive bins get a smoothed empirical law and their sample autocorrelation.
+    Active bins are parted into up to four classes of rate with about the same bytes; each has its
+    own laws of gaps (within a bin) and sizes. So slow ups and downs (scenes, key frames, quality, a
+    sender that follows its path) come out as measured, and gaps are short where the rate is high.
+
+    Source: Cario and Nelson, "Autoregressive to anything" (1996), for the marginal law with an
+    autocorrelation.
+
+    Args:
+        packets: The stream's media packets in the phase.
+        fit: Fits the laws.
+    """
+    width_s = _WIDTH_S * max(1, math.ceil(packets.span_s / (_MOST_BINS * _WIDTH_S)))
+    start_ns = packets.span_ns[0]
+    bins = int(packets.span_s / width_s)
+    if bins < _FEWEST_BINS:
+        return None
+    bin_of = (packets.time_ns - start_ns) // ns_from_s(width_s)
+    inside = bin_of < bins
+    weights = packets.ip_bytes[inside].astype(np.float64)
+    size_bytes: FloatArray = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(
+        np.float64
+    )
+    lags = min(round(_LAGS_S / width_s), int(bins * _LARGEST_LAG_SHARE), _MOST_LAGS)
+    bounds = _class_bounds(size_bytes, packets=packets.time_ns.size)
+    class_of = np.searchsorted(bounds, size_bytes, side="left")[np.minimum(bin_of, bins - 1)]
+    classes = []
+    for number, bound in enumerate([*bounds, None]):
+        found = _rate_class(packets, class_of == number, bound, fit, number=number, width_s=width_s)
+        if found is None:
+            return None
+        classes.append(found)
+    process = ModulatedProcess(
+        bin_s=width_s,
+        bin_bytes=_law_of_bins(size_bytes),
+        autocorrelation=tuple(
+            round(float(r), _DIGITS) for r in sample_autocorrelation(size_bytes, lags)
+        ),
+        classes=tuple(classes),
+    )
+    return FittedProcess(process, fit.problems)
+
+
+def _rate_class(
+    packets: PhasePackets,
+    mine: BoolArray,
+    bound: float | None,
+    fit: LawFitter,
+    *,
+    number: int,
+    width_s: float,
+) -> RateClass | None:
+    """Return the laws of one class of rates, or None where it has no gaps."""
+    gap_s = packets.gap_s
+    within = mine[:-1] & (gap_s < width_s)
+    threshold_s = packets.threshold_s
+    idle, burst_packets = None, None
+    if threshold_s is not None and threshold_s < width_s:
+        long = within & (gap_s > threshold_s)
+        ends = np.flatnonzero(mine & np.append(gap_s > threshold_s, True))
+        if np.count_nonzero(long) >= _FEWEST_BURSTS:
+            within &= ~long
+            idle = fit.law(f"class {number} idle_s", gap_s[long], "s")
+            runs = np.diff(np.flatnonzero(np.concatenate(([True], gap_s > threshold_s, [True]))))
+            burst_of = np.concatenate(([0], np.cumsum(gap_s > threshold_s)))
+            burst_packets = fit.law(
+                f"class {number} burst_packets", runs[burst_of[ends]].astype(np.float64), "packets"
+            )
+    if not within.any():
+        return None
+    return RateClass(
+        up_to_bytes=bound,
+        gap_s=fit.law(f"class {number} gap_s", gap_s[within], "s"),
+        idle_s=idle,
+        burst_packets=burst_packets,
+        packet_bytes=fit.law(
+            f"class {number} packet_bytes", packets.ip_bytes[mine].astype(np.float64), "bytes"
+        ),
+    )
+
+
+def _class_bounds(size_bytes: FloatArray, *, packets: int) -> list[float]:
+    """Return the upper bounds of all classes but the last, each with about the same bytes."""
+    classes = int(np.clip(packets // _PACKETS_PER_CLASS, 1, _MOST_CLASSES))
+    active = np.sort(size_bytes[size_bytes > 0])
+    total = np.cumsum(active)
+    at = np.searchsorted(total, total[-1] * np.arange(1, classes) / classes)
+    bounds = np.unique(active[np.minimum(at, active.size - 1)])
+    return [float(bound) for bound in bounds if bound < active[-1]]
+
+
+def _law_of_bins(size_bytes: FloatArray) -> Law:
+    """Return the smoothed empirical law of the bytes of a bin, with the share of idle bins as an
+    atom.
+    """
+    active = np.sort(size_bytes[size_bytes > 0])
+    idle = 1 - active.size / size_bytes.size
+    atoms = (Atom(value=0.0, p=idle),) if idle > 0 else ()
+    if active[0] == active[-1]:
+        value = Atom(value=float(active[0]), p=1 - idle)
+        return Law(
+            unit="bytes",
+            family="atoms",
+            atoms=(*atoms, value),
+            integer=True,
+            observations=size_bytes.size,
+        )
+    points: tuple[QuantilePoint, ...] = quantile_points(
+        active, most=int(np.clip(active.size // _BINS_PER_POINT, *_POINTS))
+    )
+    return Law(
+        unit="bytes",
+        family="quantiles",
+        quantiles=points,
+        atoms=atoms,
+        integer=True,
+        observations=size_bytes.size,
+    )

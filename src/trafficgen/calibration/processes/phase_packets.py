@@ -1,0 +1,102 @@
+"""What a packet process is fitted to: the packets of one stream in one phase; and the fitting of
+its laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
+from trafficgen.calibration.laws.selection import Unit
+from trafficgen.flows import gaps_s
+from trafficgen.models import Law, PacketProcess, ProcessChoice
+from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+
+#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of
+#: the sample.
+_NOTABLE_KS = 0.02
+
+GeneratorOf = Callable[[str], np.random.Generator]
+
+
+@dataclass(frozen=True)
+class PhasePackets:
+    """The media packets of one stream in one phase.
+
+    Attributes:
+        time_ns: Times, ns, ascending, shape (n,), n >= 2.
+        ip_bytes: IP total lengths, bytes, shape (n,).
+        span_ns: Start and end of the phase, ns; it may reach beyond the first and the last packet.
+        tick_s: Granularity of the clock, s.
+        threshold_s: Largest gap within a burst of the whole stream, s; None where its gaps are of
+            one kind.
+        rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where
+            it is not RTP.
+        rtp_marker: RTP markers, shape (n,); None where it is not RTP.
+        clock_hz: RTP clock, Hz; None where it is not known.
+        name: What to call stream and phase to people.
+    """
+
+    time_ns: IntArray
+    ip_bytes: IntArray
+    span_ns: tuple[int, int]
+    tick_s: float
+    threshold_s: float | None = None
+    rtp_timestamp: IntArray | None = None
+    rtp_marker: BoolArray | None = None
+    clock_hz: int | None = None
+    name: str = "the stream"
+
+    @property
+    def span_s(self) -> float:
+        """Length of the phase, s."""
+        return s_from_ns(self.span_ns[1] - self.span_ns[0])
+
+    @property
+    def gap_s(self) -> FloatArray:
+        """Gaps, s, in order of time, shape (n - 1,)."""
+        return gaps_s(self.time_ns)
+
+
+@dataclass(frozen=True)
+class FittedProcess:
+    """A process and what is doubtful about it.
+
+    Attributes:
+        process: The process as it is played.
+        problems: Quantity -> why no family is used for it.
+        choice: What else was tried; None where nothing was compared.
+    """
+
+    process: PacketProcess
+    problems: dict[str, str] = field(default_factory=dict)
+    choice: ProcessChoice | None = None
+
+
+class LawFitter:
+    """Fits one law after another and keeps what was doubtful."""
+
+    def __init__(self, generator_of: GeneratorOf, tick_s: float) -> None:
+        self.generator_of = generator_of
+        self._tick_s = tick_s
+        self.problems: dict[str, str] = {}
+
+    def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
+        """Return the law that generation is to use for a quantity.
+
+        Args:
+            quantity: Its name, which also names its random stream.
+            sample: The sample, in order of time, shape (n,), n > 0.
+            unit: Its unit.
+        """
+        tick = self._tick_s if unit == "s" else 1.0
+        fitted: FittedLaw = fit_law(
+            sample, unit=unit, tick=tick, generator=self.generator_of(quantity)
+        )
+        notable = fitted.parametric.fit is None or fitted.parametric.fit.ks > _NOTABLE_KS
+        if fitted.problem and notable:
+            self.problems[quantity] = fitted.problem
+        return fitted.law

@@ -1,0 +1,204 @@
+"""When and what an RTP source sent, from the part of it that arrived and when that was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.calibration.clock_skew import steady_line
+from trafficgen.calibration.link_rate import dispersion_rates_bps, strongest_mode
+from trafficgen.calibration.processes.rtp_frames import AllPackets, complete
+from trafficgen.flows import extend_sequence
+from trafficgen.tables import PacketTable
+from trafficgen.units import (
+    BITS_PER_BYTE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    ns_array_from_s,
+    s_from_ns,
+)
+
+_TIMESTAMP_BITS = 32
+#: Larger steps of the sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
+_MAX_DROPOUT = 3000
+_FEWEST_PACKETS = 20
+#: Stretch over which the least delay is taken for that of an empty queue, s.
+_WINDOW_S = 2.0
+#: Gap between packets that a host hands over at once, s.
+_AT_ONCE_S = 1e-5
+#: Share of the frames, those with least queueing, that tell how a frame's packets are paced.
+_CALM_SHARE = 0.3
+_FEWEST_CALM = 10
+#: Packets are paced where they are this much further apart than the link needs for them.
+_PACED_RATIO, _PACED_S = 1.5, 0.001
+
+
+@dataclass(frozen=True)
+class SentPackets:
+    """Packets of one RTP source as they were sent, in the order of their numbers.
+
+    Attributes:
+        time_ns: When, ns from the table's origin, shape (n,).
+        like: Row of the table whose other columns the packet shares: its own, or a neighbour's,
+            shape (n,).
+        is_lost: Whether the packet never arrived, shape (n,).
+        sequence: Extended sequence number, shape (n,).
+        timestamp: Extended timestamp, clock ticks, shape (n,).
+        marker: Marker bit, shape (n,).
+        ip_bytes: IP total length, bytes, shape (n,).
+        is_retimed: Whether times are those of the schedule, not of arrival.
+    """
+
+    time_ns: IntArray
+    like: IntArray
+    is_lost: BoolArray
+    sequence: IntArray
+    timestamp: IntArray
+    marker: BoolArray
+    ip_bytes: IntArray
+    is_retimed: bool
+
+
+def restore_rtp(
+    table: PacketTable, rows: IntArray, *, clock_hz: int | None, undo_queueing: bool
+) -> SentPackets | None:
+    """Return what one RTP source sent, or None where there is nothing to restore or its numbers
+    restart.
+
+    Frames (runs of one timestamp) are sent in the order of their sequence numbers, on the schedule
+    of their timestamps
+    put in order: a video coder that reorders frames stamps them with the time of display, but sends
+    them at the rate of display. What lies between schedule and arrival is the source's own lead,
+    the path's delay and queueing. Where the least of it stays on one line (Moon, Skelly, Towsley
+    1999) through much of the session, the source keeps to its clock and frames are sent on that
+    line; else the least within 2 s is taken for lead and delay, interpolated between the minima. No
+    frame is sent after it arrived. Packets of a frame follow at once, or spread over part of the
+    frame interval where frames that met no queue show that the source paces them.
+
+    Args:
+        table: Packets in order of time.
+        rows: Rows of the source's packets, ascending, shape (n,).
+        clock_hz: Timestamp clock, Hz; without one only lost packets are put back.
+        undo_queueing: Whether packets are put back to the schedule, not only those that were lost.
+    """
+    sequence = extend_sequence(table.values("rtp_sequence")[rows].astype(np.int64))
+    if rows.size < _FEWEST_PACKETS or np.abs(np.diff(sequence)).max() > _MAX_DROPOUT:
+        return None
+    sequence, first = np.unique(sequence, return_index=True)
+    rows = rows[first]
+    undo_queueing = undo_queueing and clock_hz is not None
+    if int(sequence[-1] - sequence[0]) + 1 == sequence.size and not undo_queueing:
+        return None
+    timestamp = extend_sequence(
+        table.values("rtp_timestamp")[rows].astype(np.int64), bits=_TIMESTAMP_BITS
+    )
+    marker = table.values("rtp_marker")[rows].astype(np.bool_)
+    packets = complete(sequence, timestamp, marker, table.ip_bytes[rows])
+    arrival_s = np.full(packets.sequence.size, np.nan)
+    arrival_s[~packets.is_lost] = s_from_ns(table.time_ns[rows])
+    if undo_queueing and clock_hz is not None:
+        link_bytes = float(np.median((table.frame_bytes - table.ip_bytes)[rows]))
+        time_s = _sent_s(packets, arrival_s, clock_hz=clock_hz, link_bytes=link_bytes)
+    else:
+        arrived = np.flatnonzero(~packets.is_lost)
+        time_s = np.interp(np.arange(arrival_s.size), arrived, arrival_s[arrived])
+    return SentPackets(
+        time_ns=ns_array_from_s(time_s),
+        like=rows[packets.like],
+        is_lost=packets.is_lost,
+        sequence=packets.sequence,
+        timestamp=packets.timestamp,
+        marker=packets.marker,
+        ip_bytes=packets.ip_bytes,
+        is_retimed=undo_queueing,
+    )
+
+
+def _sent_s(
+    packets: AllPackets, arrival_s: FloatArray, *, clock_hz: int, link_bytes: float
+) -> FloatArray:
+    """Return when each packet was sent, s."""
+    first = packets.frame_starts
+    count = np.diff(np.append(first, arrival_s.size))
+    frame = np.repeat(np.arange(first.size), count)
+    place = np.arange(arrival_s.size) - first[frame]
+    schedule_s = np.sort(packets.timestamp[first]) / clock_hz
+    earliest_s = np.fmin.reduceat(arrival_s, first)
+    sent_s = _on_schedule(schedule_s, earliest_s)
+    interval_s = np.append(np.diff(sent_s), 0.0)
+    spread = _paced_share(
+        packets, arrival_s, earliest_s - sent_s, np.diff(schedule_s, append=np.nan), link_bytes
+    )
+    step_s = np.where(
+        spread > 0,
+        spread * interval_s / count,
+        np.minimum(_AT_ONCE_S, interval_s / np.maximum(count, 1)),
+    )
+    time_s = sent_s[frame] + place * step_s[frame]
+    return np.maximum.accumulate(time_s)
+
+
+def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
+    """Return when frames were sent: their schedule plus its least delay nearby; earliest arrivals
+    may be NaN.
+    """
+    seen = np.flatnonzero(~np.isnan(earliest_s))
+    delay_s = earliest_s[seen] - schedule_s[seen]
+    window = ((schedule_s[seen] - schedule_s[seen[0]]) / _WINDOW_S).astype(np.int64)
+    order = np.lexsort((delay_s, window))
+    least = order[np.concatenate(([True], np.diff(window[order]) != 0))]
+    base_s = np.interp(schedule_s, schedule_s[seen[least]], delay_s[least])
+    line = steady_line(schedule_s[seen], delay_s, loose_ends=True)
+    if line is not None:
+        base_s = line[0] + line[1] * schedule_s
+    sent_s = np.fmin(schedule_s + base_s, earliest_s)
+    return np.maximum.accumulate(sent_s)
+
+
+def _paced_share(
+    packets: AllPackets,
+    arrival_s: FloatArray,
+    queueing_s: FloatArray,
+    interval_s: FloatArray,
+    link_bytes: float,
+) -> float:
+    """Return the share of the frame interval over which the source spreads a frame's packets; 0
+    where it does not.
+
+    Frames of few packets that met little queueing tell: on a link that is free their packets are as
+    far apart as the source sends them or as the link needs to send them, whichever is more.
+    """
+    first = packets.frame_starts
+    count = np.diff(np.append(first, arrival_s.size))
+    whole = np.add.reduceat(packets.is_lost.astype(np.int64), first) == 0
+    several = whole & (count >= 2) & ~np.isnan(interval_s)
+    if np.count_nonzero(several) < _FEWEST_CALM:
+        return 0.0
+    calm = several & (queueing_s <= np.quantile(queueing_s[several], _CALM_SHARE))
+    few = calm & (count == count[calm].min())
+    if np.count_nonzero(few) < _FEWEST_CALM:
+        few = calm
+    at = first[few]
+    gap_s = arrival_s[at + 1] - arrival_s[at]
+    wire_bytes = packets.ip_bytes[at + 1] + link_bytes
+    paced = (
+        gap_s
+        > _PACED_RATIO * wire_bytes * BITS_PER_BYTE / _link_bps(packets, arrival_s, link_bytes)
+        + _PACED_S
+    )
+    if np.count_nonzero(paced) <= paced.size / 2:
+        return 0.0
+    return float(np.clip(np.median((gap_s * count[few] / interval_s[few])[paced]), 0.0, 1.0))
+
+
+def _link_bps(packets: AllPackets, arrival_s: FloatArray, link_bytes: float) -> float:
+    """Return the rate at which packets of one frame left the narrow link, bit/s; infinite where
+    they show none.
+    """
+    within = np.diff(packets.timestamp) == 0
+    gap_s = np.diff(arrival_s)
+    use = within & (gap_s > 0)  # false where one of the two was lost
+    found = strongest_mode(dispersion_rates_bps(gap_s[use], packets.ip_bytes[1:][use] + link_bytes))
+    return found[0] if found else float("inf")

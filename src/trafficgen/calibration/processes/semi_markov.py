@@ -1,0 +1,114 @@
+"""The semi-Markov process of one stream in one phase: levels of the rate, each with packets of its
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from trafficgen.calibration.levels.dwells import dwell_law
+from trafficgen.calibration.levels.plateaus import burst_threshold_s
+from trafficgen.calibration.levels.rate_levels import Levels, find_levels
+from trafficgen.calibration.processes.phase_packets import (
+    FittedProcess,
+    GeneratorOf,
+    LawFitter,
+    PhasePackets,
+)
+from trafficgen.models import Law, RateState, SemiMarkovProcess, StatePackets
+from trafficgen.units import bps_from_bytes, bps_from_kbps, s_from_ns
+
+#: One change of the level and back is not yet a source that switches.
+_FEWEST_SWITCHES = 3
+_FEWEST_PACKETS = 8
+
+#: Fits the packets of one state.
+FitSimple = Callable[[PhasePackets, GeneratorOf], FittedProcess]
+
+
+def propose_semi_markov(
+    packets: PhasePackets, fit: LawFitter, *, simple: FitSimple
+) -> FittedProcess | None:
+    """Return rate states with dwells of any law, or None where the packets do not support them.
+
+    They do not where the rate has a single level (:func:`trafficgen.calibration.levels.rate_levels.find_levels`
+    says when), or where it changed fewer than three times. The evidence is the BIC of a single
+    level with correlated noise less that of the levels. Where gaps and dwells are exponential, a
+    Markov-modulated Poisson process says the same with fewer numbers, and is to be tried before.
+
+    A session starts at the level at which the capture did. The packets of a state are those of all
+    its dwells, one after another.
+
+    Args:
+        packets: The stream's media packets in the phase.
+        fit: Gives the random streams.
+        simple: Fits the packets of one state: renewal or bursts.
+    """
+    levels = find_levels(packets.time_ns, packets.ip_bytes, tick_s=packets.tick_s)
+    if levels is None or levels.switches < _FEWEST_SWITCHES:
+        return None
+    states, problems = [], {}
+    for level, kbps in enumerate(levels.kbps.tolist()):
+        mine = _packets_at(packets, levels, level)
+        if mine is None:
+            return None
+
+        def generator_of(quantity: str, place: str = f"state {level}") -> np.random.Generator:
+            return fit.generator_of(f"{place} {quantity}")
+
+        found = simple(mine, generator_of)
+        problems.update(
+            {f"state {level} {name}": problem for name, problem in found.problems.items()}
+        )
+        law = dwell_law(levels.dwells(level))
+        states.append(_state(found, law, rate_bps=bps_from_kbps(kbps)))
+    rows = [
+        None if row is None else tuple((row / row.sum()).tolist())
+        for row in levels.transition_rows()
+    ]
+    process = SemiMarkovProcess(
+        states=tuple(states),
+        transition=tuple(rows),
+        first_state=int(levels.level[0]),
+        mean_rate_bps=bps_from_bytes(float(packets.ip_bytes.sum()), packets.span_s),
+        observed_s=packets.span_s,
+        evidence_bic=levels.evidence_bic,
+    )
+    return FittedProcess(process, problems)
+
+
+def _state(found: FittedProcess, dwell_s: Law | None, *, rate_bps: float) -> RateState:
+    packets: StatePackets = found.process  # type: ignore[assignment]  # renewal or bursts, as RateState checks
+    return RateState(rate_bps=rate_bps, dwell_s=dwell_s, process=packets)
+
+
+def _packets_at(packets: PhasePackets, levels: Levels, level: int) -> PhasePackets | None:
+    """Return the packets of a level on a clock that runs only in its dwells; None where they are
+    too few.
+    """
+    first = np.searchsorted(packets.time_ns, levels.edge_ns[:-1])
+    end = np.append(first[1:], packets.time_ns.size)
+    edges = levels.edge_ns.copy()
+    edges[-1] = max(int(edges[-1]), packets.span_ns[1], int(packets.time_ns[-1]))
+    edges[0], first[0] = min(int(edges[0]), packets.span_ns[0]), 0
+    parts, rows, total = [], [], 0
+    for dwell in np.flatnonzero(levels.level == level):
+        here = np.arange(first[dwell], end[dwell])
+        parts.append(packets.time_ns[here] - edges[dwell] + total)
+        rows.append(here)
+        total += int(edges[dwell + 1] - edges[dwell])
+    time_ns, index = np.concatenate(parts), np.concatenate(rows)
+    if time_ns.size < _FEWEST_PACKETS or time_ns[0] == time_ns[-1]:
+        return None
+    return replace(
+        packets,
+        time_ns=time_ns,
+        ip_bytes=packets.ip_bytes[index],
+        span_ns=(0, total),
+        threshold_s=burst_threshold_s(s_from_ns(np.diff(time_ns)), tick_s=packets.tick_s),
+        rtp_timestamp=None,
+        rtp_marker=None,
+    )

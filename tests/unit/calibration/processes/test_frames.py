@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from trafficgen.calibration.processes.frames import frames_of, propose_frames
+from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
+from trafficgen.models import FrameProcess
+from trafficgen.processes import playable
+from trafficgen.randomness import random_stream
+from trafficgen.units import IntArray, ns_array_from_s
+
+
+def generator_of(quantity: str) -> np.random.Generator:
+    return random_stream(0, session=0, purpose=quantity)
+
+
+def packets_of(
+    sent_s: npt.NDArray[np.floating],
+    frame_bytes: IntArray,
+    timestamp: IntArray,
+    *,
+    full: int = 1400,
+    gap_s: float = 1e-4,
+) -> PhasePackets:
+    """Frames cut into full packets and a rest, packets one gap apart."""
+    time_s, sizes, stamps = [], [], []
+    for start_s, size, stamp in zip(
+        sent_s.tolist(), frame_bytes.tolist(), timestamp.tolist(), strict=True
+    ):
+        number, left = 0, size
+        while left > 0:
+            time_s.append(start_s + number * gap_s)
+            sizes.append(min(full, left))
+            stamps.append(stamp)
+            left, number = left - full, number + 1
+    time_ns = ns_array_from_s(np.array(time_s))
+    return PhasePackets(
+        time_ns=time_ns,
+        ip_bytes=np.array(sizes),
+        span_ns=(int(time_ns[0]), int(time_ns[-1])),
+        tick_s=1e-6,
+        rtp_timestamp=np.array(stamps),
+        rtp_marker=np.zeros(time_ns.size, dtype=np.bool_),
+        clock_hz=90_000,
+    )
+
+
+def fitted(packets: PhasePackets) -> FrameProcess:
+    found = propose_frames(packets, LawFitter(generator_of, packets.tick_s))
+    assert found is not None
+    assert isinstance(found.process, FrameProcess)
+    return found.process
+
+
+def test_the_frame_rate_comes_from_the_timestamps_whatever_the_send_times() -> None:
+    rng = np.random.default_rng(1)
+    instants = np.arange(500) * 0.04
+    process = fitted(
+        packets_of(
+            instants + rng.uniform(0, 0.005, 500),
+            rng.integers(900, 5000, 500),
+            np.arange(500) * 3600,
+        )
+    )
+    assert abs(process.frame_rate_hz.value - 25) < 1e-9
+    assert process.clock_ratio.low is not None
+    assert process.clock_ratio.high is not None
+    # lateness of 5 ms at most over 20 s moves the slope by far less than 5 / 20,000
+    assert abs(process.clock_ratio.value - 1) < 2.5e-4
+
+
+def test_a_clock_that_runs_slow_is_told_by_its_ratio() -> None:
+    instants = np.arange(500) * 0.04
+    process = fitted(packets_of(1.01 * instants, np.full(500, 3000), np.arange(500) * 3600))
+    assert abs(process.clock_ratio.value - 1.01) < 1e-6
+
+
+def test_timestamps_that_go_back_and_forth_are_one_clock_in_order_of_sending() -> None:
+    order = (np.arange(300) // 3)[:, None] * 3
+    shown = (order[::3] + np.array([2, 0, 1])).ravel()  # P B B: sent first, shown last
+    frames = frames_of(packets_of(np.arange(300) * 0.04, np.full(300, 1000), shown * 3600))
+    assert frames is not None
+    np.testing.assert_allclose(np.diff(frames.clock_s), 0.04)
+
+
+def test_lost_or_skipped_frames_are_longer_steps_of_the_clock() -> None:
+    kept = np.flatnonzero(np.arange(600) % 10 != 7)
+    process = fitted(packets_of(kept * 0.04, np.full(kept.size, 2000), kept * 3600))
+    atoms = {round(atom.value, 6): atom.p for atom in process.spacing_s.atoms}
+    assert set(atoms) == {0.04, 0.08}
+    assert abs(atoms[0.08] - 1 / 9) < 0.005
+
+
+def test_packets_within_a_frame_that_share_its_time_are_told_from_those_with_a_fixed_gap() -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1500, 14_000, 300)
+    assert (
+        fitted(packets_of(np.arange(300) * 0.04, sizes, np.arange(300) * 3600)).gap_scale
+        == "packet"
+    )
+    paced = packets_of(np.arange(300) * 0.04, sizes, np.arange(300) * 3600)
+    frame = (paced.rtp_timestamp if paced.rtp_timestamp is not None else paced.time_ns) // 3600
+    counts = np.bincount(frame)
+    number = np.arange(frame.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    spread = PhasePackets(
+        time_ns=ns_array_from_s(frame * 0.04 + number * (0.04 / counts)[frame]),
+        ip_bytes=paced.ip_bytes,
+        span_ns=paced.span_ns,
+        tick_s=1e-6,
+        rtp_timestamp=paced.rtp_timestamp,
+        rtp_marker=paced.rtp_marker,
+        clock_hz=90_000,
+    )
+    process = fitted(spread)
+    assert process.gap_scale == "frame"
+    assert process.gap_within_s is not None
+    assert abs(process.gap_within_s.distribution().mean - 0.04) < 1e-4
+
+
+def test_without_timestamps_or_with_few_frames_there_is_no_frame_clock() -> None:
+    packets = packets_of(np.arange(100) * 0.04, np.full(100, 1000), np.arange(100) * 3600)
+    bare = PhasePackets(
+        time_ns=packets.time_ns, ip_bytes=packets.ip_bytes, span_ns=packets.span_ns, tick_s=1e-6
+    )
+    assert propose_frames(bare, LawFitter(generator_of, 1e-6)) is None
+    few = packets_of(np.arange(10) * 0.04, np.full(10, 1000), np.arange(10) * 3600)
+    assert propose_frames(few, LawFitter(generator_of, 1e-6)) is None
+
+
+def test_what_is_played_has_the_bytes_of_what_was_fitted() -> None:
+    rng = np.random.default_rng(5)
+    sizes = np.where(np.arange(1000) % 50 == 0, 20_000, rng.lognormal(7.8, 0.4, 1000)).astype(
+        np.int64
+    )
+    packets = packets_of(np.arange(1000) * 0.04, sizes, np.arange(1000) * 3600)
+    played = playable(fitted(packets)).play(
+        start_s=0.0, end_s=40.0, first_at_start=True, generator_of=generator_of
+    )
+    # sizes are spread over their law: what is left is the law's own error of the mean, 3% at most
+    # in a fit
+    assert abs(float(played.ip_bytes.sum()) / float(sizes.sum()) - 1) < 0.03
+    assert played.burst_starts is not None
+    assert abs(played.burst_starts.size - 1000) <= 1
