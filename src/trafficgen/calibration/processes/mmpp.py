@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from trafficgen.calibration.laws.closed_forms import fit_family
-from trafficgen.calibration.levels import find_levels
 from trafficgen.calibration.levels.dwells import dwell_law
+from trafficgen.calibration.levels.rate_levels import find_levels
 from trafficgen.calibration.processes.mmpp_likelihood import (
     MOST_GAPS,
     MmppFit,
