@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from trafficgen.api.migrating import Migration, models_migrate
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
-    from trafficgen.api.reading import inspect, read_packets
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
     from trafficgen.api.workload_files import load_workload
     from trafficgen.api.workloads import WrittenWorkload, generate_workload
+    from trafficgen.capture.inputs import inspect, read_packets
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export import ProjectionReport
@@ -103,7 +103,7 @@ _HOMES = {
     "following": "trafficgen.progress",
     "generate": "trafficgen.api.playing",
     "generate_workload": "trafficgen.api.workloads",
-    "inspect": "trafficgen.api.reading",
+    "inspect": "trafficgen.capture.inputs",
     "load_model": "trafficgen.catalogue",
     "load_workload": "trafficgen.api.workload_files",
     "model_json_schema": "trafficgen.models",
@@ -111,7 +111,7 @@ _HOMES = {
     "models_migrate": "trafficgen.api.migrating",
     "models_schema": "trafficgen.api.catalogue_models",
     "models_show": "trafficgen.api.catalogue_models",
-    "read_packets": "trafficgen.api.reading",
+    "read_packets": "trafficgen.capture.inputs",
     "reproduce": "trafficgen.api.reproducing",
     "save_model": "trafficgen.models",
     "save_plots": "trafficgen.api.reporting",

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.api.opening import open_session
-from trafficgen.api.reading import read_packets
 from trafficgen.calibration import pair_sessions, restore_source
+from trafficgen.capture.inputs import read_packets
+from trafficgen.capture.session import open_session
 from trafficgen.flows import (
     SessionView,
     find_burst_threshold_s,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trafficgen.api.budgets import COMPARE_PACKET_BYTES, DEFAULT_MEMORY_BYTES, Budget
-from trafficgen.api.opening import open_session
-from trafficgen.api.reading import Paths, as_paths, file_text
 from trafficgen.capture import Progress
+from trafficgen.capture.inputs import Paths, as_paths, file_text
+from trafficgen.capture.memory import COMPARE_PACKET_BYTES, DEFAULT_MEMORY_BYTES, Budget
+from trafficgen.capture.session import open_session
 from trafficgen.validation import Comparison, compare_tables
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES
 from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
-from trafficgen.api.reading import STANDARD_INPUT, is_table_file, is_trace
-from trafficgen.api.streaming import Packets, packets_or_stream
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
+from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
+from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.packets_or_stream import Packets, packets_or_stream
 from trafficgen.capture.traces import (
     OPTIONS,
     SIZE_KINDS,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES
-from trafficgen.api.reading import read_packets
+from trafficgen.capture.inputs import read_packets
+from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export import (

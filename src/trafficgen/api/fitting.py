@@ -6,12 +6,12 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.api.fit_view import line_of_fit, view_of_fit
-from trafficgen.api.opening import OpenedSession, open_session
-from trafficgen.api.reading import Paths, as_paths, is_stream, name_in_model, read_packets
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
+from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model, read_packets
+from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
+from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, turned_round
 from trafficgen.models import Model

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.opening import OpenedSession, open_session
-from trafficgen.api.reading import Paths, as_paths, is_stream, name_in_model
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
+from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
+from trafficgen.capture.memory import (
+    DEFAULT_MEMORY_BYTES,
+    FIT_PACKET_BYTES,
+    Budget,
+    sessions_that_fit,
+)
+from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session
 from trafficgen.models import FittedProvenance, Model, Population

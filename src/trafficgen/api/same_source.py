@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.api.opening import open_session
-from trafficgen.api.reading import Paths, as_paths, name_in_model
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
+from trafficgen.capture.inputs import Paths, as_paths, name_in_model
+from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
+from trafficgen.capture.session import open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.models import FittedProvenance, Model, PooledResponse
 

@@ -16,7 +16,7 @@ import numpy as np
 from trafficgen.calibration.player_log import Pause, PlayerLog
 from trafficgen.errors import PlayerLogError
 from trafficgen.json_text import JsonTextError, read_json
-from trafficgen.private_text import without_addresses
+from trafficgen.redaction import redact_addresses
 
 #: A line every 0.1 s of a day has a tenth of this.
 LARGEST_PLAYER_LOG_BYTES = 64_000_000
@@ -212,7 +212,7 @@ def _log(
     samples = [row for row in rows if row.buffer_s is not None]
     levels = [row for row in rows if row.level is not None]
     return PlayerLog(
-        file=without_addresses(Path(name).name),
+        file=redact_addresses(Path(name).name),
         form=form,
         zero_unix_s=zero_unix_s,
         playback_start_s=start_s,
@@ -274,7 +274,7 @@ def _from_events(name: str, found: dict[str, Any]) -> PlayerLog:
         )
         start_s = found.get("playback_start_s")
         return PlayerLog(
-            file=without_addresses(Path(name).name),
+            file=redact_addresses(Path(name).name),
             form="lab",
             zero_unix_s=float(found["t0_unix_s"]),
             playback_start_s=None if start_s is None else float(start_s),

@@ -12,8 +12,8 @@ from typing import Any
 
 from trafficgen.api.catalogue_models import models_list
 from trafficgen.api.fitting import fit_opened
-from trafficgen.api.opening import open_session
-from trafficgen.api.reading import file_text, is_stream
+from trafficgen.capture.inputs import file_text, is_stream
+from trafficgen.capture.session import open_session
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields

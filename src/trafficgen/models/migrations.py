@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trafficgen.models.schema import PUBLISHED_SCHEMA_VERSION, SCHEMA_VERSION
-from trafficgen.private_text import without_addresses
+from trafficgen.redaction import redact_addresses
 
 Content = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Step:
     apply: Callable[[Content], Content]
 
 
-def _without_addresses_in_names(content: Content) -> Content:
+def _redact_addresses_in_names(content: Content) -> Content:
     """1.0 kept names of files as they were; from 1.1 on addresses in them are masked."""
     provenance = content.get("provenance")
     if isinstance(provenance, dict):
@@ -77,12 +77,12 @@ def _masked(value: object) -> object:
     """
     if isinstance(value, list):
         return [_masked(one) for one in value]
-    return without_addresses(value) if isinstance(value, str) else value
+    return redact_addresses(value) if isinstance(value, str) else value
 
 
 #: Steps of fitted models, in order; the last one gives the present version.
 FITTED_STEPS: tuple[Step, ...] = (
-    Step("1.0", "1.1", "addresses in names of files are masked", _without_addresses_in_names),
+    Step("1.0", "1.1", "addresses in names of files are masked", _redact_addresses_in_names),
 )
 #: Steps of published models: there is one version so far.
 PUBLISHED_STEPS: tuple[Step, ...] = ()

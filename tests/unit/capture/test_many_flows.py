@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.api.budgets import most_flows_in
 from trafficgen.capture import read_capture, scan_capture, stream_capture
+from trafficgen.capture.memory import most_flows_in
 from trafficgen.export import write_pcap
 
 

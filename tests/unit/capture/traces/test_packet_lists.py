@@ -173,7 +173,7 @@ def test_a_list_without_a_readable_row_is_one_error(tmp_path: Path) -> None:
         _read(tmp_path, "time_s,ip_bytes\n")
 
 
-def test_directions_without_addresses_are_understood(tmp_path: Path) -> None:
+def test_directions_redact_addresses_are_understood(tmp_path: Path) -> None:
     table = _read(
         tmp_path,
         "time_s;ip_bytes;direction;flow\n0;100;down;a\n1;60;UP;a\n2;90;server-to-client;b\n",

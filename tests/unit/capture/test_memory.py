@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.api.budgets import FIT_PACKET_BYTES, Budget, sessions_that_fit
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.export import write_parquet
 from trafficgen.flows import turned_round
 from trafficgen.models import FittedProvenance, dump_model

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trafficgen.api.budgets import DEFAULT_MEMORY_BYTES, TABLE_PACKET_BYTES, Budget, most_flows_in
 from trafficgen.capture import (
     CaptureScan,
     PacketsBeyondLimitError,
@@ -31,9 +30,15 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
+from trafficgen.capture.memory import (
+    DEFAULT_MEMORY_BYTES,
+    TABLE_PACKET_BYTES,
+    Budget,
+    most_flows_in,
+)
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
-from trafficgen.private_text import without_addresses
+from trafficgen.redaction import redact_addresses
 from trafficgen.tables import PacketTable
 
 TABLE_READERS = {".parquet": read_parquet_table, ".csv": read_csv_table}
@@ -372,4 +377,4 @@ def file_text(name: str) -> str:
 
 def name_in_model(name: str) -> str:
     """Return a file's name without folders as a model keeps it: addresses in it are masked."""
-    return without_addresses(file_text(name))
+    return redact_addresses(file_text(name))

@@ -27,7 +27,7 @@ _COLONS = re.compile(r"(?<![0-9A-Za-z:])[0-9A-Fa-f:]{2,39}(?![0-9A-Za-z:])")
 _DASHES = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{1,4}-[0-9A-Fa-f-]{1,35}(?![0-9A-Za-z])")
 
 
-def without_addresses(text: str) -> str:
+def redact_addresses(text: str) -> str:
     """Return a text in which IP addresses, those of network cards and of mail are masked.
 
     Numbers with dots that look like an address (``1.2.3.4``) are masked as well. Names of machines

@@ -10,8 +10,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.api.budgets import Budget, condensed_session, most_flows_in, weight_of
-from trafficgen.api.reading import (
+from trafficgen.capture import (
+    Progress,
+    TableFile,
+    packets_in,
+    read_capture,
+    scan_capture,
+    stream_capture,
+)
+from trafficgen.capture.inputs import (
     Paths,
     as_paths,
     inspection_of,
@@ -21,14 +28,7 @@ from trafficgen.api.reading import (
     renamed,
     rereadable,
 )
-from trafficgen.capture import (
-    Progress,
-    TableFile,
-    packets_in,
-    read_capture,
-    scan_capture,
-    stream_capture,
-)
+from trafficgen.capture.memory import Budget, condensed_session, most_flows_in, weight_of
 from trafficgen.errors import CaptureError, SelectionError
 from trafficgen.flows import (
     CondensedSession,

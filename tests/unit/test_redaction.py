@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trafficgen.private_text import MASK, without_addresses
+from trafficgen.redaction import MASK, redact_addresses
 
 #: What may stand beside an address in a file's name.
 BESIDE = st.sampled_from(["", "a_", "clip-", "to ", "(", "x=", "[", "session."])
@@ -23,7 +23,7 @@ LIGHT = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCh
 def test_addresses_of_version_4_are_masked_wherever_they_stand(
     before: str, address: str, behind: str
 ) -> None:
-    assert address not in without_addresses(before + address + behind)
+    assert address not in redact_addresses(before + address + behind)
 
 
 @LIGHT
@@ -37,13 +37,13 @@ def test_addresses_of_version_6_are_masked_in_each_of_their_forms(
         address.exploded.upper(),
         address.exploded.replace(":", "-"),
     ):
-        assert form not in without_addresses(before + form + behind)
+        assert form not in redact_addresses(before + form + behind)
 
 
 @LIGHT
 @given(BESIDE, st.binary(min_size=6, max_size=6).map(lambda octets: octets.hex(":")), BEHIND)
 def test_addresses_of_network_cards_are_masked(before: str, address: str, behind: str) -> None:
-    assert address not in without_addresses(before + address + behind)
+    assert address not in redact_addresses(before + address + behind)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_addresses_of_network_cards_are_masked(before: str, address: str, behind
     ],
 )
 def test_forms_that_file_names_take(name: str, expected: str) -> None:
-    assert without_addresses(name) == expected
+    assert redact_addresses(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_forms_that_file_names_take(name: str, expected: str) -> None:
     ],
 )
 def test_other_names_stay(name: str) -> None:
-    assert without_addresses(name) == name
+    assert redact_addresses(name) == name
 
 
 def test_no_name_takes_long() -> None:
     for part in ("1.", "1-", "a:", "0:", "aa-", "x@", "a.b@c.", "_"):
-        masked = without_addresses(part * 100_000)
+        masked = redact_addresses(part * 100_000)
         assert len(masked) <= 4096
         assert re.search(r"\d{5}", masked) is None

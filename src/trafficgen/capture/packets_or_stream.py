@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 
-from trafficgen.api.budgets import TABLE_PACKET_BYTES, Budget, most_flows_in
-from trafficgen.api.reading import (
+from trafficgen.capture import PacketsBeyondLimitError, scan_capture, stream_capture
+from trafficgen.capture.inputs import (
     captured_packets,
     inspection_of,
     is_stream,
@@ -14,7 +14,7 @@ from trafficgen.api.reading import (
     long_table,
     read_packets,
 )
-from trafficgen.capture import PacketsBeyondLimitError, scan_capture, stream_capture
+from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget, most_flows_in
 from trafficgen.errors import CaptureWarning
 from trafficgen.flows import inspect_stream
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
