@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from trafficgen.api import reproducing
-from trafficgen.drawings import Axis, Curve, Drawing
 from trafficgen.reproduction import Finding
-from trafficgen.reproduction.figures import PlayedFigure, Seeds
 
 Command = Callable[..., Any]
 
@@ -141,26 +139,3 @@ def test_a_report_is_written_also_when_something_misses(command: Command, tmp_pa
     assert (
         "AAA-M1: quantity of AAA-M1: 5 kbps, accepted 1 to 4. Why: nobody knows the queue." in page
     )
-
-
-def test_figures_are_drawn_only_for_a_report_or_plots(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def draw(seeds: Seeds) -> tuple[Drawing, ...]:
-        asked.extend(seeds)
-        axis = Axis(label="number")
-        points = Curve(name="points", x=[1, 2], y=[1, 2], role="synthetic")
-        return (Drawing(name="drawn", title="Drawn", x=axis, y=axis, layers=(points,)),)
-
-    figure = PlayedFigure(name="figure", experiments=("constant",), findings=("AAA-B1",), draw=draw)
-    monkeypatch.setattr(reproducing, "all_figures", lambda: (figure,))
-    assert command("reproduce", "AAA-B1", "--workers", "1").code == 0
-    assert asked == []
-    options = ("--plots", "plots", "--plot-format", "svg", "--workers", "1")
-    assert command("reproduce", "AAA-M1", *options).code == 1
-    assert asked == []
-    assert command("reproduce", "AAA-B1", *options).code == 0
-    assert asked == ["constant"]
-    assert Path("plots/drawn.svg").exists()

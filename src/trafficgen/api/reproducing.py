@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from trafficgen.reproduction import (
-    Reproduction,
-    experiments,
-    run_experiments,
-    select_figures,
-    select_findings,
-)
-from trafficgen.reproduction import figures as all_figures
+from trafficgen.reproduction import Reproduction, experiments, run_experiments, select_findings
 
 
 def reproduce(
-    ids: str | Iterable[str] = (),
-    *,
-    runs: int = 5,
-    seed: int = 0,
-    figures: bool = False,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    ids: str | Iterable[str] = (), *, runs: int = 5, seed: int = 0, workers: int | None = None
 ) -> Reproduction:
     """Run the set-ups of the papers and return published beside simulated.
 
@@ -29,12 +16,9 @@ def reproduce(
         ids: Ids of findings or beginnings of them, such as ``BMW-T1`` or ``NIC``; empty: all.
         runs: Runs of each set-up, with seeds of their own.
         seed: Seed from which theirs are derived, >= 0.
-        figures: Whether the figures of the papers are drawn again too, for a report; they cost runs
-            of their own.
         workers: Processes that share the work; None for one a core. The result does not depend on
             them. A script that asks for more than one calls this under ``if __name__ ==
             "__main__":``, as for any new process.
-        progress: Called with the pieces of work done so far and in all.
 
     Raises:
         SelectionError: If an id names nothing.
@@ -53,7 +37,4 @@ def reproduce(
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
     chosen = select_findings(experiments(), wanted)
-    drawn = select_figures(all_figures(), chosen) if figures else None
-    return run_experiments(
-        chosen, runs=runs, seed=seed, figures=drawn, workers=workers, progress=progress
-    )
+    return run_experiments(chosen, runs=runs, seed=seed, workers=workers)

@@ -10,10 +10,9 @@ import trafficgen
 from trafficgen.cli._options import AsJson, Quiet, Seed, Verbose, messages_of
 from trafficgen.cli._output import Messages, number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
-from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
+from trafficgen.cli._reports import ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
-from trafficgen.progress import Step
 
 
 def reproduce(
@@ -39,8 +38,6 @@ def reproduce(
         ),
     ] = None,
     report: ReportFile = None,
-    plots: PlotsFolder = None,
-    plot_formats: PlotFormats = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -49,27 +46,18 @@ def reproduce(
     """Run the set-ups of the papers again and print what they published beside what the simulation
     gives.
 
-    The exit code is 1 when a quantity is not within the range that is accepted. A report or plots
-    have the papers' figures too, drawn again.
+    The exit code is 1 when a quantity is not within the range that is accepted.
 
     Example: trafficgen reproduce BMW-T1.1 BMW-T1.2
 
     Example: trafficgen reproduce BMW-T1.1 --runs 2 --json > published-and-simulated.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
-    claim(written, force=force)
+    claim(Outputs(report=report), force=force)
     reproduce_findings = trafficgen.reproduce  # loaded before the clock of the progress runs
-    with messages.progress("simulating") as progress:
-        found = reproduce_findings(
-            ids or (),
-            runs=runs,
-            seed=seed,
-            figures=report is not None or plots is not None,
-            workers=workers,
-            progress=lambda done, total: progress.step(Step("simulating", done, total, "pieces")),
-        )
-    write_reports(found, report=report, plots=plots, plot_formats=plot_formats, messages=messages)
+    with messages.progress("simulating"):
+        found = reproduce_findings(ids or (), runs=runs, seed=seed, workers=workers)
+    write_reports(found, report=report, plots=None, plot_formats=None, messages=messages)
     if as_json:
         print_json(found.to_json())
     else:

@@ -1,6 +1,4 @@
-"""The report of a reproduction: published beside simulated, paper by paper, with the figures drawn
-again.
-"""
+"""The report of a reproduction: published and simulated values, paper by paper."""
 
 from __future__ import annotations
 
@@ -49,27 +47,19 @@ _PAPERS = (
 
 
 def reproduction_report(found: Reproduction) -> Report:
-    """Return the report; the papers' figures are in it where they were drawn (``reproduce(...,
-    figures=True)``).
-    """
+    """Return the report of a reproduction."""
     papers = [(paper, rows) for paper in _PAPERS if (rows := _rows_of(paper, found.rows))]
     known = {paper.prefix for paper in _PAPERS}
     others = tuple(row for row in found.rows if _prefix(row.finding.id) not in known)
     sections = [
         Section(title="In words", blocks=tuple(_summary(found, papers))),
         *(
-            Section(title=paper.title, blocks=tuple(_paper_blocks(paper, rows, found)))
+            Section(title=paper.title, blocks=tuple(_paper_blocks(paper, rows)))
             for paper, rows in papers
         ),
     ]
     if others:
-        drawn = [
-            one
-            for figure in found.figures or ()
-            if _prefix(figure.findings[0]) not in known
-            for one in figure.drawings
-        ]
-        sections.append(Section(title="Others", blocks=(*drawn, _table("All quantities", others))))
+        sections.append(Section(title="Others", blocks=(_table("All quantities", others),)))
     runs = f"{found.runs} run{'' if found.runs == 1 else 's'}"
     return Report(
         title="What the papers published, simulated again",
@@ -127,8 +117,6 @@ def _summary(
     if found.missed:
         yield Text(lines=("Outside their range:",))
         yield Text(lines=tuple(_misses_in_words(found.missed)), kind="warnings")
-    if found.figures is None:
-        yield Text(lines=("The papers' figures were not asked for.",))
     yield _papers_table(papers)
 
 
@@ -198,20 +186,13 @@ def _papers_table(papers: Sequence[tuple[_Paper, tuple[FindingResult, ...]]]) ->
     )
 
 
-def _paper_blocks(
-    paper: _Paper, rows: tuple[FindingResult, ...], found: Reproduction
-) -> Iterator[Block]:
+def _paper_blocks(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Block]:
     for citation in load_entry(paper.entries[0]).provenance.citations:
         venue = f" {citation.venue}." if citation.venue else ""
         yield Text(
             lines=(f"{_authors(citation.authors)} ({citation.year}): {citation.title}.{venue}",)
         )
     yield from _overviews(paper, rows)
-    of_paper = [
-        figure for figure in found.figures or () if _prefix(figure.findings[0]) == paper.prefix
-    ]
-    for figure in of_paper:
-        yield from figure.drawings
     yield _table(f"All quantities of {paper.title}", rows)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from trafficgen.drawings import Drawing
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.results_view import (
     line_of_reproduction,
@@ -106,21 +105,6 @@ class FindingResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnFigure:
-    """A figure of a paper, drawn again.
-
-    Attributes:
-        name: Its name.
-        findings: Ids of the findings that it belongs to.
-        drawings: What was drawn.
-    """
-
-    name: str
-    findings: tuple[str, ...]
-    drawings: tuple[Drawing, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reproduction:
     """What `trafficgen reproduce` found.
 
@@ -128,7 +112,6 @@ class Reproduction:
         rows: A row for each quantity.
         seed: Seed from which those of the runs were derived.
         runs: Number of runs.
-        figures: Figures of the papers, drawn again; None where they were not asked for.
 
     Example:
         >>> import trafficgen
@@ -142,7 +125,6 @@ class Reproduction:
     rows: tuple[FindingResult, ...]
     seed: int
     runs: int
-    figures: tuple[DrawnFigure, ...] | None = None
 
     def __repr__(self) -> str:
         return line_of_reproduction(self)

@@ -10,9 +10,9 @@ import pytest
 
 from trafficgen.api.reporting import report_of
 from trafficgen.catalogue import entry_digest, load_entry
-from trafficgen.drawings import Axis, Curve, Drawing
+from trafficgen.drawings import Curve, Drawing
 from trafficgen.reports import Report, Table, Text
-from trafficgen.reproduction import DrawnFigure, Finding, FindingResult, Reproduction
+from trafficgen.reproduction import Finding, FindingResult, Reproduction
 
 
 def row(identifier: str, *values: float, **parts: Any) -> FindingResult:
@@ -48,20 +48,11 @@ ROWS = (
     ),
     row("NIC-B2", math.nan, math.nan, 1.0, entry="wmedia9_nichols2004"),
 )
-FIGURE = Drawing(
-    name="bmw-figure-0",
-    title="Rate over time",
-    x=Axis(label="time", unit="s"),
-    y=Axis(label="rate", unit="kbit/s"),
-    layers=(Curve(name="stream", x=[0, 1], y=[2, 3], role="synthetic"),),
-    caption="Figure 0.",
-)
 
 
 @pytest.fixture
 def report() -> Report:
-    figures = (DrawnFigure(name="figure", findings=("BMW-B1",), drawings=(FIGURE,)),)
-    return report_of(Reproduction(rows=ROWS, seed=4, runs=3, figures=figures))
+    return report_of(Reproduction(rows=ROWS, seed=4, runs=3))
 
 
 def texts_of(report: Report) -> str:
@@ -137,17 +128,6 @@ def test_numbers_are_drawn_against_those_published_with_their_intervals(report: 
     assert list(predicted.y) == [101, 125]
     assert predicted.low is not None
     assert predicted.low[0] == pytest.approx(ROWS[0].interval[0])
-
-
-def test_figures_stand_with_their_paper(report: Report) -> None:
-    section = next(part for part in report.sections if part.title == "RealVideo 10 and TurboPlay")
-    assert FIGURE in section.blocks
-
-
-def test_without_figures_the_report_says_so() -> None:
-    assert "The papers' figures were not asked for." in texts_of(
-        report_of(Reproduction(rows=ROWS, seed=4, runs=3))
-    )
 
 
 def test_findings_of_other_papers_are_not_lost() -> None:

@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Curve, Drawing
-from trafficgen.reproduction import Finding, FindingResult
-from trafficgen.reproduction.figures import (
-    Figure,
-    MeasuredFigure,
-    Measures,
-    PlayedFigure,
-    Seeds,
-    TabledFigure,
-)
+from trafficgen.reproduction import Finding
 
 
 def dice_finding(**parts: Any) -> Finding:
@@ -61,37 +52,3 @@ class Dice:
             "mean": float(np.mean([throw for part in parts for throw in part["throws"]])),
             "six": math.nan,
         }
-
-
-def _drawing(name: str, values: Sequence[float], curve: str) -> tuple[Drawing, ...]:
-    axis = Axis(label="eyes")
-    layers = (Curve(name=curve, x=list(range(len(values))), y=values, role="synthetic"),)
-    return (Drawing(name=name, title="Dice", x=axis, y=axis, layers=layers),)
-
-
-def played_again(seeds: Seeds) -> tuple[Drawing, ...]:
-    """Throw once more with the seeds of the pieces."""
-    dice = Dice()
-    parts = [dice.measure(part, seed=seed) for part, seed in enumerate(seeds["dice"])]
-    return _drawing("series", [throw for part in parts for throw in part["throws"]], "throws")
-
-
-def of_measures(measures: Measures) -> tuple[Drawing, ...]:
-    """Draw the throws that were measured."""
-    return _drawing(
-        "throws", [throw for part in measures["dice"] for throw in part["throws"]], "throws"
-    )
-
-
-def of_rows(rows: Sequence[FindingResult]) -> tuple[Drawing, ...]:
-    """Draw the mean of the runs."""
-    return _drawing("table", [row.simulated for row in rows if row.finding.key == "mean"], "mean")
-
-
-FIGURES: tuple[Figure, ...] = (
-    PlayedFigure(name="played", experiments=("dice",), findings=("DICE-1",), draw=played_again),
-    MeasuredFigure(name="measured", experiments=("dice",), findings=("DICE-1",), draw=of_measures),
-    TabledFigure(
-        name="tabled", experiments=("dice",), findings=("DICE-1", "DICE-10"), draw=of_rows
-    ),
-)

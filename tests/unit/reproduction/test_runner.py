@@ -16,6 +16,7 @@ import pytest
 
 from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.errors import SelectionError
+from trafficgen.progress import following
 from trafficgen.reproduction import Reproduction, run_experiments, select_findings
 
 HERE = Path(__file__).parent
@@ -55,9 +56,10 @@ def test_fewer_runs_are_the_first_of_more(dice: Any) -> None:
 
 
 def test_progress_counts_every_piece(dice: Any) -> None:
-    seen: list[tuple[int, int]] = []
-    _run(dice, runs=2, workers=1, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 6) for done in range(1, 7)]
+    seen: list[tuple[float, float | None]] = []
+    with following(lambda step: seen.append((step.done, step.total))):
+        _run(dice, runs=2, workers=1)
+    assert seen == [(done, 6) for done in range(7)]
 
 
 def test_rows_carry_the_digest_of_their_entry(dice: Any) -> None:
