@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import MISSING, Field
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from trafficgen.cli._output import Messages
 from trafficgen.errors import TrafficgenWarning
+from trafficgen.options import Option, declared_options
 from trafficgen.units import WHOLE_FRAME_BYTES, bytes_from_text, number_and_unit, s_from_text
 
 Captures = Annotated[
@@ -99,6 +104,68 @@ Snaplen = Annotated[
     ),
 ]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="File to write.")]
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's parameter ``options`` by the options that its class declares.
+
+    The command is called with the options as one object, as the Python function of its name is.
+    """
+    signature = inspect.signature(command)
+    options = get_type_hints(command)["options"]
+    types = get_type_hints(options)
+    declared = [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_command_default(one, how),
+            annotation=Annotated[types[one.name] if how.parse is None else Any, _typer_option(how)],
+        )
+        for one, how in declared_options(options)
+    ]
+    names = [one.name for one in declared]
+    own = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint)
+        for one in signature.parameters.values()
+        if one.name != "options"
+        for hint in [get_type_hints(command, include_extras=True)[one.name]]
+    ]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        values = {name: given.pop(name) for name in names}
+        command(options=options(**values), **given)
+
+    with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*own, *declared]
+    )
+    with_options.__annotations__ = {one.name: one.annotation for one in (*own, *declared)}
+    return with_options
+
+
+def _command_default(one: Field[Any], how: Option) -> Any:
+    if how.text is not None:
+        return how.text
+    if one.default is MISSING:
+        return None if one.default_factory is MISSING else one.default_factory()
+    return one.default
+
+
+def _typer_option(how: Option) -> Any:
+    parser = None if how.parse is None else _with_message(how.parse)
+    return typer.Option(*how.flags, help=how.help, metavar=how.metavar, parser=parser, min=how.low)
+
+
+def _with_message(parse: Callable[[str], object]) -> Callable[[str], object]:
+    """Keep the message of a parser: the command line would show the value alone."""
+
+    def parse_text(text: str) -> object:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return parse_text
 
 
 def messages_of(*, quiet: bool, verbose: bool) -> Messages:

@@ -1,0 +1,130 @@
+"""Options: declared once on a frozen dataclass, for the command line and Python alike.
+
+A field made by :func:`option` carries its flag and help text. :func:`takes` gives a public function
+the fields as typed keyword arguments and passes the dataclass whole; the command line builds its
+own options from the same fields (``cli/_options.py``).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+
+P = ParamSpec("P")
+O_co = TypeVar("O_co", covariant=True)
+O = TypeVar("O")  # noqa: E741 - options
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
+
+_METADATA = "trafficgen option"
+
+
+@dataclass(frozen=True)
+class Option:
+    """How the command line offers a field.
+
+    Attributes:
+        flags: Names of the option, such as ``("-o", "--out")``; empty: Python alone has it.
+        help: Help text, one sentence.
+        metavar: What stands for the value in the help text.
+        parse: Turns the text of the command line into the value; raises ValueError with a message.
+        text: Default as it is typed, where a parser reads it.
+        low: Smallest number accepted.
+    """
+
+    flags: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    parse: Callable[[str], object] | None = None
+    text: str | None = None
+    low: int | None = None
+
+
+def option(
+    default: Any,
+    *flags: str,
+    help: str,  # noqa: A002 - the word of every command-line library
+    metavar: str | None = None,
+    parse: Callable[[str], object] | None = None,
+    text: str | None = None,
+    low: int | None = None,
+) -> Any:
+    """Declare a field of an options class; the arguments are those of :class:`Option`."""
+    declared = Option(flags, help, metavar, parse, text, low)
+    return field(default=default, metadata={_METADATA: declared})
+
+
+def declared_options(options: type) -> list[tuple[Field[Any], Option]]:
+    """Return the fields of an options class that the command line offers, in order."""
+    found = [(one, one.metadata.get(_METADATA)) for one in fields(options)]
+    return [(one, declared) for one, declared in found if declared is not None and declared.flags]
+
+
+class _Door(Protocol[P, O_co]):
+    """What :func:`takes` returns: a decorator of functions of one or two subjects and options."""
+
+    @overload
+    def __call__(self, work: Callable[[A, O_co], R], /) -> Callable[Concatenate[A, P], R]: ...
+    @overload
+    def __call__(self, work: Callable[[A, B, O_co], R], /) -> Callable[Concatenate[A, B, P], R]: ...
+
+
+def takes(options: Callable[P, O]) -> _Door[P, O]:
+    """Give a function the fields of an options class as keyword arguments.
+
+    Args:
+        options: The options class, a dataclass with keyword-only fields.
+
+    Returns:
+        A decorator: the function receives its subjects and the options as one object, its callers
+        write ``fit(capture, flow=3, seed=1)``.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Speed:
+        ...     rate_bps: float = option(1e6, "--rate", help="Rate, bit/s.")
+        >>> @takes(Speed)
+        ... def send(size_bytes: int, speed: Speed) -> float:
+        ...     return 8 * size_bytes / speed.rate_bps
+        >>> send(1000, rate_bps=4000.0)
+        2.0
+    """
+    make: Callable[..., O] = options
+
+    def decorate(work: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(work)
+        subjects = list(signature.parameters.values())[:-1]
+        named = [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if _is_required(one) else _default(one),
+                annotation=one.type,
+            )
+            for one in fields(cast(type, options))
+        ]
+        shown = signature.replace(parameters=[*subjects, *named])
+
+        @wraps(work)
+        def with_keywords(*given: Any, **keywords: Any) -> Any:
+            bound = shown.bind(*given, **keywords)
+            values = [bound.arguments.pop(one.name, one.default) for one in subjects]
+            return work(*values, make(**bound.arguments))
+
+        with_keywords.__signature__ = shown  # type: ignore[attr-defined]
+        return with_keywords
+
+    return decorate
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _is_required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING

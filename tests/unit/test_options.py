@@ -1,0 +1,86 @@
+"""Options are declared once and reach Python and the command line."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from trafficgen.cli._options import expand_options
+from trafficgen.options import option, takes
+from trafficgen.units import bytes_from_text
+
+
+def parse_size(text: str) -> float:
+    size_bytes = bytes_from_text(text)
+    if size_bytes is None:
+        raise ValueError(f"Invalid size {text!r}. Use 500MB or 4GB.")
+    return size_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    memory_bytes: float = option(
+        1e9, "--memory", help="Memory.", metavar="SIZE", parse=parse_size, text="1GB"
+    )
+    whole: bool = option(False, help="For Python alone.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting(Reading):
+    flow: int | None = option(None, "--flow", help="Take this flow.", low=0)
+
+
+@takes(Fitting)
+def fit(capture: str, options: Fitting) -> tuple[str, Fitting]:
+    return capture, options
+
+
+@takes(Fitting)
+def compare(reference: str, candidate: str, options: Fitting) -> tuple[str, str, int | None]:
+    return reference, candidate, options.flow
+
+
+def test_keywords_arrive_as_one_object() -> None:
+    assert fit("a.pcap", flow=3) == ("a.pcap", Fitting(flow=3))
+    assert compare("a.pcap", "b.pcap", flow=2) == ("a.pcap", "b.pcap", 2)
+
+
+def test_signature_shows_each_option() -> None:
+    shown = inspect.signature(fit).parameters
+    assert list(shown) == ["capture", "memory_bytes", "whole", "flow"]
+    assert shown["flow"].default is None
+
+
+def test_unknown_keyword_is_refused() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'flwo'"):
+        fit("a.pcap", flwo=3)  # type: ignore[call-arg]
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    table = typer.Typer()
+
+    @table.command()
+    @expand_options
+    def command(capture: str, options: Fitting) -> None:
+        typer.echo(f"{capture} {options.flow} {options.memory_bytes:.0f} {options.whole}")
+
+    return table
+
+
+def test_command_line_offers_fields_with_flags(app: typer.Typer) -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["a.pcap"]).output == "a.pcap None 1000000000 False\n"
+    given = runner.invoke(app, ["a.pcap", "--flow", "3", "--memory", "2MB"])
+    assert given.output == "a.pcap 3 2000000 False\n"
+    assert runner.invoke(app, ["a.pcap", "--whole"]).exit_code == 2
+
+
+def test_message_of_a_parser_reaches_the_user(app: typer.Typer) -> None:
+    refused = CliRunner().invoke(app, ["a.pcap", "--memory", "big"])
+    assert refused.exit_code == 2
+    assert "Invalid size 'big'. Use 500MB or 4GB." in refused.output
