@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import trafficgen
 from reference_pages.markdown import Rows, page, table
-from trafficgen.models.migrations import FITTED_STEPS
+from trafficgen.models import SCHEMA_VERSION
 
 
 def model_file_page() -> str:
@@ -25,26 +25,16 @@ def model_file_page() -> str:
         if "properties" in definitions[name]
         for section in part_sections(name, definitions[name])
     ]
-    fitted, published = (
-        definitions[root]["properties"]["schema_version"]["default"] for root in roots
-    )
-    rows: Rows = [(f"{step.before} to {step.after}", step.summary) for step in FITTED_STEPS]
-    steps = table(("fitted models", "what the step does"), rows)
-    introduction = _MODEL_INTRODUCTION.format(fitted=fitted, published=published, steps=steps)
+    introduction = _MODEL_INTRODUCTION.format(version=SCHEMA_VERSION)
     return page("Model file", introduction, *sections)
 
 
 _MODEL_INTRODUCTION = """A model file is one JSON object (or the same in YAML, by its ending): a fitted model, the part
-*Model* below, in schema version {fitted}, or a published one, *PublishedModel*, in {published}, as the
-[catalogue](catalogue.md) holds them.
+*Model* below, or a published one, *PublishedModel*, as the [catalogue](catalogue.md) holds them.
+Its schema version is {version}; a file of another version is refused.
 Unknown keys are refused; units are in the names. `trafficgen models schema` prints the JSON Schema,
 `trafficgen models show FILE` checks a file. It has at most 4 MB and 64 levels.
-
-Files of earlier versions are read too: they are brought up to date step by step.
-`trafficgen models migrate FILE -o NEW`
-writes the result. A version that is not known is refused.
-
-{steps}"""
+"""
 
 
 def part_sections(name: str, part: Mapping[str, Any]) -> Iterator[str]:

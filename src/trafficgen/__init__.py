@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.exporting import export
     from trafficgen.api.fitting import Fit, fit
-    from trafficgen.api.migrating import Migration, models_migrate
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reporting import save_plots, save_report
@@ -79,7 +78,6 @@ _HOMES = {
     "Fit": "trafficgen.api.fitting",
     "Inspection": "trafficgen.flows",
     "LocalPage": "trafficgen.explore",
-    "Migration": "trafficgen.api.migrating",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
@@ -108,7 +106,6 @@ _HOMES = {
     "load_workload": "trafficgen.api.workload_files",
     "model_json_schema": "trafficgen.models",
     "models_list": "trafficgen.api.catalogue_models",
-    "models_migrate": "trafficgen.api.migrating",
     "models_schema": "trafficgen.api.catalogue_models",
     "models_show": "trafficgen.api.catalogue_models",
     "read_packets": "trafficgen.capture.inputs",
@@ -162,7 +159,6 @@ __all__ = [
     "InputFileError",
     "Inspection",
     "LocalPage",
-    "Migration",
     "Model",
     "ModelFileError",
     "OutputFileError",
@@ -204,7 +200,6 @@ __all__ = [
     "load_workload",
     "model_json_schema",
     "models_list",
-    "models_migrate",
     "models_schema",
     "models_show",
     "read_packets",

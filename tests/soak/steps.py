@@ -83,8 +83,6 @@ def run_of(captures: list[Path], *, seed: int, folder: Path) -> Iterator[Step]:
     yield _played(
         draw, draw.choice([model, *_MODELS]), "simulate", f"simulated{draw.choice(_ENDINGS)}"
     )
-    if model == "model.json":
-        yield Step(("models", "migrate", model, "-o", "migrated.json"), ("migrated.json",))
     yield Step(("models", "show", model, "--json"))
 
 

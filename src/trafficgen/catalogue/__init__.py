@@ -1,13 +1,7 @@
 """The catalogue: sources that papers measured, as data files, and how their options are set."""
 
 from trafficgen.catalogue.clips import PlaylistClip, playlist_clip, playlist_clips
-from trafficgen.catalogue.registry import (
-    entry_digest,
-    entry_names,
-    load_entry,
-    load_model,
-    read_model_file,
-)
+from trafficgen.catalogue.registry import entry_digest, entry_names, load_entry, load_model
 from trafficgen.catalogue.settings import measured_beside, parameters_for_engine, with_settings
 
 __all__ = [
@@ -20,6 +14,5 @@ __all__ = [
     "parameters_for_engine",
     "playlist_clip",
     "playlist_clips",
-    "read_model_file",
     "with_settings",
 ]

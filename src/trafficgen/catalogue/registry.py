@@ -13,11 +13,10 @@ from trafficgen.errors import ModelFileError
 from trafficgen.models import (
     Model,
     PublishedModel,
-    ReadModel,
     YamlTextError,
     extended,
     model_of,
-    read_versioned_model,
+    read_model,
     read_yaml,
 )
 
@@ -73,16 +72,7 @@ def load_model(name: str | Path) -> Model | PublishedModel:
         return load_entry(text)
     if isinstance(name, str) and "/" not in text and "." not in text and not Path(text).exists():
         raise _no_such_entry(text)
-    return read_model_file(name).model
-
-
-def read_model_file(file: str | Path) -> ReadModel:
-    """Return the model in a file with the schema version that the file has; never an entry.
-
-    Raises:
-        ModelFileError: If it cannot be read or breaks the schema.
-    """
-    return read_versioned_model(file, parent=lambda parent: _merged(parent, ()))
+    return read_model(name, parent=lambda parent: _merged(parent, ()))
 
 
 def entry_digest(model: Model | PublishedModel) -> str:

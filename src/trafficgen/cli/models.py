@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,6 @@ import typer
 import trafficgen
 from trafficgen.cli._options import AsJson
 from trafficgen.cli._output import print_json
-from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import columns, is_styled
 
@@ -54,39 +52,6 @@ def list_models(as_json: AsJson = False) -> None:
                 + ", ".join(f"{name}={_value_text(value)}" for name, value in one.options.items())
             )
         _print_indented(f"source: {one.citation}")
-
-
-@app.command("migrate")
-def migrate(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Model file (JSON or YAML) of an earlier version."),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--out", "--output", metavar="NEW", help="File to write: another one."),
-    ],
-    force: Force = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write a model file in the present schema version; FILE stays as it is.
-
-    Files of earlier versions are read as they are, by every command: this is for other programs and
-    for keeping.
-
-    Example: trafficgen models migrate model.json -o present.json
-    """
-    claim(Outputs(file=out), force=force, inputs=[file])
-    done = trafficgen.models_migrate(file, out)
-    if as_json:
-        print_json({"file": str(out), **done.to_json()})
-        return
-    if done.from_version == done.to_version:
-        print(f"{file} is of schema version {done.to_version} already; {out} says the same")
-        return
-    print(f"{file}: schema version {done.from_version}; {out}: {done.to_version}")
-    for step in done.steps:
-        _print_indented(step)
 
 
 @app.command("schema")

@@ -6,14 +6,12 @@ from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
 from trafficgen.models.fractional_noise import FractionalNoiseProcess
 from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import (
-    ReadModel,
     dump_model,
     extended,
     load_model,
     model_json_schema,
     model_of,
     read_model,
-    read_versioned_model,
     save_model,
 )
 from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
@@ -137,7 +135,6 @@ __all__ = [
     "RankCorrelation",
     "RateClass",
     "RateState",
-    "ReadModel",
     "RenewalProcess",
     "ResponseCurve",
     "ResponseKind",
@@ -162,7 +159,6 @@ __all__ = [
     "model_json_schema",
     "model_of",
     "read_model",
-    "read_versioned_model",
     "read_yaml",
     "same_value",
     "save_model",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, read_json
-from trafficgen.models.migrations import Step, UnknownVersionError, migrated
 from trafficgen.models.published import PublishedModel
-from trafficgen.models.schema import Model
+from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.output_files import whole_files
 
@@ -27,10 +25,7 @@ LARGEST_MODEL_BYTES = 4_000_000
 _MOST_PROBLEMS = 10_000
 _LINE_LENGTH = 120
 _REMEDY = "see `trafficgen models schema` for what a model file may hold"
-_VERSION_REMEDY = (
-    "use a trafficgen that knows this version; it writes files in its own by `trafficgen models"
-    " migrate FILE -o NEW`"
-)
+_VERSION_REMEDY = "fit the captures again, or use the trafficgen that wrote the file"
 
 
 def load_model(path: str | Path) -> Model:
@@ -49,30 +44,8 @@ def load_model(path: str | Path) -> Model:
     )
 
 
-@dataclass(frozen=True)
-class ReadModel:
-    """A model as it was found.
-
-    Attributes:
-        model: The model, of the present schema version.
-        version: Schema version of its file.
-        steps: What took it from that version to the present one.
-    """
-
-    model: Model | PublishedModel
-    version: str
-    steps: tuple[Step, ...]
-
-
 def read_model(path: str | Path, *, parent: ParentOf | None = None) -> Model | PublishedModel:
-    """Return the model in a file, as :func:`read_versioned_model` reads it, of the present schema
-    version.
-    """
-    return read_versioned_model(path, parent=parent).model
-
-
-def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) -> ReadModel:
-    """Return the model in a file, fitted or published: YAML where its name ends so, else JSON.
+    """Read a fitted or published model file: YAML if its name ends so, else JSON.
 
     Args:
         path: Name of the file.
@@ -114,37 +87,32 @@ def read_versioned_model(path: str | Path, *, parent: ParentOf | None = None) ->
 def model_of(
     content: object, *, file: str, parent: ParentOf | None = None
 ) -> Model | PublishedModel:
-    """Return the model that JSON content describes; that of an earlier schema version is migrated
-    first.
+    """Return the model that JSON content describes.
 
     Raises:
-        ModelFileError: If it breaks the schema, or has a version that is not known.
+        ModelFileError: If it breaks the schema, or has another schema version.
     """
-    return _read(content, text=None, file=file, parent=parent).model
+    return _read(content, text=None, file=file, parent=parent)
 
 
-def _read(content: object, *, text: str | None, file: str, parent: ParentOf | None) -> ReadModel:
+def _read(
+    content: object, *, text: str | None, file: str, parent: ParentOf | None
+) -> Model | PublishedModel:
     """Return the model of some content; ``text`` is its JSON where that is at hand."""
     published = _is_published(content)
     schema: type[Model] | type[PublishedModel] = PublishedModel if published else Model
-    version: object = None
-    steps: tuple[Step, ...] = ()
-    if isinstance(content, dict):
-        version = content.get("schema_version")
-        try:
-            content, steps = migrated(content, published=published)
-        except UnknownVersionError as error:
-            raise ModelFileError(file=file, problem=str(error), remedy=_VERSION_REMEDY) from error
-        text = None if steps else text
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(version, str) and version != SCHEMA_VERSION:
+        problem = f"schema_version is {version[:20]!r}, this trafficgen reads {SCHEMA_VERSION!r}"
+        raise ModelFileError(file=file, problem=problem, remedy=_VERSION_REMEDY)
     if isinstance(content, dict) and content.get("extends") is not None:
         content, text = _resolved(content, file=file, parent=parent), None
     try:
-        model = schema.model_validate_json(
+        return schema.model_validate_json(
             json.dumps(content) if text is None else text, strict=True
         )
     except ValidationError as error:
         raise ModelFileError(file=file, problem=_first_problem(error), remedy=_REMEDY) from error
-    return ReadModel(model, model.schema_version if version is None else str(version), steps)
 
 
 def _resolved(content: dict[str, Any], *, file: str, parent: ParentOf | None) -> dict[str, Any]:

@@ -12,12 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.models.estimate import ModelPart
 from trafficgen.models.model_view import line_of_published, view_of_published
-from trafficgen.models.schema import (
-    PUBLISHED_SCHEMA_VERSION,
-    ModelRoot,
-    PublishedProvenance,
-    only_version,
-)
+from trafficgen.models.schema import ModelRoot, PublishedProvenance
 
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers'
 #: options.
@@ -229,11 +224,6 @@ class PublishedModel(ModelRoot):
         'It stands for no application; it is the baseline that loads a path without asking it.'
     """
 
-    schema_version: str = Field(
-        default=PUBLISHED_SCHEMA_VERSION,
-        pattern=only_version(PUBLISHED_SCHEMA_VERSION),
-        description="Version of this schema: major.minor.",
-    )
     extends: str | None = Field(
         default=None,
         description=(

@@ -4,8 +4,7 @@ comes from.
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -19,14 +18,10 @@ from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
 from trafficgen.models.sampling import Sampling
 
-#: Version of files of fitted models; see ``migrations`` for what the earlier ones were.
-SCHEMA_VERSION = "1.1"
-#: Version of files of published models.
-PUBLISHED_SCHEMA_VERSION = "1.0"
+#: Version of model files, fitted and published.
+SCHEMA_VERSION: Final = "1"
 #: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
 LONGEST_S = 1e9
-
-_VERSION = "Version of this schema: major.minor."
 
 PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 
@@ -301,17 +296,12 @@ class Playout(ModelPart):
     rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
 
 
-def only_version(version: str) -> str:
-    """Return the pattern of a schema version: earlier ones are migrated before the schema sees
-    them.
-    """
-    return f"^{re.escape(version)}$"
-
-
 class ModelRoot(ModelPart):
     """What every model file begins with."""
 
-    schema_version: str = Field(description=_VERSION)
+    schema_version: Literal["1"] = Field(
+        default=SCHEMA_VERSION, description="Version of this schema."
+    )
     name: str = Field(min_length=1, description="Name of the model.")
     description: str = Field(default="", description="One or two sentences for people.")
 
@@ -331,9 +321,6 @@ class Model(ModelRoot):
         playout bursts
     """
 
-    schema_version: str = Field(
-        default=SCHEMA_VERSION, pattern=only_version(SCHEMA_VERSION), description=_VERSION
-    )
     provenance: Provenance = Field(description="Where the numbers come from.")
     startup: Startup = Field(description="Start of the session.")
     buffering: Buffering | None = Field(

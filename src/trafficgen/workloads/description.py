@@ -5,7 +5,7 @@ addresses.
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
@@ -26,7 +26,7 @@ from trafficgen.workloads.values import (
     share,
 )
 
-WORKLOAD_SCHEMA_VERSION = "1.0"
+WORKLOAD_SCHEMA_VERSION: Final = "1"
 #: A group more is a model more in the memory of every worker.
 MOST_GROUPS = 1000
 _SHARES_CLOSE = 1e-6
@@ -327,10 +327,8 @@ class WorkloadDescription(ModelPart):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    schema_version: str = Field(
-        default=WORKLOAD_SCHEMA_VERSION,
-        pattern=r"^1\.\d+$",
-        description="Version of this schema: major.minor.",
+    schema_version: Literal["1"] = Field(
+        default=WORKLOAD_SCHEMA_VERSION, description="Version of this schema."
     )
     name: str = Field(
         default="workload", min_length=1, max_length=200, description="Name of the workload."

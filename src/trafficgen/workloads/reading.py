@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -54,13 +53,9 @@ def description_of(content: object, *, file: str) -> WorkloadDescription:
     if not isinstance(content, dict):
         raise WorkloadFileError(file=file, problem="holds no keys", remedy=_REMEDY)
     version = content.get("schema_version", WORKLOAD_SCHEMA_VERSION)
-    if (
-        isinstance(version, str)
-        and re.fullmatch(r"\d{1,4}\.\d{1,4}", version)
-        and version != WORKLOAD_SCHEMA_VERSION
-    ):
+    if isinstance(version, str) and version != WORKLOAD_SCHEMA_VERSION:
         problem = (
-            f"it has schema version {version}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION}"
+            f"schema_version is {version[:20]!r}, this trafficgen reads {WORKLOAD_SCHEMA_VERSION!r}"
         )
         raise WorkloadFileError(
             file=file, problem=problem, remedy="use the trafficgen it was written for"

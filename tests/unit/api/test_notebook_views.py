@@ -41,9 +41,6 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     table = trafficgen.generate(fitted.model)
     workload = folder / f"workload {HOSTILE}.yaml"
     workload.write_text(f"name: {json.dumps(HOSTILE)}\ngroups: [{{model: cbr}}]", encoding="utf-8")
-    old = folder / f"old {HOSTILE}.json"
-    content = {**fitted.model.model_dump(mode="json"), "schema_version": "1.0", "name": HOSTILE}
-    old.write_text(json.dumps(content), encoding="utf-8")
     reproduction = trafficgen.reproduce("BMW-T1.1", runs=2, workers=1)
     return {
         "CatalogueModel": trafficgen.models_list()[0],
@@ -53,7 +50,6 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "FindingResult": reproduction.rows[0],
         "Fit": fitted,
         "Inspection": trafficgen.inspect(captures[0]),
-        "Migration": trafficgen.models_migrate(old, folder / "new.json"),
         "Model": fitted.model,
         "PacketTable": table,
         "Path": trafficgen.Path.from_settings(

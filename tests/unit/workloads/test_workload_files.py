@@ -168,7 +168,7 @@ REFUSED = [
         "groups: [{model: cbr, duration: {exponential: {median: 3s}}}]",
         "exponential.mean: it is missing",
     ),
-    ("schema_version: '2.0'\n" + GROUP, "schema version 2.0"),
+    ("schema_version: '2'\n" + GROUP, "schema_version is '2'"),
     ("for: 24\n" + GROUP, "for: '24' is not understood; write a number with its unit"),
     ("for: -1h\n" + GROUP, "negative"),
     ("sessions: 0\n" + GROUP, "sessions: .*greater than or equal to 1"),
