@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reporting import save_plots, save_report
-    from trafficgen.api.reproducing import reproduce
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
     from trafficgen.api.workload_files import load_workload
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
+    from trafficgen.reproduction.reproduce import reproduce
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
@@ -109,7 +109,7 @@ _HOMES = {
     "models_schema": "trafficgen.api.catalogue_models",
     "models_show": "trafficgen.api.catalogue_models",
     "read_packets": "trafficgen.capture.inputs",
-    "reproduce": "trafficgen.api.reproducing",
+    "reproduce": "trafficgen.reproduction.reproduce",
     "save_model": "trafficgen.models",
     "save_plots": "trafficgen.api.reporting",
     "save_report": "trafficgen.api.reporting",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from trafficgen.api import reproducing
 from trafficgen.reproduction import Finding
+from trafficgen.reproduction import reproduce as reproducing
 
 Command = Callable[..., Any]
 

@@ -10,7 +10,6 @@ from pathlib import Path as FilePath
 
 from pydantic import JsonValue
 
-from trafficgen.api.fitted_sources import fitted_sources
 from trafficgen.api.writing import format_of
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError, SettingError, SimulationWarning
@@ -32,6 +31,7 @@ from trafficgen.simulation import (
     read_path,
     run_path,
 )
+from trafficgen.simulation.fitted_sources import fitted_sources
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from trafficgen.generation import StreamSchedule, session_schedules
 from trafficgen.models import Model, dump_model
-from trafficgen.simulation import Schedule, Source, response_parameters, tcp_parameters
+from trafficgen.simulation.fitted import response_parameters, tcp_parameters
+from trafficgen.simulation.sources import Schedule, Source
 
 #: Headers that the engine puts before a datagram (IPv4 and UDP); IP lengths stay those of the
 #: model.
