@@ -57,13 +57,6 @@ def test_keys_of_inspect_and_fit_are_explained() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")
-def test_keys_of_a_fit_of_a_part_are_explained(tmp_path: Path) -> None:
-    file = tmp_path / "long.parquet"
-    trafficgen.generate("cbr", file, settings={"duration_s": 600, "rate_kbps": 500})
-    sampling = trafficgen.fit(file, memory_bytes=1).to_json()["sampling"]
-    assert undocumented({"sampling": sampling}) == set()
-
-
 def test_keys_of_simulate_and_compare_are_explained(tmp_path: Path) -> None:
     result = trafficgen.simulate(
         "realplayer8_chung2002",

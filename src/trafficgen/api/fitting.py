@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trafficgen.api.fit_view import line_of_fit, view_of_fit
@@ -11,7 +12,7 @@ from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, r
 from trafficgen.capture import Progress
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model, read_packets
 from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
-from trafficgen.capture.session import OpenedSession, open_session
+from trafficgen.capture.session import OpenedSession, TimeWindow, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, turned_round
 from trafficgen.models import Model
@@ -74,14 +75,15 @@ def fit(
     receiver: Paths | None = None,
     player_log: str | Path | None = None,
     player_log_offset_s: float | None = None,
+    from_s: float = 0.0,
+    to_s: float = math.inf,
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
     progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
 
-    A session with more packets than the memory holds is fitted by its beginning, its end and
-    stretches between, chosen by the seed; all of it is counted, and the model says what was taken
-    and how far that is from the whole.
+    A session with more packets than the memory holds is refused: give more memory, or fit a window
+    of it.
 
     Args:
         paths: One or several capture files, or one packet table; ``-`` is standard input.
@@ -101,15 +103,17 @@ def fit(
             buffering, stalls and levels.
         player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the
             log's Unix time, or without one the capture's first packet.
+        from_s: Start of the window that is fitted, s after the capture's first packet.
+        to_s: End of that window, s after the capture's first packet; infinite for all to the end.
         memory_bytes: Memory that the fit may take, bytes; None takes what all packets need.
         progress: Called with bytes read so far and in all.
 
     Raises:
-        InputFileError: If an input cannot be read at all, or the player log is not one of this
-            capture.
-        SelectionError: If there is no such flow or session.
-        CalibrationError: If the session does not have what a fit needs, or is too long for the
-            memory and is to be matched with a second capture or a player log.
+        InputFileError: If an input cannot be read at all, the player log is not one of this
+            capture, or the session has more packets than the memory holds.
+        SelectionError: If there is no such flow or session, or nothing of it is in the window.
+        CalibrationError: If the session does not have what a fit needs.
+        ValueError: If the window is empty, or is given with a second capture or a player log.
 
     Example:
         >>> import trafficgen
@@ -123,6 +127,12 @@ def fit(
         >>> trafficgen.save_model(fitted.model, "model.json")
     """
     names = as_paths(paths)
+    window = TimeWindow(from_s, to_s)
+    if not window.is_whole and (receiver is not None or player_log is not None):
+        raise ValueError(
+            "a window cannot be matched with a second capture or a player log; leave out from_s and"
+            " to_s, or cut the captures first"
+        )
     log = None if player_log is None else read_player_log(player_log)
     opened = open_session(
         names,
@@ -132,10 +142,9 @@ def fit(
         decapsulate=decapsulate,
         idle_timeout_s=idle_timeout_s,
         budget=None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES),
-        condense_seed=seed,
+        window=window,
         progress=progress,
     )
-    _refuse_matching_of_a_part(opened, names, receiver=receiver, log=log)
     digests = (
         []
         if any(is_stream(name) for name in names)
@@ -158,40 +167,31 @@ def fit(
             ),
             receiver_files=[name_in_model(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
-            condensed=opened.condensed,
         )
     except CalibrationError as error:
-        if hint := _upload_warning(opened):
+        if hint := _upload_warning(opened, window):
             raise CalibrationError(f"{', '.join(names)}: {error}; {hint[0]}") from None
         raise error.at(", ".join(names)) from None
+    if not window.is_whole:
+        calibration = replace(calibration, model=_of_window(calibration.model, window))
     return Fit(
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
-        warnings=(*opened.inspection.warnings, *_upload_warning(opened), *calibration.warnings),
-        rate=_rate(opened),
+        warnings=(
+            *opened.inspection.warnings,
+            *_upload_warning(opened, window),
+            *calibration.warnings,
+        ),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
-def _rate(opened: OpenedSession) -> RateCurve:
-    if opened.condensed is not None:
-        return opened.condensed.whole.rate
-    return rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes)
-
-
-def _refuse_matching_of_a_part(
-    opened: OpenedSession, names: list[str], *, receiver: Paths | None, log: PlayerLog | None
-) -> None:
-    """Raise where a session that is too long for the memory is to be matched with something else,
-    moment by moment.
-    """
-    if opened.condensed is None or (receiver is None and log is None):
-        return
-    what = "a second capture" if receiver is not None else "a player log"
-    raise CalibrationError(
-        f"{', '.join(names)}: {opened.condensed.stretches.packets:,} packets do not fit into the"
-        f" memory, and a part of a session cannot be matched with {what}; give more --memory, or"
-        " cut out the part that is wanted"
-    )
+def _of_window(model: Model, window: TimeWindow) -> Model:
+    """Return the model with the window in its description and provenance."""
+    end_s = None if window.to_s == math.inf else window.to_s
+    origin = model.provenance.model_copy(update={"from_s": window.from_s, "to_s": end_s})
+    description = f"{model.description.removesuffix('.')}, {window}."
+    return model.model_copy(update={"description": description, "provenance": origin})
 
 
 def _other_end(
@@ -228,7 +228,6 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
             digests=[] if is_stream(name) else [file_digest(Path(name))],
             seed=seed,
             resegment=resegment,
-            condensed=opened.condensed,
         )
     except CalibrationError as error:
         raise error.at(name) from None
@@ -236,7 +235,7 @@ def fit_opened(opened: OpenedSession, name: str, *, seed: int, resegment: bool) 
         calibration=calibration,
         flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
         warnings=(*opened.inspection.warnings, *calibration.warnings),
-        rate=_rate(opened),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
@@ -250,12 +249,12 @@ def _aligned(
     return aligned(log, opened.view, capture_start_unix_s=start_unix_s, offset_s=offset_s)
 
 
-def _upload_warning(opened: OpenedSession) -> list[str]:
+def _upload_warning(opened: OpenedSession, window: TimeWindow) -> list[str]:
     """Return a warning where more goes the other way than the session brings to its client."""
+    if not window.is_whole:  # the flow table counts all of the capture
+        return []
     view = opened.view
     fitted_bytes = int(view.table.payload_bytes[view.media].sum())
-    if opened.condensed is not None:
-        fitted_bytes = opened.condensed.whole.ip_bytes
     flow, sent_bytes = heaviest_upload(opened.inspection.flows)
     if sent_bytes <= fitted_bytes:
         return []

@@ -140,7 +140,7 @@ def fit_population(
     half as many bytes to a client; where none carries a quarter of all bytes, every one with 1% of
     the heaviest. A capture that cannot be fitted is left out with a warning. Where the sessions of
     a capture do not fit into the memory together, some are drawn at random, as many as fit; one
-    that does not fit alone is fitted by stretches of it.
+    that does not fit alone is left out.
 
     Args:
         paths: Capture files or packet tables, each read by itself.
@@ -275,7 +275,6 @@ def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[st
         decapsulate=options.decapsulate,
         idle_timeout_s=options.idle_timeout_s,
         budget=budget,
-        condense_seed=options.seed,
     )
     heaviest = reading(session=options.session)
     if options.session is not None:
@@ -292,10 +291,7 @@ def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[st
     if len(drawn) == 1:
         return [heaviest if drawn[0] == heaviest.view.session else reading(session=drawn[0])], note
     table = reading(together=drawn).view.table
-    return [
-        replace(heaviest, view=choose_session(table, session=number), condensed=None)
-        for number in drawn
-    ], note
+    return [replace(heaviest, view=choose_session(table, session=number)) for number in drawn], note
 
 
 def _drawn_sentence(name: str, drawn: int, present: int) -> str:

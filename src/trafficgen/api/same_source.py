@@ -88,7 +88,7 @@ def fit_same_source(
         idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
             splits.
         memory_bytes: Memory that the fit may take, bytes, shared by the captures: a session that
-            has more is fitted by stretches of it. None takes what all packets need.
+            needs more is left out. None takes what all packets need.
         progress: Called with the captures done so far and in all.
 
     Raises:
@@ -118,7 +118,6 @@ def fit_same_source(
                 decapsulate=decapsulate,
                 idle_timeout_s=idle_timeout_s,
                 budget=budget,
-                condense_seed=seed,
             )
             fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
             levels = fits[-1].calibration.summary()["levels"] is not None

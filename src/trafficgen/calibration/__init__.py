@@ -18,10 +18,9 @@ from trafficgen.calibration.player_log_files import read_player_log
 from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.calibration.rebuffering import Stall
 from trafficgen.calibration.restoration import Restoration, restore_source
-from trafficgen.calibration.sampled import as_whole_session
 from trafficgen.calibration.summary import summarise
 from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps, tcp_friendly_kbps
-from trafficgen.flows import CondensedSession, SessionView
+from trafficgen.flows import SessionView
 from trafficgen.models import Model
 from trafficgen.tables import PacketTable
 
@@ -90,7 +89,6 @@ def calibrate(
     receiver: PacketTable | None = None,
     receiver_files: Sequence[str] = (),
     player_log: PlayerLog | None = None,
-    condensed: CondensedSession | None = None,
 ) -> Calibration:
     """Fit a model to one session of a capture.
 
@@ -115,8 +113,6 @@ def calibrate(
         receiver_files: Names of its files.
         player_log: What the player said, aligned to the session: it anchors buffering, stalls and
             levels.
-        condensed: What part of a longer session the view is; times, counts and rates are then those
-            of all of it.
 
     Raises:
         TooFewObservationsError: If the session has fewer than three media packets, or all at one
@@ -134,8 +130,6 @@ def calibrate(
         receiver_files=receiver_files,
         player_log=player_log,
     )
-    if condensed is not None:
-        fitted = as_whole_session(fitted, condensed, view)
     return Calibration(
         model=fitted.model, session=fitted.session, warnings=fitted.warnings, views=fitted.views
     )

@@ -52,8 +52,12 @@ def rtcp_measures(view: SessionView) -> RtcpMeasures:
     )
     reports = rows.to_pylist()
     blocks = [row for row in reports if row["ssrc"] in first_numbers and not row["to_client"]]
+    # Before a window of a longer capture, reports are what later counts go on from.
+    start_ns = int(view.table.time_ns[0])
+    earlier = {block["ssrc"]: block for block in blocks if block["time_ns"] < start_ns}
+    blocks = [block for block in blocks if block["time_ns"] >= start_ns]
     return RtcpMeasures(
-        _loss(blocks, first_numbers), _jitter(blocks, view), _round_trip(reports, blocks)
+        _loss(blocks, first_numbers, earlier), _jitter(blocks, view), _round_trip(reports, blocks)
     )
 
 
@@ -66,9 +70,11 @@ def _first_numbers(view: SessionView) -> dict[int, int]:
     return dict(zip(ssrc.tolist(), numbers.tolist(), strict=True))
 
 
-def _loss(blocks: list[dict[str, Any]], first_numbers: dict[int, int]) -> Loss | None:
-    """Return cumulative loss over expected packets from the first captured number to the last
-    report.
+def _loss(
+    blocks: list[dict[str, Any]], first_numbers: dict[int, int], earlier: dict[int, dict[str, Any]]
+) -> Loss | None:
+    """Return cumulative loss over expected packets from the first captured number, or the report
+    before it, to the last report.
     """
     lost = expected = 0
     for ssrc, first_number in first_numbers.items():
@@ -77,11 +83,17 @@ def _loss(blocks: list[dict[str, Any]], first_numbers: dict[int, int]) -> Loss |
             continue
         last = mine[-1]
         # The receiver counts cycles from its own first packet on, so that is in cycle 0.
-        its_expected = last["highest_sequence"] - first_number + 1
-        if not its_expected > 0 or not last["cumulative_lost"] <= its_expected:
+        its_expected, its_lost = (
+            last["highest_sequence"] - first_number + 1,
+            last["cumulative_lost"],
+        )
+        if (before := earlier.get(ssrc)) is not None:
+            its_expected = last["highest_sequence"] - before["highest_sequence"]
+            its_lost -= before["cumulative_lost"]
+        if not its_expected > 0 or not its_lost <= its_expected:
             continue
         expected += its_expected
-        lost += max(0, last["cumulative_lost"])
+        lost += max(0, its_lost)
     if not expected:
         return None
     rate = lost / expected

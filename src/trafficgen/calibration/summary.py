@@ -14,7 +14,7 @@ from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
 from trafficgen.calibration.delivered import SessionDelivery
 from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts, Delivery
-from trafficgen.models import FittedProvenance, Law, ModulatedProcess, PacketProcess
+from trafficgen.models import Law, ModulatedProcess, PacketProcess
 from trafficgen.units import kbps_from_bps
 
 Json = dict[str, object]
@@ -42,15 +42,7 @@ def summarise(fitted: FittedSession) -> Json:
         "conditions": _conditions(session),
         "response": _response(session),
         "warnings": fitted.warnings,
-        **_sampling(fitted),
     }
-
-
-def _sampling(fitted: FittedSession) -> Json:
-    """Return what part of the session was fitted, where that is not all of it."""
-    provenance = fitted.model.provenance
-    sampling = provenance.sampling if isinstance(provenance, FittedProvenance) else None
-    return {} if sampling is None else {"sampling": sampling.model_dump(mode="json")}
 
 
 def _measures(session: SessionMeasures) -> Json:

@@ -12,17 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
-from trafficgen.flows import (
-    CondensedSession,
-    Inspection,
-    SessionView,
-    choose_session,
-    condense,
-    plan_stretches,
-)
-from trafficgen.flows.reversal import inverted_directions, turned_round
 from trafficgen.formatting import size_text
-from trafficgen.tables.stream import PacketStream
 
 #: Memory that a command takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -164,58 +154,6 @@ def sessions_that_fit(
             break
         drawn.add(session)
     return [session for session in sessions if session in drawn]
-
-
-def condensed_session(
-    stream: PacketStream,
-    inspection: Inspection,
-    wanted: Collection[int],
-    *,
-    budget: Budget,
-    seed: int,
-    upload: bool,
-    flow: int | None,
-    session: int | None,
-) -> tuple[SessionView, CondensedSession]:
-    """Return the part of a session that fits into the memory, and what was counted of all of it.
-
-    Args:
-        stream: The packets of its flows.
-        inspection: What is in the input, turned round already for an upload.
-        wanted: The flows.
-        budget: The memory.
-        seed: Seed of the choice of stretches.
-        upload: Whether directions are exchanged.
-        flow: Number of the flow that is taken alone.
-        session: Number of the session.
-
-    Raises:
-        SelectionError: If it has no media.
-        ValueError: If there are other packets than the inspection counted.
-    """
-    from trafficgen.randomness import random_stream  # noqa: PLC0415 - a look into a capture draws nothing
-
-    packets = packets_of(inspection.flows, wanted)
-    most = budget.most_packets * packets // weight_of(inspection.flows, wanted)
-    number = session if session is not None else 0
-    generator = random_stream(seed, session=number, purpose="fit/stretches")
-    head = turned_round(stream.head) if upload else stream.head
-    pieces = (inverted_directions(piece) for piece in stream.pieces) if upload else stream.pieces
-    condensed = condense(
-        replace(
-            stream, head=replace(head, flows=_of_flows(inspection.flows, wanted)), pieces=pieces
-        ),
-        plan_stretches(packets, most, generator=generator),
-        rtp_flows={
-            count.flow
-            for count in inspection.rtp_streams
-            if count.to_client and count.channel is None
-        },
-    )
-    return (
-        choose_session(condensed.table, flow=flow, session=None if flow is not None else session),
-        condensed,
-    )
 
 
 def _of_flows(flows: pa.Table, wanted: Collection[int]) -> pa.Table:

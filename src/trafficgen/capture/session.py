@@ -1,10 +1,9 @@
-"""The session of an input that is measured: all of its packets, or, where they do not fit into the
-memory, a part.
-"""
+"""Open the session of an input that is to be measured: all of its packets, or a window of them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -28,10 +27,9 @@ from trafficgen.capture.inputs import (
     renamed,
     rereadable,
 )
-from trafficgen.capture.memory import Budget, condensed_session, most_flows_in, weight_of
-from trafficgen.errors import CaptureError, SelectionError
+from trafficgen.capture.memory import Budget, most_flows_in, weight_of
+from trafficgen.errors import SelectionError
 from trafficgen.flows import (
-    CondensedSession,
     Inspection,
     SessionView,
     all_sessions,
@@ -43,7 +41,7 @@ from trafficgen.flows import (
 )
 from trafficgen.flows.selection import NO_MEDIA_REMEDY
 from trafficgen.tables import PacketTable
-from trafficgen.tables.stream import PacketStream
+from trafficgen.units import ns_from_s
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,41 @@ class OpenedSession:
     Attributes:
         inspection: What is in the whole input.
         view: The session's packets.
-        condensed: What part of the session the packets are, where it has more than the memory
-            holds; else None.
     """
 
     inspection: Inspection
     view: SessionView
-    condensed: CondensedSession | None = None
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """A part of an input by time, s after its first packet.
+
+    Attributes:
+        from_s: Packets from this time on.
+        to_s: Packets before this time; infinite for all to the end.
+
+    Raises:
+        ValueError: If the window is empty or begins before the input.
+    """
+
+    from_s: float = 0.0
+    to_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.from_s < self.to_s:
+            raise ValueError(
+                f"a window needs 0 <= from_s < to_s, got from {self.from_s:g} to {self.to_s:g} s"
+            )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is cut."""
+        return self.from_s == 0 and self.to_s == math.inf
+
+    def __str__(self) -> str:
+        end = "the end" if self.to_s == math.inf else f"{self.to_s:g} s"
+        return f"{self.from_s:g} s to {end}"
 
 
 def open_session(
@@ -73,7 +99,7 @@ def open_session(
     decapsulate: bool = False,
     idle_timeout_s: float | None = None,
     budget: Budget | None = None,
-    condense_seed: int | None = None,
+    window: TimeWindow | None = None,
     progress: Progress | None = None,
 ) -> OpenedSession:
     """Return the packets of one session (or flow) of an input, and what is in the whole.
@@ -92,7 +118,8 @@ def open_session(
         decapsulate: As for :func:`inspect`.
         idle_timeout_s: As for :func:`inspect`.
         budget: Memory for the packets; None takes what they need.
-        condense_seed: Seed by which a session that does not fit is condensed; None refuses it.
+        window: Packets of the session outside of it are left out; flows and sessions stay those of
+            the whole input. None where the caller has no window to offer.
         progress: As for :func:`inspect`.
 
     Raises:
@@ -104,7 +131,7 @@ def open_session(
     names = as_paths(paths)
     named_once(names)
     choice = _Choice(flow, session, every or together is not None, upload, together)
-    how = _How(decapsulate, idle_timeout_s, budget, condense_seed, progress)
+    how = _How(decapsulate, idle_timeout_s, budget, window, progress)
     try:
         if budget is not None and (long := long_table(names, budget)) is not None:
             return _openedlong_table(long, choice, how)
@@ -156,7 +183,7 @@ class _How:
     decapsulate: bool
     idle_timeout_s: float | None
     budget: Budget | None
-    condense_seed: int | None
+    window: TimeWindow | None
     progress: Progress | None
 
 
@@ -170,7 +197,7 @@ def _opened_table(
         inspection, measured = inspect_table(
             turned_round(table), files=tuple(names), idle_timeout_s=how.idle_timeout_s
         )
-    return OpenedSession(inspection, choice.view(measured))
+    return OpenedSession(inspection, choice.view(_cut(measured, None, inspection, how)))
 
 
 def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSession:
@@ -187,7 +214,17 @@ def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSess
         if upload:
             inspection = inspection.turned_round()
         wanted = _wanted_flows(inspection, choice)
-        if _does_not_fit(inspection, wanted, how):
+        _refuse_too_many(inspection, wanted, how)
+        if how.window is None or how.window.is_whole:
+            table = read_capture(
+                real_names,
+                decapsulate=how.decapsulate,
+                idle_timeout_s=how.idle_timeout_s,
+                flows=wanted,
+                scan=scan,
+                progress=how.progress,
+            ).table
+        else:
             stream = stream_capture(
                 real_names,
                 scan,
@@ -196,17 +233,8 @@ def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSess
                 flows=wanted,
                 progress=how.progress,
             )
-            return _opened_part(stream, inspection, wanted, choice, how, upload=upload)
-        read = read_capture(
-            real_names,
-            decapsulate=how.decapsulate,
-            idle_timeout_s=how.idle_timeout_s,
-            flows=wanted,
-            scan=scan,
-            progress=how.progress,
-        )
-    packets = turned_round(read.table) if upload else read.table
-    table = replace(packets, flows=inspection.flows)
+            table = _cut(stream.head, stream.pieces, inspection, how)
+    table = replace(turned_round(table) if upload else table, flows=inspection.flows)
     return OpenedSession(inspection, choice.settled(inspection.flows).view(table))
 
 
@@ -222,58 +250,68 @@ def _openedlong_table(table: TableFile, choice: _Choice, how: _How) -> OpenedSes
     if upload:
         inspection = inspection.turned_round()
     wanted = _wanted_flows(inspection, choice)
+    _refuse_too_many(inspection, wanted, how)
     stream = table.stream(wanted)
-    if _does_not_fit(inspection, wanted, how):
-        return _opened_part(stream, inspection, wanted, choice, how, upload=upload)
-    packets = replace(stream.head, packets=pa.concat_tables(list(stream.pieces)))
+    packets = _cut(stream.head, stream.pieces, inspection, how)
     packets = replace(turned_round(packets) if upload else packets, flows=inspection.flows)
     return OpenedSession(inspection, choice.settled(inspection.flows).view(packets))
 
 
-def _does_not_fit(inspection: Inspection, wanted: list[int], how: _How) -> bool:
-    return how.budget is not None and weight_of(inspection.flows, wanted) > how.budget.most_packets
+def _refuse_too_many(inspection: Inspection, wanted: list[int], how: _How) -> None:
+    """Raise where the flows that are wanted, all of them, do not fit into the memory."""
+    if how.window is None or how.window.is_whole:
+        _refuse_beyond(weight_of(inspection.flows, wanted), inspection, how)
 
 
-def _opened_part(
-    stream: PacketStream,
-    inspection: Inspection,
-    wanted: list[int],
-    choice: _Choice,
-    how: _How,
-    *,
-    upload: bool,
-) -> OpenedSession:
-    """Return as much of a session as fits into the memory.
+def _refuse_beyond(packets: int, inspection: Inspection, how: _How, *, more: bool = False) -> None:
+    """Raise where so many packets, or ``more`` than so many, do not fit into the memory."""
+    if how.budget is None or packets <= how.budget.most_packets:
+        return
+    remedy = (
+        "choose a shorter --flow or --session, or cut the input (editcap does that for captures)"
+        if how.window is None
+        else "or fit a window of the session (--from 5min --to 25min)"
+    )
+    raise how.budget.refusal(", ".join(inspection.files), packets, remedy=remedy, at_least=more)
+
+
+def _cut(
+    table: PacketTable, pieces: Iterable[pa.Table] | None, inspection: Inspection, how: _How
+) -> PacketTable:
+    """Return a table with packets of a session, those outside of the window left out.
+
+    Reports of RTCP before the window stay: their counts are what later ones go on from.
+
+    Args:
+        table: All but the packets.
+        pieces: The packets in order of time; None where the table has them.
+        inspection: What is in the input.
+        how: The window and the memory.
 
     Raises:
-        InputFileError: If it is not to be condensed.
+        InputFileError: If more packets are in the window than the memory holds.
+        SelectionError: If no packet is in the window.
     """
-    assert how.budget is not None
-    name = ", ".join(inspection.files)
-    if how.condense_seed is None or choice.every:
-        remedy = (
-            "choose a shorter --flow or --session, or cut the input (editcap does that for"
-            " captures)"
+    pieces = [table.packets] if pieces is None else pieces
+    if how.window is None or how.window.is_whole:
+        return replace(table, packets=pa.concat_tables(list(pieces)))
+    zero_ns = inspection.start_time_ns - inspection.origin_ns
+    from_ns = zero_ns + ns_from_s(how.window.from_s)
+    to_ns = zero_ns + ns_from_s(min(how.window.to_s, inspection.duration_s + 1))
+    kept: list[pa.Table] = []
+    packets = 0
+    for piece in pieces:
+        inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
+        kept.append(piece.filter(inside))
+        packets += kept[-1].num_rows
+        _refuse_beyond(packets, inspection, how, more=True)
+    if not packets:
+        raise SelectionError(
+            what=f"packet of the session from {how.window}",
+            available=f"the input lasts {inspection.duration_s:.6g} s",
         )
-        raise how.budget.refusal(name, weight_of(inspection.flows, wanted), remedy=remedy)
-    settled = choice.settled(inspection.flows)
-    try:
-        view, condensed = condensed_session(
-            stream,
-            inspection,
-            wanted,
-            budget=how.budget,
-            seed=how.condense_seed,
-            upload=upload,
-            flow=settled.flow,
-            session=settled.session,
-        )
-    except ValueError as error:
-        problem = f"has changed while it was read ({error})"
-        raise CaptureError(
-            file=name, problem=problem, remedy="copy it, and give the copy"
-        ) from error
-    return OpenedSession(inspection, view, condensed)
+    rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
+    return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)
 
 
 def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:

@@ -198,11 +198,11 @@ def memory_bytes_of(text: str) -> int:
     return int(size_bytes)
 
 
-def seconds_of(text: str | None, *, option: str) -> float | None:
+def seconds_of(text: str | None, *, option: str, least: float | None = None) -> float | None:
     """Return the seconds that an option's value such as ``24h`` names; a bare number is seconds.
 
     Raises:
-        typer.BadParameter: If it names none above 0.
+        typer.BadParameter: If it names none above 0, or none from ``least`` on.
     """
     if text is None:
         return None
@@ -212,6 +212,8 @@ def seconds_of(text: str | None, *, option: str) -> float | None:
         raise typer.BadParameter(
             f"{text!r} is no time; give a number with s, min or h", param_hint=option
         )
+    if least is not None and least <= found_s < math.inf:
+        return found_s
     return positive(found_s, option=option)
 
 

@@ -35,6 +35,7 @@ from trafficgen.cli._options import (
     memory_bytes_of,
     messages_of,
     positive,
+    seconds_of,
 )
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
@@ -90,6 +91,22 @@ def fit(
     memory: Memory = "1GB",
     player_log: PlayerLogFile = None,
     player_log_offset: PlayerLogOffset = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="TIME",
+            help="Fit a window that starts at this time after the first packet, such as 90s.",
+        ),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="TIME",
+            help="End of the window, after the first packet, such as 20min; default: the end.",
+        ),
+    ] = None,
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
@@ -114,6 +131,14 @@ def fit(
         raise typer.BadParameter(
             f"{player_log_offset} is no time", param_hint="--player-log-offset"
         )
+    from_s, to_s = _window_s(begin, end)
+    is_window = (from_s, to_s) != (0, math.inf)
+    if is_window and (receiver or player_log is not None):
+        raise typer.BadParameter(
+            "a window cannot be matched with a second capture or a player log; leave them out, or"
+            " cut the captures first",
+            param_hint="--from, --to",
+        )
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(file=out, report=report, plots=plots, plot_formats=plot_formats)
     claim(written, force=force, inputs=[*captures, *(receiver or ()), player_log])
@@ -131,6 +156,10 @@ def fit(
         if receiver:
             raise typer.BadParameter(
                 "it belongs to one session, not to many captures", param_hint="--receiver"
+            )
+        if is_window:
+            raise typer.BadParameter(
+                "a window is of one capture, not of many", param_hint="--from, --to"
             )
         how = Together(
             population=population,
@@ -154,6 +183,8 @@ def fit(
             receiver=receiver,
             player_log=player_log,
             player_log_offset_s=player_log_offset,
+            from_s=from_s,
+            to_s=to_s,
             **options,
         )
     messages.warn(fitted.warnings)
@@ -166,6 +197,15 @@ def fit(
         return
     _render(fitted.to_json(), fitted.model)
     _render_rate(fitted)
+
+
+def _window_s(begin: str | None, end: str | None) -> tuple[float, float]:
+    """Return start and end of the window of the capture that is fitted, s."""
+    from_s = seconds_of(begin, option="--from", least=0.0) or 0.0
+    to_s = seconds_of(end, option="--to") or math.inf
+    if not from_s < to_s:
+        raise typer.BadParameter("the window ends before it starts", param_hint="--from, --to")
+    return from_s, to_s
 
 
 def _render(summary: dict[str, Any], model: trafficgen.Model) -> None:

@@ -9,7 +9,6 @@ from trafficgen.flows.bursts import (
     segment_bursts,
     spread_over_tick,
 )
-from trafficgen.flows.condensed import CondensedClock, CondensedSession, condense
 from trafficgen.flows.inspection import Inspection, inspect_stream, inspect_table
 from trafficgen.flows.loss import RtpLoss, extend_sequence, rtp_loss
 from trafficgen.flows.measures import (
@@ -36,7 +35,6 @@ from trafficgen.flows.resegment import infer_mtu_bytes, resegment
 from trafficgen.flows.reversal import heaviest_upload, turned_round
 from trafficgen.flows.selection import SessionView, all_sessions, choose_session, heaviest_session
 from trafficgen.flows.sessions import Session, group_sessions, list_sessions
-from trafficgen.flows.stretches import Stretches, plan_stretches
 from trafficgen.flows.timing import clock_tick_ns, gaps_s, gaps_within_flows_s
 
 __all__ = [
@@ -46,8 +44,6 @@ __all__ = [
     "SHORTEST_PLAYOUT_S",
     "STEADY_FROM_S",
     "Bursts",
-    "CondensedClock",
-    "CondensedSession",
     "DataRates",
     "Delivery",
     "Inspection",
@@ -55,12 +51,10 @@ __all__ = [
     "RtpLoss",
     "Session",
     "SessionView",
-    "Stretches",
     "adaptation_time_s",
     "all_sessions",
     "choose_session",
     "clock_tick_ns",
-    "condense",
     "data_rates",
     "data_rates_of_parts",
     "delivery",
@@ -78,7 +72,6 @@ __all__ = [
     "list_sessions",
     "media_packets",
     "normalised_differences",
-    "plan_stretches",
     "rate_curve",
     "rate_series",
     "received_kbps",

@@ -16,7 +16,6 @@ from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
 from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
-from trafficgen.models.sampling import Sampling
 
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
@@ -99,11 +98,15 @@ class FittedProvenance(ModelPart):
         ge=0,
         description="Segmentation-offload packets cut back to MTU size before the fit.",
     )
-    sampling: Sampling | None = Field(
+    from_s: float | None = Field(
         default=None,
-        description=(
-            "Which part of a session too long for the memory was fitted; not there for a whole one."
-        ),
+        ge=0,
+        description="Start of the fitted window, s after the capture's first packet; absent: none.",
+    )
+    to_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="End of the fitted window, s after the capture's first packet; absent: none.",
     )
     conditions: CaptureConditions = Field(
         default_factory=CaptureConditions, description="The path of the capture."
@@ -113,12 +116,12 @@ class FittedProvenance(ModelPart):
     date: str = Field(description="Day of the fit, ISO 8601.")
 
     @model_serializer(mode="wrap")
-    def _without_sampling_of_all(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+    def _omit_absent_window(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         content: dict[str, object] = handler(self)
         return {
             name: value
             for name, value in content.items()
-            if name != "sampling" or value is not None
+            if name not in ("from_s", "to_s") or value is not None
         }
 
 

@@ -15,12 +15,11 @@ from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fi
 from trafficgen.export import write_parquet
 from trafficgen.flows import turned_round
 from trafficgen.models import FittedProvenance, dump_model
-from trafficgen.models.sampling import Sampling
 
 EXAMPLE = (
     Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"
 )
-#: Below this a fit is not worth while: 20,000 packets are always taken.
+#: However little memory is allowed, 20,000 packets are taken.
 TINY = 1
 
 pytestmark = pytest.mark.filterwarnings("ignore::trafficgen.CaptureWarning")
@@ -41,113 +40,73 @@ def whole(long_capture: Path) -> trafficgen.Fit:
     return trafficgen.fit(long_capture)
 
 
-@pytest.fixture(scope="module")
-def sampled(long_capture: Path) -> trafficgen.Fit:
-    return trafficgen.fit(long_capture, memory_bytes=TINY)
-
-
-def sampling_of(fitted: trafficgen.Fit) -> Sampling:
-    provenance = fitted.model.provenance
-    assert isinstance(provenance, FittedProvenance)
-    assert provenance.sampling is not None
-    return provenance.sampling
-
-
-def test_a_fit_with_enough_memory_says_nothing_of_samples(
+def test_a_fit_with_enough_memory_does_not_depend_on_the_limit(
     long_capture: Path, whole: trafficgen.Fit
 ) -> None:
     unlimited = trafficgen.fit(long_capture, memory_bytes=None)
     assert json.dumps(unlimited.to_json()) == json.dumps(whole.to_json())
     assert dump_model(unlimited.model) == dump_model(whole.model)
-    assert "sampling" not in dump_model(whole.model)
-    assert "sampling" not in whole.to_json()
+    assert "from_s" not in dump_model(whole.model)
 
 
-def test_what_is_counted_of_the_whole_session_is_that_of_the_whole_fit(
-    whole: trafficgen.Fit, sampled: trafficgen.Fit
+def test_a_session_beyond_the_memory_is_refused_with_what_helps(long_capture: Path) -> None:
+    with pytest.raises(
+        trafficgen.CaptureError,
+        match=r"packets need some .* is allowed; give --memory .*, or fit a window .*--from",
+    ):
+        trafficgen.fit(long_capture, memory_bytes=TINY)
+
+
+def test_a_window_is_fitted_within_memory_that_the_session_exceeds(
+    long_capture: Path, whole: trafficgen.Fit
 ) -> None:
-    one, other = whole.calibration.session, sampled.calibration.session
-    assert (other.packets, other.duration_s) == (one.packets, one.duration_s)
-    assert other.phases.playout_kbps == pytest.approx(one.phases.playout_kbps, rel=1e-9)
-    assert other.phases.buffering_end_s == pytest.approx(one.phases.buffering_end_s)
-    assert other.phases.end_s == pytest.approx(one.phases.end_s)
-    last, its = (fitted.model.streams[0].phases[-1] for fitted in (whole, sampled))
-    assert (its.name, its.process.kind) == (last.name, last.process.kind)
-    assert its.end_s == pytest.approx(last.end_s)
-    assert sampled.rate.size_bytes.sum() == whole.rate.size_bytes.sum()
-
-
-def test_a_sampled_fit_is_within_its_stated_error(
-    whole: trafficgen.Fit, sampled: trafficgen.Fit
-) -> None:
-    sampling = sampling_of(sampled)
-    assert 10_000 < sampling.packets_used < 20_000 < sampling.packets_present
-    session = whole.calibration.session
-    exact = {
-        "rate_kbps": sampling.error.rate_kbps.whole,
-        "packet_bytes": float(np.mean(session_sizes(whole))),
-    }
-    assert sampling.error.packet_bytes.whole == pytest.approx(exact["packet_bytes"])
-    for mean in (sampling.error.rate_kbps, sampling.error.packet_bytes, sampling.error.gap_s):
-        assert mean.standard_error is not None
-        assert abs(mean.sample - mean.whole) < 4 * mean.standard_error
-    assert sampling.error.packet_bytes.ks < 1.63 / np.sqrt(sampling.packets_used)
-    bursts = [fitted.calibration.session.bursts_by_phase for fitted in (whole, sampled)]
-    assert bursts[0] is not None
-    assert bursts[1] is not None
-    spacing = [found["playout"].spacing_s for found in bursts if found is not None]
-    error_s = spacing[1].std() / np.sqrt(spacing[1].size)
-    assert abs(spacing[1].mean() - spacing[0].mean()) < 4 * error_s
-    assert session.packets == sampling.packets_present
-
-
-def session_sizes(fitted: trafficgen.Fit) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    fitted = trafficgen.fit(long_capture, from_s=100, to_s=200, memory_bytes=TINY)
     view = fitted.calibration.views.captured
-    return view.media_ip_bytes
+    session = whole.calibration.views.captured
+    inside = (session.media_time_ns >= 100_000_000_000) & (session.media_time_ns < 200_000_000_000)
+    np.testing.assert_array_equal(view.media_time_ns, session.media_time_ns[inside])
+    origin = fitted.model.provenance
+    assert isinstance(origin, FittedProvenance)
+    assert (origin.from_s, origin.to_s) == (100, 200)
+    assert fitted.model.description.endswith(", 100 s to 200 s.")
+    rate_bps = whole.model.playout.rate_bps.value
+    assert fitted.model.playout.rate_bps.value == pytest.approx(rate_bps, rel=0.1)
 
 
-def test_the_model_of_a_sample_is_saved_loaded_and_played(
-    sampled: trafficgen.Fit, tmp_path: Path
+def test_a_window_beyond_the_memory_is_refused(long_capture: Path) -> None:
+    with pytest.raises(trafficgen.CaptureError, match=r"more than .* packets need"):
+        trafficgen.fit(long_capture, from_s=1, memory_bytes=TINY)
+
+
+def test_a_window_of_a_packet_table_is_that_of_its_capture(
+    long_capture: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "model.json"
-    trafficgen.save_model(sampled.model, file)
-    assert trafficgen.load_model(file) == sampled.model
-    assert len(trafficgen.generate(file, duration_s=20)) > 1000
-    assert any("stretches between" in text for text in sampled.warnings)
-
-
-def test_the_same_seed_gives_the_same_model(long_capture: Path, sampled: trafficgen.Fit) -> None:
-    again = trafficgen.fit(long_capture, memory_bytes=TINY)
-    assert dump_model(again.model) == dump_model(sampled.model)
-
-
-def test_a_packet_table_is_sampled_as_its_capture(
-    long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path
-) -> None:
+    of_capture = trafficgen.fit(long_capture, from_s=100, to_s=200)
     table = tmp_path / "long.parquet"
     trafficgen.convert(long_capture, table)
-    found = trafficgen.fit(table, memory_bytes=TINY)
-    assert sampling_of(found) == sampling_of(sampled)
-    assert found.model.streams == sampled.model.streams
-
-
-def test_an_upload_is_sampled_too(
-    long_capture: Path, sampled: trafficgen.Fit, tmp_path: Path
-) -> None:
+    for memory_bytes in (TINY, None):  # piece by piece, and in memory
+        of_table = trafficgen.fit(table, from_s=100, to_s=200, memory_bytes=memory_bytes)
+        assert of_table.model.streams == of_capture.model.streams
     turned = tmp_path / "turned.parquet"
-    table = trafficgen.read_packets(long_capture)
-    write_parquet(turned_round(table), turned)
-    found = trafficgen.fit(turned, memory_bytes=TINY, upload=True)
-    assert sampling_of(found) == sampling_of(sampled)
-    assert found.calibration.session.phases == sampled.calibration.session.phases
+    write_parquet(turned_round(trafficgen.read_packets(long_capture)), turned)
+    of_upload = trafficgen.fit(turned, from_s=100, to_s=200, upload=True, memory_bytes=TINY)
+    assert of_upload.model.streams == of_capture.model.streams
 
 
-def test_parts_of_a_session_are_not_matched_with_a_second_capture(long_capture: Path) -> None:
-    with pytest.raises(
-        trafficgen.CalibrationError,
-        match="cannot be matched with a second capture; give more --memory",
-    ):
-        trafficgen.fit(long_capture, receiver=long_capture, memory_bytes=TINY)
+def test_a_window_without_packets_says_how_long_the_input_is(long_capture: Path) -> None:
+    with pytest.raises(trafficgen.SelectionError, match=r"from 9000 s to the end; the input lasts"):
+        trafficgen.fit(long_capture, from_s=9000)
+
+
+@pytest.mark.parametrize("window", [(5.0, 5.0), (-1.0, 5.0), (float("nan"), 5.0)])
+def test_a_window_that_is_none_is_refused(long_capture: Path, window: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="a window needs 0 <= from_s < to_s"):
+        trafficgen.fit(long_capture, from_s=window[0], to_s=window[1])
+
+
+def test_a_window_is_not_matched_with_a_second_capture(long_capture: Path) -> None:
+    with pytest.raises(ValueError, match="cannot be matched with a second capture"):
+        trafficgen.fit(long_capture, receiver=long_capture, to_s=100)
 
 
 def test_compare_and_export_say_what_they_need(long_capture: Path, tmp_path: Path) -> None:
@@ -203,9 +162,7 @@ def test_sessions_are_drawn_until_the_next_does_not_fit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_memory_of_a_fit_stays_within_what_is_allowed_however_long_the_session(
-    tmp_path: Path,
-) -> None:
+def test_memory_of_a_fitted_window_does_not_grow_with_the_session(tmp_path: Path) -> None:
     model = trafficgen.fit(EXAMPLE).model
     peaks = []
     for duration_s in (9_000, 27_000):
@@ -218,10 +175,10 @@ def test_memory_of_a_fit_stays_within_what_is_allowed_however_long_the_session(
 
 
 def _peak_bytes(file: Path, memory_bytes: int) -> int:
-    """Return the most memory that a fit of a capture had, in a process of its own."""
+    """Return the most memory that a fit of a window had, in a process of its own."""
     work = (
         "import sys, pathlib, trafficgen\n"
-        "trafficgen.fit(sys.argv[1], memory_bytes=int(sys.argv[2]))\n"
+        "trafficgen.fit(sys.argv[1], to_s=6000, memory_bytes=int(sys.argv[2]))\n"
         "status = dict(line.split(':', 1) for line in"
         " pathlib.Path('/proc/self/status').read_text().splitlines())\n"
         "print(status['VmHWM'].split()[0])"
