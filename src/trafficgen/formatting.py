@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from trafficgen.units import NS_PER_S, SIZE_UNITS_BYTES
@@ -39,6 +40,11 @@ def format_count(count: int, noun: str, nouns: str | None = None) -> str:
     made by an s.
     """
     return f"{count:,d} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def count_warnings(warnings: Sequence[str]) -> str:
+    """Return the number of warnings to end a line with; an empty text where there are none."""
+    return f", {format_count(len(warnings), 'warning')}" if warnings else ""
 
 
 def one_line(text: object, *, longest: int = 100) -> str:

@@ -11,12 +11,13 @@ from pydantic import JsonValue
 from trafficgen.catalogue import entry_digest, entry_names, load_entry, load_model
 from trafficgen.formatting import format_count
 from trafficgen.models import Model, PublishedModel, model_json_schema
+from trafficgen.notebook import NotebookView
 
 _TRANSPORT_NAMES = ("transport", "traffic_transport")
 
 
 @dataclass(frozen=True)
-class CatalogueModel:
+class CatalogueModel(NotebookView):
     """A line of `trafficgen models list`.
 
     Attributes:
@@ -65,8 +66,8 @@ class CatalogueModel:
         options = format_count(len(self.model.options), "option")
         return f"<CatalogueModel {self.name}: {self.transport or 'transport not said'}, {options}>"
 
-    def _repr_html_(self) -> str:
-        return self.model._repr_html_()
+    def _notebook_data(self) -> dict[str, object]:
+        return self.model._notebook_data()
 
     def to_json(self) -> dict[str, Any]:
         """Return the line as `trafficgen models list --json` prints it."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trafficgen.api.conversion_view import line_of_conversion, view_of_conversion
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
@@ -29,12 +28,14 @@ from trafficgen.capture.traces import (
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export import FileFormat, ProjectionReport, View, seen_by, write_as
 from trafficgen.export.streams import StreamCounts, write_stream
+from trafficgen.formatting import format_count, number, one_line
+from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
-class Conversion:
+class Conversion(NotebookView):
     r"""What :func:`trafficgen.convert` read from a trace, and wrote.
 
     Attributes:
@@ -76,10 +77,17 @@ class Conversion:
     counts: StreamCounts | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return line_of_conversion(self)
+        parts = [
+            format_count(self.records, "record"),
+            format_count(len(self.table), "packet"),
+            f"{number(self.duration_s)} s",
+            *([f"{self.unread:,d} unread"] if self.unread else []),
+            *([format_count(len(self.doubts), "doubt")] if self.doubts else []),
+        ]
+        return f"<Conversion of {one_line(self.file)} ({self.format}): {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_conversion(self)
+    def _notebook_rates(self) -> RateLines | None:
+        return rates_of_packets(("IP packets", self.table.time_ns, self.table.ip_bytes))
 
     @cached_property
     def _counts(self) -> StreamCounts:

@@ -7,7 +7,6 @@ import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trafficgen.api.fit_view import line_of_fit, view_of_fit
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model, read_packets
@@ -15,14 +14,16 @@ from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Bu
 from trafficgen.capture.session import OpenedSession, TimeWindow, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, turned_round
+from trafficgen.formatting import count_warnings
 from trafficgen.models import Model
+from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.provenance import file_digest
 from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(NotebookView):
     """A fitted model with what the fit says about it.
 
     Attributes:
@@ -47,10 +48,26 @@ class Fit:
     rate: RateCurve = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return line_of_fit(self)
+        return f"<Fit of {self.model.summary_line()}{count_warnings(self.warnings)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_fit(self)
+    def _notebook_data(self) -> dict[str, object]:
+        session = self.calibration.session
+        laws = {"packet sizes": session.packet_bytes, "gaps": session.gap_s}
+        return {
+            "media_packets": session.packets,
+            **self.model._notebook_data(),
+            "loss_rate": session.path.conditions.loss_rate.model_dump()
+            if session.path.conditions.loss_rate
+            else None,
+            "laws in the playout": [
+                {"of": name, "law": repr(fitted.parametric).strip("<>")}
+                for name, fitted in laws.items()
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def _notebook_rates(self) -> RateLines | None:
+        return self.model.rates_of_phases(measured=self.rate)
 
     @property
     def model(self) -> Model:
@@ -119,7 +136,7 @@ def fit(
         >>> import trafficgen
         >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
         >>> fitted
-        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbps, 3
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 3
         warnings>
         >>> buffering = fitted.model.buffering.duration_s
         >>> print(f"buffering {buffering.value:.1f} s, 95% interval {buffering.low:.0f} to {buffering.high:.0f} s")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from trafficgen.api.fit_view import line_of_population, view_of_population
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
@@ -23,7 +22,9 @@ from trafficgen.capture.memory import (
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session
+from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import FittedProvenance, Model, Population
+from trafficgen.notebook import NotebookView
 from trafficgen.provenance import combined_digest, file_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
 from trafficgen.worker_processes import interrupts_held_back, worker_pool
@@ -43,7 +44,7 @@ CaptureProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class PopulationFit:
+class PopulationFit(NotebookView):
     """The model of a corpus, with the fit of its most typical session.
 
     Attributes:
@@ -75,10 +76,33 @@ class PopulationFit:
     sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return line_of_population(self)
+        sizes = (
+            f"{format_count(self.population.sessions, 'session')} of"
+            f" {format_count(self.population.captures, 'capture')}"
+        )
+        typical = self.model.summary_line()
+        return f"<PopulationFit of {sizes}, typical: {typical}{count_warnings(self.warnings)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_population(self)
+    def _notebook_data(self) -> dict[str, object]:
+        laws = self.population.laws.items()
+        return {
+            "quantities": [
+                {
+                    "quantity": name,
+                    "median": law.median.model_dump(),
+                    "sd of the logarithm": law.log_deviation.value,
+                    "sessions": law.sessions,
+                    "law": law.law.family,
+                }
+                for name, law in laws
+            ],
+            "prototypes": [
+                one.model_dump(include={"name", "weight", "group_rate_bps"})
+                for one in self.population.prototypes
+            ],
+            "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
+            "warnings": self.warnings,
+        }
 
     @property
     def population(self) -> Population:
@@ -169,7 +193,7 @@ def fit_population(
         >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
         >>> fitted
         <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4
-        kbps>
+        kbit/s>
         >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
         <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
     """

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trafficgen.api.fit_view import line_of_same_source, view_of_same_source
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
 from trafficgen.capture.session import open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
+from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import FittedProvenance, Model, PooledResponse
+from trafficgen.notebook import NotebookView
 
 
 @dataclass(frozen=True)
-class SameSourceFit:
+class SameSourceFit(NotebookView):
     """The model of a source that was captured over several paths.
 
     Attributes:
@@ -43,10 +44,25 @@ class SameSourceFit:
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return line_of_same_source(self)
+        paths = format_count(len(self.response.captures), "path")
+        kind = self.response.kind.replace("_", " ")
+        return f"<SameSourceFit over {paths}: {kind}{count_warnings(self.warnings)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_same_source(self)
+    def _notebook_data(self) -> dict[str, object]:
+        response = self.response
+        return {
+            "uncongested_rate_bps": response.uncongested_rate_bps,
+            "processes from": response.source,
+            "evidence": response.evidence,
+            "response": [
+                {"to": curve.condition, **point.model_dump()}
+                for curve in response.curves
+                for point in curve.points
+            ],
+            "without a curve": [f"{name}: {reason}" for name, reason in response.absent.items()],
+            "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
+            "warnings": self.warnings,
+        }
 
     @property
     def response(self) -> PooledResponse:

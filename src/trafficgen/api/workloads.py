@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import JsonValue
 
-from trafficgen import html_view as html
 from trafficgen.api.open_loop import Playable, playable_of, sessions_apart
 from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
@@ -23,6 +22,7 @@ from trafficgen.export.parquet import write_parquet_stream
 from trafficgen.export.pcap import write_capture_stream
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.extent import machine_memory_bytes
+from trafficgen.notebook import NotebookView
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -55,7 +55,7 @@ _PART_BYTES_PER_PACKET = 40
 
 
 @dataclass(frozen=True, repr=False)
-class WrittenWorkload:
+class WrittenWorkload(NotebookView):
     """A workload that is in a file or folder.
 
     Attributes:
@@ -82,18 +82,6 @@ class WrittenWorkload:
             f"{number(self.duration_s)} s",
         )
         return f"<WrittenWorkload {one_line(str(self.path))}: {', '.join(parts)}>"
-
-    def _repr_html_(self) -> str:
-        return html.view(
-            f"Workload {self.path}",
-            html.facts(
-                [
-                    ("packets", number(self.packets)),
-                    ("flows", number(self.flows)),
-                    ("length, s", number(self.duration_s)),
-                ]
-            ),
-        )
 
 
 def generate_workload(

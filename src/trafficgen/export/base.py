@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from trafficgen.export.report_view import line_of_report, view_of_report
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.formatting import format_count, number
 from trafficgen.models import Model
+from trafficgen.notebook import NotebookView
 from trafficgen.tables import PacketTable
 
 #: Whose capture an output stands for; see :func:`trafficgen.export.view.seen_by`.
@@ -30,7 +31,7 @@ class TimingError:
 
 
 @dataclass(frozen=True)
-class ProjectionReport:
+class ProjectionReport(NotebookView):
     """What an export kept of a packet table and what the target could not hold.
 
     Of an export that holds no packets, but a model's law or a path, the counts are None; of a law
@@ -79,10 +80,16 @@ class ProjectionReport:
     removed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return line_of_report(self)
-
-    def _repr_html_(self) -> str:
-        return view_of_report(self)
+        parts = [format_count(len(self.files), "file")]
+        if self.packets is not None:
+            parts.append(format_count(self.packets, "packet"))
+        if self.packets_changed is not None:
+            parts.append(f"{self.packets_changed:,d} resized")
+        if self.timing_error_s is not None:
+            parts.append(f"timing error at most {number(self.timing_error_s.max, digits=3)} s")
+        if self.cannot_express:
+            parts.append(format_count(len(self.cannot_express), "limit"))
+        return f"<ProjectionReport for {self.target}: {', '.join(parts)}>"
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the JSON object that ``trafficgen export --json`` prints."""

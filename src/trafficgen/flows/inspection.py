@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ import pyarrow.compute as pc
 from trafficgen._core import FlowMeter
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import FlowCountsDict, RtpStreamDict
-from trafficgen.flows.inspection_view import line_of_inspection, view_of_inspection
 from trafficgen.flows.reversal import turned_round_flows
 from trafficgen.flows.sessions import Session, list_sessions
+from trafficgen.formatting import format_count, number, one_line
+from trafficgen.notebook import POINTS, SHOWN_ROWS, FirstRows, NotebookView, RateLines
 from trafficgen.progress import report_each
 from trafficgen.tables import FlowRates, PacketTable, RtpStreamCount
 from trafficgen.tables.stream import PacketStream
@@ -31,7 +33,7 @@ _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is si
 
 
 @dataclass(frozen=True)
-class Inspection:
+class Inspection(NotebookView):
     """What is in one capture (or several read as one), or in a packet table.
 
     Attributes:
@@ -77,10 +79,28 @@ class Inspection:
     rates: Mapping[int, FlowRates] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return line_of_inspection(self)
+        more = f" and {format_count(len(self.files) - 1, 'more file')}" if self.files[1:] else ""
+        first = one_line(PurePath(self.files[0]).name) if self.files else "nothing"
+        sessions = int(pc.count_distinct(self.flows.column("session")).as_py())
+        parts = [
+            format_count(self.packets, "packet"),
+            format_count(self.flows.num_rows, "flow"),
+            format_count(sessions, "session"),
+            f"{number(self.duration_s)} s",
+            *([format_count(len(self.warnings), "warning")] if self.warnings else []),
+        ]
+        return f"<Inspection of {first}{more}: {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_inspection(self)
+    def _notebook_data(self) -> dict[str, object]:
+        largest = self.describe_flows(SHOWN_ROWS)
+        return {**self.json_head(), "flows": FirstRows(largest, self.flows.num_rows)}
+
+    def _notebook_rates(self) -> RateLines:
+        steps, end_s = POINTS, self.duration_s
+        rates = np.zeros(steps)
+        for flow in self.rates.values():
+            rates += flow.to_client.rate_kbps(steps, start_s=0.0, end_s=end_s)
+        return RateLines(end_s / steps, [("bytes on the wire to clients", rates)])
 
     @property
     def sessions(self) -> tuple[Session, ...]:
@@ -407,9 +427,9 @@ def _measured_flows(
         "payload_bytes": counts["payload_bytes"],
     }
     rows = []
-    for measured, number in enumerate(order):
+    for measured, flow in enumerate(order):
         row = dict(rows_of[original[measured]])
-        row.update(flow=number, first_time_ns=int(counts["first_ns"][measured]))
+        row.update(flow=flow, first_time_ns=int(counts["first_ns"][measured]))
         row.update(last_time_ns=int(counts["last_ns"][measured]))
         for what, pair in pairs.items():
             # The client is the meter's initiator: what it sends goes to the server.

@@ -17,8 +17,8 @@ from trafficgen.distributions import (
     distribution_of,
     truncated,
 )
+from trafficgen.formatting import format_count, number
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.model_view import line_of_law
 
 #: Names of scipy.stats, and mixtures with the parameters p1, scale1, ... of their components;
 #: ``quantiles`` is a smoothed empirical law, ``atoms`` has no continuous part.
@@ -183,7 +183,12 @@ class Law(ModelPart):
     )
 
     def __repr__(self) -> str:
-        return line_of_law(self)
+        parts = [", ".join(f"{name}={number(value)}" for name, value in self.params.items())]
+        parts += [format_count(len(self.quantiles), "point")] if self.quantiles else []
+        parts += [format_count(len(self.atoms), "atom")] if self.atoms else []
+        parts += [format_count(self.observations, "observation")]
+        unit = "" if self.unit == "1" else f", {self.unit}"
+        return f"<Law {self.family}{unit}: {'; '.join(filter(None, parts))}>"
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -10,9 +10,10 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from trafficgen.formatting import format_count, one_line
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.model_view import line_of_published, view_of_published
 from trafficgen.models.schema import ModelRoot, PublishedProvenance
+from trafficgen.notebook import NotebookView
 
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers'
 #: options.
@@ -208,7 +209,7 @@ class Mechanism(ModelPart):
         return self
 
 
-class PublishedModel(ModelRoot):
+class PublishedModel(NotebookView, ModelRoot):
     """A source as papers describe it: a mechanism that answers the path, its parameters, and what
     may be varied.
 
@@ -249,10 +250,31 @@ class PublishedModel(ModelRoot):
     mechanism: Mechanism = Field(description="How the source behaves.")
 
     def __repr__(self) -> str:
-        return line_of_published(self)
+        parts = [
+            self.mechanism.kind,
+            format_count(len(self.options), "option"),
+            self.provenance.review,
+        ]
+        return f"<PublishedModel {one_line(self.name)}: {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_published(self)
+    def _notebook_data(self) -> dict[str, object]:
+        return {
+            "description": self.description,
+            "transport": self.transport,
+            "parameters": len(self.mechanism.parameters),
+            "options": [
+                {
+                    "option": name,
+                    "default": None if option.default is None else str(option.default),
+                    "unit": option.unit,
+                    "allowed": option.allowed,
+                    "description": option.description,
+                }
+                for name, option in self.options.items()
+            ],
+            "citations": [source.text for source in self.provenance.citations],
+            "limits": self.provenance.limitations,
+        }
 
     @model_validator(mode="after")
     def _one_value_for_each_parameter(self) -> Self:

@@ -6,16 +6,20 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self
 
+import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from trafficgen.formatting import format_count, number, one_line
 from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.facts import Facts
-from trafficgen.models.model_view import line_of_model, view_of_model
 from trafficgen.models.packet_process import PacketProcess
 from trafficgen.models.population import Population, Prototype
 from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
 from trafficgen.models.same_source import PooledResponse
+from trafficgen.notebook import POINTS, NotebookView, RateLines
+from trafficgen.tables import RateCurve
+from trafficgen.units import kbps_from_bps
 
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
@@ -309,7 +313,7 @@ class ModelRoot(ModelPart):
     description: str = Field(default="", description="One or two sentences for people.")
 
 
-class Model(ModelRoot):
+class Model(NotebookView, ModelRoot):
     """A source, as data: everything that generation and simulation need, and where it comes from.
 
     Example:
@@ -358,10 +362,70 @@ class Model(ModelRoot):
     )
 
     def __repr__(self) -> str:
-        return line_of_model(self)
+        rate = number(kbps_from_bps(self.playout.rate_bps.value))
+        names = ", ".join(one_line(stream.name) for stream in self.streams)
+        parts = [f"{format_count(len(self.streams), 'stream')} ({names})"]
+        if self.buffering is not None:
+            start = number(kbps_from_bps(self.buffering.rate_bps.value))
+            length = number(self.buffering.duration_s.value)
+            parts.append(f"buffering {length} s at {start} kbit/s")
+        parts.append(f"playout {number(self.playout.duration_s.value)} s at {rate} kbit/s")
+        if self.population is not None:
+            parts.append(f"a population of {format_count(self.population.sessions, 'session')}")
+        if self.same_source is not None:
+            parts.append(f"one source over {format_count(len(self.same_source.captures), 'path')}")
+        return f"<Model {one_line(self.name)}: {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_model(self)
+    def summary_line(self) -> str:
+        """Name the model, its streams and its rate on part of a line."""
+        names = ", ".join(one_line(stream.name) for stream in self.streams)
+        length_s = self.buffering.duration_s.value if self.buffering else None
+        start = f"buffering {number(length_s)} s, " if self.buffering else ""
+        rate = number(kbps_from_bps(self.playout.rate_bps.value))
+        return f"{one_line(self.name)} ({names}): {start}playout at {rate} kbit/s"
+
+    def rates_of_phases(self, *, measured: RateCurve | None = None) -> RateLines:
+        """Return the mean rate of the phases over time, after that of the capture where given."""
+        length_s = max(phase.end_s for stream in self.streams for phase in stream.phases)
+        step_s = length_s / POINTS
+        middles_s = (np.arange(POINTS) + 0.5) * step_s
+        rates = np.zeros(POINTS)
+        for phase in (phase for stream in self.streams for phase in stream.phases):
+            rates[(middles_s >= phase.start_s) & (middles_s < phase.end_s)] += kbps_from_bps(
+                phase.rate_bps
+            )
+        lines = [("mean rate of the phases", rates)]
+        if measured is not None:
+            in_capture = measured.rate_kbps(POINTS, start_s=0.0, end_s=length_s)
+            lines.insert(0, ("media in the capture", in_capture))
+        return RateLines(step_s, lines)
+
+    def _notebook_data(self) -> dict[str, object]:
+        published = self.provenance.kind == "published"
+        return {
+            "description": self.description,
+            "startup": self.startup.model_dump(),
+            "buffering": self.buffering.model_dump() if self.buffering else None,
+            "playout": self.playout.model_dump(),
+            "phases": [
+                {
+                    "stream": stream.name,
+                    "transport": stream.transport.protocol,
+                    "phase": phase.name,
+                    "start_s": phase.start_s,
+                    "duration_s": phase.duration_s,
+                    "rate_bps": phase.rate_bps,
+                    "process": phase.process.kind,
+                }
+                for stream in self.streams
+                for phase in stream.phases
+            ],
+            "fitted to": None if published else getattr(self.provenance, "files", None),
+            "not estimated": [f"{name}: {reason}" for name, reason in self.absent.items()],
+        }
+
+    def _notebook_rates(self) -> RateLines | None:
+        return self.rates_of_phases()
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

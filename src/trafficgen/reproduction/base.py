@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from trafficgen.reproduction.results_view import line_of_finding, view_of_finding
+from trafficgen.formatting import number, one_line
+from trafficgen.notebook import NotebookView
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(NotebookView):
     """One published quantity: a row of `trafficgen reproduce`.
 
     Attributes:
@@ -49,10 +50,25 @@ class Finding:
     gap: str | None = None
 
     def __repr__(self) -> str:
-        return line_of_finding(self)
+        return f"<Finding {self.id}: {self.published_text}, accepted {self.accepted_text}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_finding(self)
+    @property
+    def published_text(self) -> str:
+        """Quantity with its unit and published value, for people."""
+        quantity = f"{self.quantity}, {self.unit}" if self.unit else self.quantity
+        value = self.published if isinstance(self.published, str) else number(self.published)
+        return f"{one_line(quantity)}, published {one_line(value)}"
+
+    @property
+    def accepted_text(self) -> str:
+        """Accepted range, for people."""
+        if self.low is None and self.high is None:
+            return "any number"
+        if self.high is None:
+            return f"at least {number(self.low)}"
+        if self.low is None:
+            return f"at most {number(self.high)}"
+        return f"{number(self.low)} to {number(self.high)}"
 
     def accepts(self, value: float) -> bool:
         """Return whether a value is a number in the range, up to rounding."""

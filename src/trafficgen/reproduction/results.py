@@ -9,19 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from trafficgen.formatting import format_count, number
+from trafficgen.notebook import NotebookView
 from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.results_view import (
-    line_of_reproduction,
-    line_of_row,
-    view_of_reproduction,
-    view_of_row,
-)
 
 _LEVEL = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
-class FindingResult:
+class FindingResult(NotebookView):
     """One published quantity and what the runs gave.
 
     Attributes:
@@ -43,10 +39,11 @@ class FindingResult:
     entry_digest: str
 
     def __repr__(self) -> str:
-        return line_of_row(self)
-
-    def _repr_html_(self) -> str:
-        return view_of_row(self)
+        verdict = "within range" if self.ok else "missed"
+        return (
+            f"<FindingResult {self.finding.id}: {self.finding.published_text},"
+            f" simulated {number(self.simulated)}, {verdict}>"
+        )
 
     @property
     def measured(self) -> tuple[float, ...]:
@@ -105,7 +102,7 @@ class FindingResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduction:
+class Reproduction(NotebookView):
     """What `trafficgen reproduce` found.
 
     Attributes:
@@ -127,10 +124,14 @@ class Reproduction:
     runs: int
 
     def __repr__(self) -> str:
-        return line_of_reproduction(self)
+        within = len(self.rows) - len(self.missed)
+        quantities = format_count(len(self.rows), "quantity", "quantities")
+        runs = format_count(self.runs, "run")
+        return f"<Reproduction: {within:,d} of {quantities} within range, {runs}, seed {self.seed}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_reproduction(self)
+    def _notebook_data(self) -> dict[str, object]:
+        rows = [*self.missed, *(row for row in self.rows if row.ok)]
+        return {**self.summary(), "findings, misses first": [row.to_json() for row in rows]}
 
     @property
     def predicted(self) -> tuple[FindingResult, ...]:

@@ -12,9 +12,10 @@ from typing import Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
+from trafficgen.formatting import one_line
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
+from trafficgen.notebook import NotebookView
 from trafficgen.simulation.path_keys import LINK_KEYS, PATH_KEYS, PathKey, known_keys
-from trafficgen.simulation.path_view import line_of_path, view_of_path
 
 #: A bucket must hold the tokens of a full Ethernet packet, or that packet could never leave.
 LARGEST_PACKET_BYTES = 1500
@@ -160,7 +161,7 @@ class PathLink(ModelPart):
         return self
 
 
-class Path(ModelPart):
+class Path(NotebookView, ModelPart):
     """A path: one bottleneck or a chain of links, with a link of its own for each end where
     ``access_bps`` is given.
 
@@ -183,10 +184,14 @@ class Path(ModelPart):
     )
 
     def __repr__(self) -> str:
-        return line_of_path(self)
+        if len(self.links) == 1:
+            return f"Path.parse({one_line(self.text(), longest=300)!r})"
+        names = ", ".join(one_line(link.name) for link in self.links)
+        return f"<Path of {len(self.links)} links: {names}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_path(self)
+    def _notebook_data(self) -> dict[str, object]:
+        links = [link.model_dump(exclude_defaults=True) for link in self.links]
+        return {"round_trip_s": self.round_trip_s, "access_bps": self.access_bps, "links": links}
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:

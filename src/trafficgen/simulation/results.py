@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trafficgen.formatting import format_count, number, one_line
+from trafficgen.notebook import NotebookView, RateLines
 from trafficgen.simulation.measures import (
     INTERVAL_S,
     Bins,
@@ -21,7 +23,6 @@ from trafficgen.simulation.measures import (
     interval_measure,
 )
 from trafficgen.simulation.packets import packet_table
-from trafficgen.simulation.result_view import line_of_result, view_of_result
 from trafficgen.simulation.run import Run
 from trafficgen.simulation.session import SessionEvents
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
@@ -69,7 +70,7 @@ class FlowResult:
 
 
 @dataclass(frozen=True)
-class SimulationResult:
+class SimulationResult(NotebookView):
     """Result of one session beside its competitors.
 
     Attributes:
@@ -80,7 +81,7 @@ class SimulationResult:
         >>> import trafficgen
         >>> result = trafficgen.simulate("wmedia9_nichols2004", path="rate=725kbps,delay=45ms", duration_s=30)
         >>> result
-        <SimulationResult of wmedia9_nichols2004: 24.74 s, 471.3 kbps, 0% lost, 0 stalls, seed 0>
+        <SimulationResult of wmedia9_nichols2004: 24.74 s, 471.3 kbit/s, 0% lost, 0 stalls, seed 0>
         >>> print(f"{result.buffering.duration_s:.1f} s of buffering at {result.buffering.rate_kbps:.0f} kbps")
         8.8 s of buffering at 668 kbps
         >>> busiest = result.series["media_kbps"].argmax()
@@ -92,10 +93,26 @@ class SimulationResult:
     notes: Mapping[str, object]
 
     def __repr__(self) -> str:
-        return line_of_result(self)
+        media = self.flows[0].measure
+        others = sum(not one.is_session for one in self.run.scenario.participants)
+        parts = [
+            f"{number(self.end_s)} s",
+            f"{number(media.rate_kbps)} kbit/s",
+            f"{number(100 * media.loss, digits=3)}% lost",
+            format_count(len(self.events.stalls), "stall"),
+            *([format_count(others, "competitor")] if others else []),
+        ]
+        model = one_line(self.notes.get("model", "a source"))
+        return f"<SimulationResult of {model}: {', '.join(parts)}, seed {self.seed}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_result(self)
+    def _notebook_rates(self) -> RateLines:
+        names = {"media received": "media_kbps", "media sent": "media_offered_kbps"}
+        lines = [(name, np.asarray(self.series[key], dtype=float)) for name, key in names.items()]
+        return RateLines(float(self.series["interval_s"]), lines)
+
+    def _notebook_data(self) -> dict[str, object]:
+        data = self.to_dict()
+        return {key: data[key] for key in ("session", "flows", "links")}
 
     @property
     def seed(self) -> int:

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from trafficgen.formatting import day_and_time, format_count, number
+from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
 from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
 from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
 from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
-from trafficgen.tables.table_view import line_of_table, view_of_table
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ PACKET_SCHEMA = pa.schema([*REQUIRED_FIELDS, *OPTIONAL_FIELDS])
 
 
 @dataclass(frozen=True)
-class PacketTable:
+class PacketTable(NotebookView):
     """Packets of one or many flows, in order of time.
 
     Attributes:
@@ -110,10 +111,38 @@ class PacketTable:
         return int(self.packets.num_rows)
 
     def __repr__(self) -> str:
-        return line_of_table(self)
+        parts = [
+            format_count(len(self), "packet"),
+            format_count(self.flows.num_rows, "flow"),
+            f"{number(self._duration_s)} s",
+            format_count(int(self.ip_bytes.sum()), "IP byte"),
+        ]
+        return f"<PacketTable: {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        return view_of_table(self)
+    @property
+    def _duration_s(self) -> float:
+        return s_from_ns(int(self.time_ns.max() - self.time_ns.min())) if len(self) else 0.0
+
+    def _notebook_data(self) -> dict[str, object]:
+        ways = [
+            self.flows.column(f"frame_bytes_to_{end}").to_numpy().astype(np.int64)
+            for end in ("client", "server")
+        ]
+        largest = np.lexsort((self.flows.column("flow").to_numpy(), -(ways[0] + ways[1])))
+        keys = ["flow", "protocol", "server", "server_port", "client", "client_port", "media"]
+        keys += ["frame_bytes_to_client", "frame_bytes_to_server"]
+        first = self.flows.take(pa.array(largest[:SHOWN_ROWS])).select(keys).to_pylist()
+        return {
+            "packets_to_clients": int(self.to_client.sum()),
+            "begins": day_and_time(self.origin_ns + int(self.time_ns.min())) if len(self) else None,
+            "columns": ", ".join(self.packets.column_names),
+            "flows": FirstRows(first, self.flows.num_rows),
+        }
+
+    def _notebook_rates(self) -> RateLines | None:
+        way = self.to_client if self.to_client.any() else ~self.to_client
+        end = "clients" if self.to_client.any() else "servers"
+        return rates_of_packets((f"IP packets to {end}", self.time_ns[way], self.ip_bytes[way]))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the packets as a pandas data frame, a row a packet, columns and units as in

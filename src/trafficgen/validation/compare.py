@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from trafficgen.flows import SessionView, clock_tick_ns, rate_curve, resegment
+from trafficgen.formatting import number, one_line
+from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
 from trafficgen.progress import report_step
 from trafficgen.tables import RateCurve
 from trafficgen.validation.baselines import BASELINES, baseline_view
-from trafficgen.validation.comparison_view import line_of_comparison, view_of_comparison
 from trafficgen.validation.measurement import Measurement, burst_threshold_s, measure
 from trafficgen.validation.metrics import (
     Metrics,
@@ -50,7 +51,7 @@ class ComparedSides:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(NotebookView):
     """How close a candidate is to a reference; distances are 0 for equal sides.
 
     Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes
@@ -98,10 +99,41 @@ class Comparison:
     sides: ComparedSides | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        return line_of_comparison(self)
+        flat = self.flat()
+        reference, candidate = (one_line(name) for name in self.names)
+        sizes, gaps = (number(flat.get(name), digits=3) for name in ("packet_bytes.ks", "gap_s.ks"))
+        return (
+            f"<Comparison of {candidate} with {reference}: KS distance of packet sizes {sizes},"
+            f" of gaps {gaps}>"
+        )
 
-    def _repr_html_(self) -> str:
-        return view_of_comparison(self)
+    def _notebook_data(self) -> dict[str, object]:
+        baselines = self.flat_baselines()
+        return {
+            "metrics (0 for equal sides)": [
+                {
+                    "metric": name,
+                    "candidate": value,
+                    **{key: metrics.get(name) for key, metrics in baselines.items()},
+                    "beats": ", ".join(self.wins.get(name, ())),
+                    "chance alone": self.noise.get(name),
+                }
+                for name, value in self.flat().items()
+            ],
+            "burst_threshold_s": self.burst_threshold_s,
+            "seed": self.seed,
+        }
+
+    def _notebook_rates(self) -> RateLines | None:
+        if self.sides is None:
+            return None
+        views = (self.sides.reference_view, self.sides.candidate_view)
+        return rates_of_packets(
+            *(
+                (name, view.media_time_ns, view.media_ip_bytes)
+                for name, view in zip(self.names, views, strict=True)
+            )
+        )
 
     def flat(self) -> dict[str, float]:
         """Return the metrics by flat name, such as ``gap_s.ks``; NaN where one cannot be

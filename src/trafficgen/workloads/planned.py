@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trafficgen import html_view as html
 from trafficgen.distributions import MixedLaw
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.address_plan import AddressRange
 from trafficgen.generation.arrivals import Arrivals
 from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
+from trafficgen.notebook import NotebookView
 from trafficgen.workloads.description import WorkloadDescription
 from trafficgen.workloads.played_entry import Variants
 
@@ -82,7 +82,7 @@ class PlannedGroup:
 
 
 @dataclass(frozen=True, repr=False)
-class PlannedWorkload:
+class PlannedWorkload(NotebookView):
     """A workload ready to be drawn.
 
     Attributes:
@@ -116,23 +116,20 @@ class PlannedWorkload:
         parts += [] if self.window_s is None else [f"{number(self.window_s)} s"]
         return f"<PlannedWorkload {one_line(self.name)}: {', '.join(parts)}>"
 
-    def _repr_html_(self) -> str:
-        sessions = "as many as start" if self.sessions is None else number(self.sessions)
-        window = None if self.window_s is None else number(self.window_s)
-        rows = [
-            (
-                group.name,
-                group.model.name,
-                "its own arrivals" if group.arrivals else f"{group.share:.1%}",
-            )
-            for group in self.groups
-        ]
-        return html.view(
-            f"Workload {self.name}",
-            html.paragraph(self.description.description),
-            html.facts([("sessions", sessions), ("they start within, s", window)]),
-            html.table(("group", "model", "share of the sessions"), rows, what="groups"),
-        )
+    def _notebook_data(self) -> dict[str, object]:
+        return {
+            "description": self.description.description,
+            "sessions": self.sessions,
+            "window_s": self.window_s,
+            "groups": [
+                {
+                    "group": group.name,
+                    "model": group.model.name,
+                    "share": None if group.arrivals else group.share,
+                }
+                for group in self.groups
+            ],
+        }
 
     @property
     def name(self) -> str:

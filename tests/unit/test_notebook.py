@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,18 @@ from tests.conftest import build_table
 
 import trafficgen
 from trafficgen.flows import inspect_table
+from trafficgen.formatting import one_line
 from trafficgen.models import Estimate
+from trafficgen.notebook import (
+    POINTS,
+    SHOWN_ROWS,
+    FirstRows,
+    NotebookView,
+    RateLines,
+    draw_rates,
+    rates_of_packets,
+)
+from trafficgen.units import ns_array_from_s
 
 #: A file that somebody else named: markup, a formula, quotes, a colour of the terminal, writing
 #: from right to left.
@@ -118,7 +130,7 @@ def test_view_of_what_has_a_course_in_time_draws_it_with_units(
     (svg,) = ElementTree.fromstring(objects[name]._repr_html_()).iter("svg")
     title = svg.findtext("title")
     assert title is not None
-    assert "kbps, over time, s" in title
+    assert "kbit/s, over time, s" in title
     assert svg.attrib["aria-label"] == title
 
 
@@ -188,3 +200,73 @@ def test_series_of_a_simulation_have_their_times(objects: dict[str, Any], tmp_pa
     assert result.series_time_s.shape == result.series["media_kbps"].shape
     np.testing.assert_allclose(np.diff(result.series_time_s), result.series["interval_s"])
     assert result.series_time_s[0] == result.series["start_s"]
+
+
+class _Result(NotebookView):
+    def __init__(self, **data: object) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"<Result {one_line(HOSTILE)}>"
+
+    def to_json(self) -> dict[str, object]:
+        return self.data
+
+
+def test_names_and_values_are_escaped_and_shown_on_one_line() -> None:
+    view = _Result(**{HOSTILE: HOSTILE}, rows=[{HOSTILE: HOSTILE}], texts=[HOSTILE])._repr_html_()
+    root = ElementTree.fromstring(view)
+    assert {"script", "img"} & {element.tag for element in root.iter()} == set()
+    assert "\x1b" not in view
+    assert "\u202e" not in view
+
+
+def test_view_takes_its_colours_from_the_page() -> None:
+    lines = [("sent", np.array([2.0, 2.0])), ("received", np.array([1.0, 1.0]))]
+    svg = ElementTree.fromstring(f"<div>{draw_rates(RateLines(1.0, lines))}</div>")
+    colours = {element.get(key) for element in svg.iter() for key in ("stroke", "fill")}
+    assert colours == {"currentColor", "none", None}
+    assert "sent (solid), received (dashed), kbit/s" in (svg.findtext("p") or "")
+
+
+def test_rows_that_are_not_shown_are_counted() -> None:
+    text = _Result(flows=FirstRows([{"flow": 1}] * SHOWN_ROWS, 1_000_000))._repr_html_()
+    assert text.count("<tr>") == SHOWN_ROWS + 1
+    assert "… and 999,988 more flows" in text
+    text = _Result(warnings=["w"] * 100)._repr_html_()
+    assert text.count("<li>") == SHOWN_ROWS + 1
+    assert "… and 88 more" in text
+
+
+def test_values_have_the_units_of_their_keys() -> None:
+    text = _Result(rate_bps={"value": 1500.0, "low": 1000.0, "high": 2e6}, ok=True)._repr_html_()
+    assert "rate, kbit/s</td>" in text
+    assert ">1.5 [1, 2000]<" in text
+    assert ">yes<" in text
+
+
+def test_rates_of_packets_are_drawn() -> None:
+    time_s = np.arange(0, 10, 0.01)
+    rates = rates_of_packets(("packets", ns_array_from_s(time_s), np.full(time_s.size, 1250)))
+    svg = ElementTree.fromstring(f"<div>{draw_rates(rates)}</div>")
+    assert [element.text for element in svg.iter("text")] == ["1000 kbit/s", "0", "0 s", "10 s"]
+
+
+def test_curves_are_short_and_broken_where_nothing_is_known() -> None:
+    text = draw_rates(RateLines(0.5, [("rate", np.tile([0.0, 100.0], 24_000))]))
+    assert "50 kbit/s" in text
+    assert text.count("L") < POINTS
+    broken = draw_rates(RateLines(1.0, [("rate", np.array([1.0, math.nan, 2.0, 2.0]))]))
+    path = ElementTree.fromstring(f"<div>{broken}</div>").findall(".//path")[1].get("d") or ""
+    assert path.count("M") == 2
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [math.nan, math.nan], [0.0, 0.0]])
+def test_nothing_is_drawn_without_rates(values: list[float]) -> None:
+    assert draw_rates(RateLines(1.0, [("rate", np.array(values))])) == ""
+
+
+@pytest.mark.parametrize("time_s", [[], [1.0], [1.0, 1.0]])
+def test_packets_at_one_moment_have_no_rate(time_s: list[float]) -> None:
+    packets = ("packets", ns_array_from_s(np.array(time_s)), np.full(len(time_s), 100))
+    assert draw_rates(rates_of_packets(packets)) == ""
