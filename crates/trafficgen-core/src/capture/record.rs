@@ -1,50 +1,9 @@
 //! One captured packet, as the file gives it.
 
 /// Link-layer header type, as numbered in pcap and pcapng files (LINKTYPE registry of the tcpdump
-/// group).
+/// group); `packet/link.rs` has the table of those that are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
-
-impl LinkType {
-    pub const NULL: Self = Self(0);
-    pub const ETHERNET: Self = Self(1);
-    pub const PPP: Self = Self(9);
-    /// Raw IP, as some systems number it in files.
-    pub const RAW_BSD: Self = Self(12);
-    pub const RAW_OPENBSD: Self = Self(14);
-    pub const PPP_HDLC: Self = Self(50);
-    pub const PPPOE: Self = Self(51);
-    pub const RAW: Self = Self(101);
-    pub const C_HDLC: Self = Self(104);
-    pub const LOOP: Self = Self(108);
-    pub const LINUX_SLL: Self = Self(113);
-    pub const PPP_WITH_DIRECTION: Self = Self(204);
-    pub const IPV4: Self = Self(228);
-    pub const IPV6: Self = Self(229);
-    pub const LINUX_SLL2: Self = Self(276);
-
-    /// Whether the headers of this link type are decoded.
-    pub fn is_decoded(self) -> bool {
-        matches!(
-            self,
-            Self::NULL
-                | Self::ETHERNET
-                | Self::PPP
-                | Self::RAW_BSD
-                | Self::RAW_OPENBSD
-                | Self::PPP_HDLC
-                | Self::PPPOE
-                | Self::RAW
-                | Self::C_HDLC
-                | Self::LOOP
-                | Self::LINUX_SLL
-                | Self::PPP_WITH_DIRECTION
-                | Self::IPV4
-                | Self::IPV6
-                | Self::LINUX_SLL2
-        )
-    }
-}
 
 /// A captured packet: when, how long on the wire, and the bytes that were kept.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +36,7 @@ impl Found {
         time_ns: 0,
         has_time: false,
         original_bytes: 0,
-        link_type: LinkType::NULL,
+        link_type: LinkType(0),
         start: 0,
         captured: 0,
         length: 0,

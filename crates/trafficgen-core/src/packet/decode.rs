@@ -2,7 +2,7 @@
 
 use crate::capture::Record;
 
-use super::link::network_of;
+use super::link::{network_of, UnknownLinkType};
 use super::network::{read_ip, Addresses, Fragment};
 use super::transport::{read_transport, TcpFacts};
 use super::tunnel;
@@ -78,12 +78,10 @@ pub fn decode<'a>(
     decapsulate: bool,
     packet: &mut Decoded<'a>,
 ) -> Result<(), Undecoded> {
-    let Some(network) = network_of(record.link_type, record.data) else {
-        return Err(if record.link_type.is_decoded() {
-            Undecoded::NotIp
-        } else {
-            Undecoded::LinkType
-        });
+    let network = match network_of(record.link_type, record.data) {
+        Ok(Some(network)) => network,
+        Ok(None) => return Err(Undecoded::NotIp),
+        Err(UnknownLinkType) => return Err(Undecoded::LinkType),
     };
     if !read_ip(network, record.data, record.original_bytes, packet) {
         return Err(Undecoded::Header);
