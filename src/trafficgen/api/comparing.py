@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from trafficgen.capture import Progress
 from trafficgen.capture.inputs import Paths, as_paths, file_text
-from trafficgen.capture.memory import COMPARE_PACKET_BYTES, DEFAULT_MEMORY_BYTES, Budget
+from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.capture.session import open_session
 from trafficgen.validation import Comparison, compare_tables
 

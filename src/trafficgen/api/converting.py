@@ -10,7 +10,7 @@ from pathlib import Path
 from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
-from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.capture.packets_or_stream import Packets, packets_or_stream
 from trafficgen.capture.traces import (
     OPTIONS,

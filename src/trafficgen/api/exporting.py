@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.capture.inputs import read_packets
-from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.catalogue import entry_names, load_model
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export import (

@@ -10,7 +10,8 @@ from pathlib import Path
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
 from trafficgen.capture import Progress
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model, read_packets
-from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.capture.session import OpenedSession, TimeWindow, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, turned_round

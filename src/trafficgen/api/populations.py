@@ -13,12 +13,8 @@ from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.calibration.population import pool_sessions
 from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
-from trafficgen.capture.memory import (
-    DEFAULT_MEMORY_BYTES,
-    FIT_PACKET_BYTES,
-    Budget,
-    sessions_that_fit,
-)
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.calibration.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
-from trafficgen.capture.memory import DEFAULT_MEMORY_BYTES, FIT_PACKET_BYTES, Budget
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.capture.session import open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.formatting import count_warnings, format_count

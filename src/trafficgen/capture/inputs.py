@@ -30,12 +30,8 @@ from trafficgen.capture import (
     read_parquet_table,
     scan_capture,
 )
-from trafficgen.capture.memory import (
-    DEFAULT_MEMORY_BYTES,
-    TABLE_PACKET_BYTES,
-    Budget,
-    most_flows_in,
-)
+from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget, most_flows_in
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError
 from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
 from trafficgen.redaction import redact_addresses

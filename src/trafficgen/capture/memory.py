@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
 from trafficgen.formatting import size_text
 
-#: Memory that a command takes when nothing is said, bytes.
-DEFAULT_MEMORY_BYTES = 1_000_000_000
 #: What the interpreter and its libraries take, bytes, before there is a packet.
 _PROGRAM_BYTES = 240_000_000
 #: What a packet takes at most while a command works on it, bytes, by measurement.

@@ -1,0 +1,89 @@
+"""How an input is read and which of its packets are measured: options of commands and functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from trafficgen.options import option
+from trafficgen.units import bytes_from_text
+
+#: Memory that a command takes by default, bytes.
+DEFAULT_MEMORY_BYTES = 1_000_000_000
+
+
+def parse_memory(text: str) -> int:
+    """Return the bytes of a text such as ``500MB``; raise ValueError for any other."""
+    size_bytes = bytes_from_text(text)
+    if size_bytes is None or not 1 <= size_bytes < math.inf:
+        raise ValueError(f"Invalid size {text!r}. Use a size such as 500MB or 4GB.")
+    return int(size_bytes)
+
+
+def parse_idle_timeout(text: str) -> float:
+    """Return a time above 0, s, which may be ``inf``; raise ValueError for any other text."""
+    try:
+        timeout_s = float(text)
+    except ValueError:
+        timeout_s = math.nan
+    if not timeout_s > 0:
+        raise ValueError(f"Invalid time {text!r}. Use a number of seconds above 0.")
+    return timeout_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How captures and packet tables are read.
+
+    Attributes:
+        decapsulate: Whether to look into tunnels; otherwise their packets count for the outer flow.
+        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        memory_bytes: Memory that the process may take, bytes; None sets no limit.
+    """
+
+    decapsulate: bool = option(
+        False, "--decapsulate", help="Look into tunnels (IP in IP, GRE, VXLAN, Geneve, Teredo)."
+    )
+    idle_timeout_s: float | None = option(
+        None,
+        "--idle-timeout",
+        help="Silence after which packets are a new flow, s; default: never.",
+        metavar="S",
+        parse=parse_idle_timeout,
+    )
+    memory_bytes: int | None = option(
+        DEFAULT_MEMORY_BYTES,
+        "--memory",
+        help="Memory that the command may take, such as 500MB or 4GB.",
+        metavar="SIZE",
+        parse=parse_memory,
+        text="1GB",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionChoice:
+    """Which packets of an input are measured; by default those of its heaviest session.
+
+    Attributes:
+        flow: Number of a flow that is taken alone.
+        session: Number of a session.
+        every: Whether all sessions are taken as one.
+        together: Sessions of a capture that are taken as one; of a packet table all are.
+        upload: Whether to exchange servers and clients, so that uploads are measured; None does so
+            where more payload of the chosen flows goes to the servers.
+    """
+
+    flow: int | None = option(None, "--flow", help="Take this flow alone.", low=0)
+    session: int | None = option(
+        None,
+        "--session",
+        help="Take this session; default: the one that carries most bytes to a client.",
+        low=0,
+    )
+    every: bool = False
+    together: Collection[int] | None = None
+    upload: bool | None = option(
+        False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
+    )
