@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen import generate_workload
-from trafficgen.export.parquet import write_parquet_stream
-from trafficgen.export.pcap import write_capture_stream
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.superposition import superposed
 from trafficgen.models import Model, read_model
+from trafficgen.packet_files.parquet import write_parquet_stream
+from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES

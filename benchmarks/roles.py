@@ -21,8 +21,8 @@ from scipy import stats
 
 from benchmarks import generation_roles as generation
 from trafficgen import export, fit, inspect, read_packets
-from trafficgen.export import TARGETS
-from trafficgen.export.pcap import write_pcap, write_pcapng
+from trafficgen.export.targets import TARGETS
+from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.simulation import run_scenario
 from trafficgen.tables import PacketTable
 

@@ -12,7 +12,10 @@ from reference_pages.markdown import Rows, first_line, page, table
 from trafficgen import errors
 from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
 from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
-from trafficgen.export import FILE_FORMATS, TARGETS, Setting, Target
+from trafficgen.export.settings import Setting
+from trafficgen.export.target import Target
+from trafficgen.export.targets import TARGETS
+from trafficgen.packet_files.formats import FILE_FORMATS
 from trafficgen.tables import (
     FLOW_SCHEMA,
     MEDIA,

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from trafficgen.capture.inputs import inspect, read_packets
     from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
-    from trafficgen.export import ProjectionReport
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.reproduction.reproduce import reproduce

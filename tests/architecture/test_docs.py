@@ -18,7 +18,7 @@ import generate
 from trafficgen import errors
 from trafficgen.capture.traces import FORMATS
 from trafficgen.cli.app import command_table
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA
 from trafficgen.tables.meanings import (
     FLOW_MEANINGS,

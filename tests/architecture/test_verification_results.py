@@ -14,7 +14,7 @@ import pytest
 import verification_pages
 import verification_results
 from trafficgen.catalogue import entry_digest, load_entry
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.reproduction.registry import experiments
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from trafficgen.cli.app import run
-from trafficgen.export import write_parquet
 from trafficgen.models import (
     Atom,
     BurstProcess,
@@ -30,6 +29,7 @@ from trafficgen.models import (
     Transport,
     save_model,
 )
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 

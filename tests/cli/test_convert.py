@@ -14,7 +14,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.traces import FORMATS
-from trafficgen.export import write_csv
+from trafficgen.packet_files.csv import write_csv
 from trafficgen.tables import PacketTable
 
 Command = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.cli.app import run
-from trafficgen.cli.export import TARGETS
+from trafficgen.export.targets import TARGETS
 
 #: What each command writes into a folder `disk`, from files beside it.
 WRITERS = {

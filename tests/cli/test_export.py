@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 
 Command = Callable[..., Any]
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 import trafficgen.cli.convert
-import trafficgen.cli.export
 from trafficgen.capture.traces import FORMATS
-from trafficgen.export import TARGETS
 from trafficgen.worker_processes import worker_pool
 
 _STATISTICS = (
@@ -28,8 +26,7 @@ _CLUSTERS = ("dask", "distributed", "fsspec")
 _HEAVY = ("pyarrow", *_STATISTICS, *_CLUSTERS)
 
 
-def test_help_names_all_targets_and_formats() -> None:
-    assert tuple(TARGETS) == trafficgen.cli.export.TARGETS
+def test_help_names_all_trace_formats() -> None:
     assert tuple(FORMATS) == trafficgen.cli.convert.FORMATS
 
 

@@ -13,7 +13,7 @@ from tests.privacy.conftest import CAPTURES
 from tests.privacy.telling import Secrets
 
 import trafficgen
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.models import Model, dump_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::trafficgen.TrafficgenWarning")

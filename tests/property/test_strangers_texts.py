@@ -25,10 +25,10 @@ from trafficgen.capture.traces import FORMATS, TraceOptions, read_trace
 from trafficgen.catalogue.registry import load_entry
 from trafficgen.catalogue.settings import with_settings
 from trafficgen.errors import SimulationError, TrafficgenError
-from trafficgen.export.csv import write_csv
-from trafficgen.export.parquet import write_parquet
 from trafficgen.models import dump_model
 from trafficgen.models.io import read_model
+from trafficgen.packet_files.csv import write_csv
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.simulation import Path as NetworkPath
 from trafficgen.simulation.competitors import Competitor
 from trafficgen.simulation.sources import Source

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
-from trafficgen.export.csv import write_csv
-from trafficgen.export.parquet import write_parquet
+from trafficgen.packet_files.csv import write_csv
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.tables import (
     FLOW_SCHEMA,
     MEDIA,

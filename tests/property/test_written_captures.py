@@ -15,7 +15,7 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from trafficgen.export.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 
 _ENDS = [

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen import inspect, read_packets
-from trafficgen.export import write_pcap, write_pcapng
+from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 
 _ORIGIN_NS = 1_700_000_000_000_000_000

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.export import write_parquet
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 

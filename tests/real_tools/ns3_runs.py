@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from trafficgen.export.ns3_readme import LIBRARIES
+from trafficgen.export.targets.ns3.readme import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = ROOT / "src" / "trafficgen" / "export" / "ns3_templates" / "scenario.cc"
+SCENARIO = ROOT / "src" / "trafficgen" / "export" / "targets" / "ns3" / "templates" / "scenario.cc"
 _TIMEOUT_S = 300
 
 

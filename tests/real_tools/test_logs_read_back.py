@@ -19,7 +19,7 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 

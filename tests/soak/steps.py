@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 
 CAPTURE_ENDINGS = (
     ".pcap",

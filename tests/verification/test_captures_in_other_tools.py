@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.capture import read_capture
-from trafficgen.export.pcap import write_pcap, write_pcapng
+from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, IntArray
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from trafficgen.capture import read_capture
-from trafficgen.export.pcap import write_pcap
 from trafficgen.flows import choose_session
 from trafficgen.generation import generate_sessions
 from trafficgen.models import (
@@ -26,6 +25,7 @@ from trafficgen.models import (
     Startup,
     Stream,
 )
+from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
 from trafficgen.validation import compare_tables
 

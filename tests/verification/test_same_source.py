@@ -13,8 +13,8 @@ from statsmodels.regression.mixed_linear_model import MixedLM
 
 import trafficgen
 from trafficgen.calibration.response_curve import Observations, response_curve
-from trafficgen.export import write_parquet
 from trafficgen.models import PooledResponse
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray
 

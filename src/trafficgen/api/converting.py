@@ -26,10 +26,12 @@ from trafficgen.capture.traces import (
     read_trace,
 )
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.export import FileFormat, ProjectionReport, View, seen_by, write_as
-from trafficgen.export.streams import StreamCounts, write_stream
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.packet_files.formats import FileFormat, write_as
+from trafficgen.packet_files.report import ProjectionReport, View
+from trafficgen.packet_files.streams import StreamCounts, write_stream
+from trafficgen.packet_files.view import seen_by
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 

@@ -12,8 +12,9 @@ from trafficgen.api.simulating import PathLike, generate_over_path
 from trafficgen.api.writing import format_of
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError
-from trafficgen.export import View, write_as
 from trafficgen.models import Model, PublishedModel
+from trafficgen.packet_files.formats import write_as
+from trafficgen.packet_files.report import View
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 

@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from trafficgen.api.writing import format_of
 from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError, SettingError, SimulationWarning
-from trafficgen.export import View, write_as
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, PublishedModel
+from trafficgen.packet_files.formats import write_as
+from trafficgen.packet_files.report import View
 from trafficgen.provenance import software_version
 from trafficgen.simulation import (
     UNLIMITED_PATH,

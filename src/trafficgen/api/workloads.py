@@ -15,14 +15,16 @@ from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
 from trafficgen.api.writing import format_of
 from trafficgen.errors import ExportError, GenerationError
-from trafficgen.export import FileFormat, View, seen_by
-from trafficgen.export.csv import write_csv_stream
-from trafficgen.export.dataset import write_dataset_stream
-from trafficgen.export.parquet import write_parquet_stream
-from trafficgen.export.pcap import write_capture_stream
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.extent import machine_memory_bytes
 from trafficgen.notebook import NotebookView
+from trafficgen.packet_files.csv import write_csv_stream
+from trafficgen.packet_files.dataset import write_dataset_stream
+from trafficgen.packet_files.formats import FileFormat, check_options
+from trafficgen.packet_files.parquet import write_parquet_stream
+from trafficgen.packet_files.pcap import write_capture_stream
+from trafficgen.packet_files.report import View
+from trafficgen.packet_files.view import seen_by
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -163,7 +165,7 @@ def generate_workload(
         (40, 40)
     """
     file_format = format_of(out)
-    _check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
+    check_options(file_format, at=at, snaplen_bytes=snaplen_bytes)
     _check_place(file_format, out)
     playable = playable_of(model)
     played = None
@@ -330,14 +332,6 @@ def _check_place(file_format: FileFormat, out: str | Path) -> None:
 
 #: Formats that hold the times of sending and of arrival.
 _BOTH_VIEWS = ("parquet", "dataset")
-
-
-def _check_options(file_format: FileFormat, *, at: View, snaplen_bytes: int | None) -> None:
-    """Refuse what the format has no place for before anything is made."""
-    if snaplen_bytes is not None and not file_format.takes_snaplen:
-        raise ExportError(f"{file_format.name} has no snapshot length; leave --snaplen out")
-    if at != "sender" and not file_format.takes_view:
-        raise ExportError(f"{file_format.name} holds both views; leave --at out")
 
 
 def _stream(

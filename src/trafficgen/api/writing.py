@@ -7,24 +7,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from trafficgen.errors import ExportError
-from trafficgen.export import FILE_FORMATS, FileFormat, format_for
-from trafficgen.export.csv import flows_file
-from trafficgen.export.dataset import write_dataset
 from trafficgen.output_files import check_files
 from trafficgen.output_folders import check_directory
+from trafficgen.packet_files.csv import flows_file
+from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
 from trafficgen.tables.dataset import is_dataset
 from trafficgen.workloads.storage import local_path
-
-#: A folder of Parquet files: no file format, so no target of `export`.
-DATASET = FileFormat(
-    name="dataset",
-    suffix="",
-    write=write_dataset,
-    use=(
-        "Read the folder `{file}` with any library for Parquet datasets, or"
-        " `trafficgen.read_packets`."
-    ),
-)
 
 
 def names_folder(out: str | Path) -> bool:

@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from trafficgen._core import CaptureReader, FlowPlan
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
-from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowRates, RtpStreamCount
+from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import ns_from_s, s_from_ns
 
 #: Called now and then with bytes read so far and in all (None where that is not known, as of a

@@ -24,15 +24,11 @@ from trafficgen.cli._options import (
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
+from trafficgen.export.targets import TARGETS
 
 if TYPE_CHECKING:
-    from trafficgen.export import ProjectionReport
+    from trafficgen.packet_files.report import ProjectionReport
 
-#: Those of `trafficgen.export`, which takes long to load for a help text; a test compares.
-TARGETS = (
-    *("pcap", "pcapng", "csv", "parquet", "ns3", "inet", "iperf2", "iperf3", "otg", "mgen", "ditg"),
-    *("tcpreplay", "trex", "mahimahi"),
-)
 TargetSettings = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,7 +12,6 @@ import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError
-from trafficgen.export.base import ProjectionReport
 from trafficgen.export.epochs import Epochs, epochs_between, epochs_of
 from trafficgen.export.flow_schedule import (
     Direction,
@@ -24,6 +23,7 @@ from trafficgen.export.flow_schedule import (
 )
 from trafficgen.export.gaps import gaps_s
 from trafficgen.export.settings import Setting, Settings
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable
 from trafficgen.units import IntArray, bps_from_bytes, ns_from_s, s_from_ns
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trafficgen.errors import ExportError
-from trafficgen.export.base import ProjectionReport, TimingError
+from trafficgen.packet_files.report import ProjectionReport, TimingError
 from trafficgen.tables import MEDIA, PacketTable
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trafficgen.export.base import ProjectionReport, Written
+from trafficgen.export.target import Written
+from trafficgen.packet_files.report import ProjectionReport
 
 README = "README.md"
 

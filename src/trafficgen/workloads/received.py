@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from trafficgen.export.view import seen_by
 from trafficgen.generation.session import FlowRow
 from trafficgen.generation.superposition import superposed
+from trafficgen.packet_files.view import seen_by
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
 from trafficgen.workloads.blocks import Sessions

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.export import write_parquet, write_pcap
 from trafficgen.flows import turned_round
+from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
 
 TableMaker = Callable[..., PacketTable]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.export import write_parquet, write_pcap
+from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 

@@ -13,7 +13,7 @@ from tests.conftest import TableMaker
 import trafficgen
 from trafficgen.capture import read_capture, scan_capture, stream_capture
 from trafficgen.capture.memory import most_flows_in
-from trafficgen.export import write_pcap
+from trafficgen.packet_files.pcap import write_pcap
 
 
 @pytest.fixture

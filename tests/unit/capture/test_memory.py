@@ -12,9 +12,9 @@ import pytest
 
 import trafficgen
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
-from trafficgen.export import write_parquet
 from trafficgen.flows import turned_round
 from trafficgen.models import FittedProvenance, dump_model
+from trafficgen.packet_files.parquet import write_parquet
 
 EXAMPLE = (
     Path(__file__).resolve().parents[3] / "examples" / "captures" / "http_burst_then_paced.pcap.gz"

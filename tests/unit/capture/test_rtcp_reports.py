@@ -9,7 +9,7 @@ from scapy.all import IP, UDP, Ether, Raw, wrpcap  # type: ignore[attr-defined]
 
 from trafficgen.capture import read_parquet_table
 from trafficgen.capture.inputs import read_packets
-from trafficgen.export import write_parquet
+from trafficgen.packet_files.parquet import write_parquet
 
 
 def capture_with_reports(path: Path) -> Path:

@@ -21,8 +21,10 @@ from trafficgen.capture import (
 )
 from trafficgen.capture.streams import in_order
 from trafficgen.errors import CaptureError, PacketTableError
-from trafficgen.export import write_csv, write_parquet, write_pcap
 from trafficgen.flows import inspect_stream
+from trafficgen.packet_files.csv import write_csv
+from trafficgen.packet_files.parquet import write_parquet
+from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
 
 EXAMPLE = (

@@ -20,8 +20,8 @@ from trafficgen.explore.controls import COMPETITORS, CONTROLS
 from trafficgen.explore.offers import Offer, opened_offer
 from trafficgen.explore.option_fields import option_fields
 from trafficgen.explore.situations import SITUATIONS
-from trafficgen.export import write_parquet
 from trafficgen.models import save_model
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.units import bytes_from_bps
 
 

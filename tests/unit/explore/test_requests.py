@@ -22,7 +22,7 @@ from trafficgen.explore.controls import COMPETITORS, CONTROLS
 from trafficgen.explore.offers import Offer, opened_offer
 from trafficgen.explore.playing import MOST_PACKETS, play
 from trafficgen.explore.situations import SITUATIONS
-from trafficgen.export import write_parquet
+from trafficgen.packet_files.parquet import write_parquet
 
 Simulate = Callable[..., Any]
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.export import Settings, SettingValue
 from trafficgen.export.frames import Frames, frames_of
-from trafficgen.export.tcpreplay import TCPREPLAY_SETTINGS
+from trafficgen.export.settings import Settings, SettingValue
+from trafficgen.export.targets.tcpreplay import TCPREPLAY_SETTINGS
 from trafficgen.tables import PacketTable
 
 

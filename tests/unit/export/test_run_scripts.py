@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.export.schedules import steady
-from tests.unit.export.test_ditg_model import SIZE, model_of
+from tests.unit.export.targets.test_ditg_model import SIZE, model_of
 
 import trafficgen
 from trafficgen.models import Law

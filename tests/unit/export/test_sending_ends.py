@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.unit.export.schedules import steady, table_of
-from tests.unit.export.test_ditg_model import SIZE, model_of
+from tests.unit.export.targets.test_ditg_model import SIZE, model_of
 from tests.unit.export.test_run_scripts import GAP
 
 import trafficgen
 from trafficgen.errors import SettingError
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 
 _SENDERS = [
     name

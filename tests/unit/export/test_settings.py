@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from trafficgen.errors import SettingError
-from trafficgen.export import Setting, Settings
+from trafficgen.export.settings import Setting, Settings
 
 KNOWN = (
     Setting("mode", "exact", "How.", choices=("exact", "epochs")),

@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.errors import ExportError, OutputFileError, SelectionError, SettingError
-from trafficgen.export import TARGETS
+from trafficgen.export.targets import TARGETS
 from trafficgen.tables import PacketTable
 
 _REPORT_KEYS = [

@@ -19,9 +19,9 @@ from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
 from trafficgen.calibration.loss_measures import LossSource
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import GenerationError
-from trafficgen.export import write_parquet
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
+from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.reports import Report, Table, Text
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fits import fit_report, subject

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.protocols import protocol_name
 from trafficgen.capture.traces.base import Notes, TransportName
 from trafficgen.capture.traces.packetising import numbered
 from trafficgen.capture.traces.tables import Ends, ip_version, made_ends
 from trafficgen.errors import PacketTableError
+from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import BoolArray, IntArray
 
 _TO_CLIENT = (

@@ -1,0 +1,132 @@
+"""What every exporter declares: its target, and the two shapes of a writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from trafficgen.export.settings import Setting
+from trafficgen.packet_files.formats import FileFormat, write_as
+from trafficgen.units import WHOLE_FRAME_BYTES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trafficgen.export.settings import Settings
+    from trafficgen.models import Model
+    from trafficgen.packet_files.report import ProjectionReport
+    from trafficgen.tables import PacketTable
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a target's writer has put into its folder.
+
+    Attributes:
+        report: What was kept and what was not.
+        how_to_run: Markdown for the README beside the files: commands for both ends, versions,
+            traps.
+    """
+
+    report: ProjectionReport
+    how_to_run: str
+
+
+class ScheduleWriter(Protocol):
+    """Writes the packets of a table, as this very schedule, into a folder."""
+
+    def __call__(self, table: PacketTable, folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which is there and empty, and say what was kept.
+
+        Raises:
+            ExportError: If the target cannot express the packets; the message says which, and what
+                to do.
+        """
+        ...
+
+
+class ModelWriter(Protocol):
+    """Writes the law of a fitted model, for a target that draws it itself, into a folder."""
+
+    def __call__(self, model: Model, folder: Path, settings: Settings) -> Written:
+        """Write files into ``folder``, which is there and empty, and say what was kept.
+
+        Raises:
+            ExportError: If the target cannot draw the law; the message says what to do.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """One tool that can be fed.
+
+    Attributes:
+        name: Name on the command line.
+        summary: What is written, a phrase for the list of targets.
+        versions: Versions of the tool that take it.
+        write: Writer of schedules.
+        write_model: Writer of models; None where the tool draws nothing itself.
+        settings: What ``--set`` may say.
+        takes_view: Whether the receiver's view can be exported; otherwise the table's own times
+            are.
+        protocols: What is sent of a packet table; other packets are left out, or refused where
+            nothing is left.
+        flows: How many flows one export holds, for people.
+        how_to: Name of its page among the how-to pages, without the ending; None where it needs
+            none.
+    """
+
+    name: str
+    summary: str
+    versions: str
+    write: ScheduleWriter
+    write_model: ModelWriter | None = None
+    settings: tuple[Setting, ...] = ()
+    takes_view: bool = True
+    protocols: str = "any"
+    flows: str = "any"
+    how_to: str | None = None
+
+
+_SNAPLEN = Setting(
+    "snaplen_bytes",
+    WHOLE_FRAME_BYTES,
+    "Bytes kept of a frame; its original length is recorded all the same.",
+    low=1,
+    high=WHOLE_FRAME_BYTES,
+)
+
+
+@dataclass(frozen=True)
+class FormatWriter:
+    """Writer of a schedule as one file of a format.
+
+    Attributes:
+        file_format: The format.
+    """
+
+    file_format: FileFormat
+
+    def __call__(
+        self, table: PacketTable, folder: Path, settings: Settings, *, stem: str = "packets"
+    ) -> Written:
+        """Write ``stem`` with the ending of the format into ``folder``."""
+        known = self.file_format
+        snaplen_bytes = settings.whole(_SNAPLEN.name) if "snaplen_bytes" in known.options else None
+        report = write_as(
+            known, table, folder / f"{stem}{known.suffix}", snaplen_bytes=snaplen_bytes
+        )
+        return Written(report, known.use.format(file=report.files[0]))
+
+
+def file_target(file_format: FileFormat) -> Target:
+    """Describe a file format as a target."""
+    return Target(
+        name=file_format.name,
+        summary=file_format.summary,
+        versions="any tool that reads the format",
+        write=FormatWriter(file_format),
+        settings=(_SNAPLEN,) if "snaplen_bytes" in file_format.options else (),
+        takes_view="view" in file_format.options,
+    )

@@ -1,0 +1,301 @@
+"""Flows for D-ITG, the Distributed Internet Traffic Generator: a file of gaps and one of sizes for
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trafficgen.errors import ExportError
+from trafficgen.export.flow_schedule import (
+    FlowSchedule,
+    raised,
+    refuse_large,
+    schedule_report,
+    schedules_of,
+    split_large,
+)
+from trafficgen.export.microseconds import rising_us
+from trafficgen.export.sending_ends import (
+    check_signal_port,
+    destination_of,
+    direction_of,
+    ports_from,
+)
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.target import Written
+from trafficgen.tables import PacketTable
+from trafficgen.units import US_PER_MS, IntArray, ns_from_us, us_from_ms
+
+SCHEDULE_SETTINGS = (
+    Setting("destination", "127.0.0.1", "Address or name that is sent to."),
+    Setting(
+        "first_port",
+        10001,
+        "Port that the first flow is sent to; each further flow has the next.",
+        low=1,
+    ),
+    Setting(
+        "signal_port",
+        9000,
+        "TCP port on which ITGRecv listens for what ITGSend tells it.",
+        low=1,
+        high=65_535,
+    ),
+    Setting(
+        "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
+    ),
+    Setting(
+        "start_ms",
+        1000,
+        "From the start of ITGSend to the first packet of all, ms.",
+        low=1,
+        high=3_600_000,
+    ),
+    Setting("poll", True, "Wait for gaps in a busy loop: exact, at the cost of a processor."),
+    Setting(
+        "late_us",
+        0,
+        "Taken off every gap, for machines that wake up late by so much, us.",
+        low=0,
+        high=1000,
+    ),
+    Setting(
+        "metadata",
+        "standard",
+        "What D-ITG writes into payloads: standard needs 16 bytes, short 8, none 4; its logs need"
+        " standard.",
+        choices=("standard", "short", "none"),
+    ),
+    Setting(
+        "oversize",
+        "refuse",
+        "What becomes of payloads above 64000 bytes.",
+        choices=("refuse", "split"),
+    ),
+)
+#: Value of ``-p`` and smallest payload of UDP; TCP needs twice four bytes more.
+_METADATA = {"standard": (0, 16), "short": (1, 8), "none": (2, 4)}
+_MORE_OF_TCP_BYTES = 8
+_LARGEST_BYTES = 64_000
+_USUAL_SIGNAL_PORT = 9000
+#: Size of ITGSend's table of flows, and of its buffer for a line.
+_MOST_FLOWS = 400
+_LONGEST_LINE = 399
+
+
+def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
+    """Write for each flow a script of one line, its gaps and its sizes.
+
+    Raises:
+        ExportError: If there is nothing to send, a packet is larger than D-ITG sends, or there are
+            too many flows.
+        SettingError: If the destination or the ports cannot be.
+
+    Source: what ITGSend 2.8.1 does on the loopback interface; manual of D-ITG 2.8.1, "Command line
+    options".
+    """
+    schedules = schedules_of(table, target="ditg", direction=direction_of(settings))
+    if len(schedules.flows) > _MOST_FLOWS:
+        raise ExportError(
+            f"ITGSend takes at most {_MOST_FLOWS} flows, not {len(schedules.flows)}; choose one"
+            " with --flow"
+        )
+    flows, notes = [], []
+    for given in schedules.flows:
+        flow, said = _prepared(given, settings)
+        flows.append(flow)
+        notes += said
+    ports = ports_from(settings.whole("first_port"), len(flows), target="ditg")
+    check_signal_port(
+        [flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port")
+    )
+    start_us = us_from_ms(settings.whole("start_ms"))
+    sent, files, lines = [], [], []
+    for given, port in zip(flows, ports, strict=True):
+        flow, said = _long_enough(given, settings)
+        notes += said
+        gap_us, time_us = _gaps(flow, start_us=start_us)
+        sent.append(replace(flow, time_ns=ns_from_us(time_us)))
+        line = _line(flow, port, settings)
+        names = _names(flow)
+        _write(folder / names.gaps, _gap_texts(gap_us, late_us=settings.whole("late_us")))
+        _write(folder / names.sizes, map(str, flow.payload_bytes.tolist()))
+        _write(folder / names.script, [line])
+        lines.append(line)
+        files += [names.script, names.gaps, names.sizes]
+    if len(flows) > 1:
+        _write(folder / "all.script", lines)
+        files.insert(0, "all.script")
+    report = schedule_report(
+        replace(schedules, flows=tuple(flows)),
+        sent,
+        target="ditg",
+        files=files,
+        cannot_express=(*notes, *_NOT_EXPRESSED),
+    )
+    return Written(
+        replace(report, bytes_before=schedules.ip_bytes),
+        _how_to_run(files[0], len(flows), settings),
+    )
+
+
+_NOT_EXPRESSED = (
+    "source ports and content of the payload (RTP headers too): D-ITG's own stand for them",
+    (
+        "times that do not drift: ITGSend 2.8.1 counts each gap from when it woke up and never"
+        " makes up for being late"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Names of a flow's files."""
+
+    script: str
+    gaps: str
+    sizes: str
+
+
+def _names(flow: FlowSchedule) -> _Names:
+    stem = f"flow{flow.flow}"
+    return _Names(f"{stem}.script", f"{stem}.idt", f"{stem}.ps")
+
+
+def smallest_payload_bytes(protocol: str, metadata: str) -> int:
+    """Return the shortest payload that ITGSend 2.8.1 sends without making it longer."""
+    return _METADATA[metadata][1] + (_MORE_OF_TCP_BYTES if protocol == "tcp" else 0)
+
+
+def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, list[str]]:
+    """Return a flow whose payloads are not too long, and what was done to it."""
+    flow, notes = given, []
+    if settings.text("oversize") == "split":
+        flow, count = split_large(flow, high_bytes=_LARGEST_BYTES)
+        if count:
+            notes.append(
+                f"flow {flow.flow}: sizes above {_LARGEST_BYTES} bytes were cut ({count} packets)"
+            )
+    refuse_large(
+        flow, high_bytes=_LARGEST_BYTES, target="ditg", remedy="--set oversize=split cuts them"
+    )
+    if flow.protocol == "tcp":
+        notes.append(
+            f"flow {flow.flow}: each of {len(flow)} TCP segments is one write of the application;"
+            " packetisation, acknowledgements and repetitions are the tool's"
+        )
+    return flow, notes
+
+
+def _long_enough(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, list[str]]:
+    """Return a flow whose payloads hold D-ITG's metadata, and what was done to it."""
+    low = smallest_payload_bytes(given.protocol, settings.text("metadata"))
+    flow, count = raised(given, low_bytes=low)
+    note = f"flow {flow.flow}: sizes below {low} bytes were raised to {low} ({count} packets)"
+    return flow, [note] if count else []
+
+
+def _gaps(flow: FlowSchedule, *, start_us: int) -> tuple[IntArray, IntArray]:
+    """Return the gaps that ITGSend is told, us, and when it then sends, us on the schedule's clock,
+    shape (n,) each.
+
+    The first gap is the delay of the flow's start, which ITGSend cuts to whole milliseconds.
+    """
+    time_us = rising_us(flow.time_ns) + start_us
+    time_us[0] = time_us[0] // US_PER_MS * US_PER_MS
+    return np.diff(time_us, prepend=0), time_us - start_us
+
+
+def _gap_texts(gap_us: IntArray, *, late_us: int) -> list[str]:
+    shorter = np.maximum(gap_us - late_us, 1)
+    shorter[0] = gap_us[0]
+    whole, rest = np.divmod(shorter, US_PER_MS)
+    return [f"{ms}.{us:03d}" for ms, us in zip(whole.tolist(), rest.tolist(), strict=True)]
+
+
+def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
+    """Return the options of one flow; ``-T UDP`` is left out, as it would raise the smallest
+    payload by four bytes.
+    """
+    names = _names(flow)
+    transport = "-T TCP -D " if flow.protocol == "tcp" else ""
+    poll = "-poll " if settings.flag("poll") else ""
+    metadata = _METADATA[settings.text("metadata")][0]
+    return checked_line(
+        f"{receiver_options(settings)} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)}"
+        f" -Fs {names.sizes} -Ft {names.gaps}"
+    )
+
+
+def receiver_options(settings: Settings) -> str:
+    """Return the options that say where ITGRecv is."""
+    port = settings.whole("signal_port")
+    signal = "" if port == _USUAL_SIGNAL_PORT else f" -Sdp {port}"
+    return f"-a {destination_of(settings, target='ditg')}{signal}"
+
+
+def receiver_command(settings: Settings) -> str:
+    """Return the command of the receiving end."""
+    port = settings.whole("signal_port")
+    return "ITGRecv" if port == _USUAL_SIGNAL_PORT else f"ITGRecv -Sp {port}"
+
+
+def checked_line(line: str) -> str:
+    """Return a line of a script.
+
+    Raises:
+        ExportError: If it is longer than ITGSend reads.
+    """
+    if len(line) > _LONGEST_LINE:
+        raise ExportError(
+            f"ITGSend reads lines of at most {_LONGEST_LINE} characters; give a shorter destination"
+        )
+    return line
+
+
+def _write(path: Path, lines: Sequence[str] | map[str]) -> None:
+    """Write lines, the last with its end too: ITGSend refuses a script without."""
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _how_to_run(script: str, flows: int, settings: Settings) -> str:
+    several = (
+        "- `all.script` has a line for every flow, so all count from the start of one ITGSend. A"
+        " flow can be sent alone with its own script.\n"
+        if flows > 1
+        else ""
+    )
+    return f"""\
+At the receiving end, first:
+
+```sh
+{receiver_command(settings)}
+```
+
+At the sending end, in this folder:
+
+```sh
+ITGSend {script} -l send.log -x recv.log
+```
+
+- ITGRecv listens on TCP port {settings.whole("signal_port")} for what ITGSend tells it;
+  open it and the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
+- Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
+  Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest. The log names no protocol: of
+  TCP, make a table first (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.
+{several}- After a silence of seconds the next packet may be late by a thousandth of it, which Linux allows such waits.
+- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
+  (`-poll`, on by default) keeps them small while no other process takes the processor. Where others do, export with
+  `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root: it then wakes up late by much the same
+  time for each packet, which is taken off the gaps. Measure the drift, divide it by the packets, and change
+  `late_us` by it. Do not give the busy loop real-time priority: Linux takes the processor away from it for 50 ms of
+  each second.
+- Do not add `-T UDP` (it makes small packets four bytes longer) nor `-sp` (ITGSend 2.8.1 then fails over IPv4 with
+  `Address family not supported`), and no comments. Paths in the scripts count from the folder in which ITGSend runs.
+"""

@@ -1,0 +1,339 @@
+"""mahimahi: the path as delivery traces, and the command line of its shells that plays it around
+any program.
+
+mahimahi emulates a network and sends nothing. What is exported is the path that the table's notes
+name, or the one a setting gives; without either, the path that the arriving packets define, as
+recorded traces do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from trafficgen.errors import ExportError
+from trafficgen.export.scripts import write_script
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.target import Target, Written
+from trafficgen.export.targets.mahimahi.delivery import (
+    Delivery,
+    delivery_of_arrivals,
+    delivery_of_rate,
+    delivery_of_steps,
+)
+from trafficgen.export.targets.mahimahi.shells import Shells, link_shells
+from trafficgen.packet_files.report import ProjectionReport, TimingError
+from trafficgen.simulation import Path, read_path
+from trafficgen.simulation.links import ACCESS_QUEUE_PACKETS, Links
+from trafficgen.simulation.traces import OPPORTUNITY_BYTES, TUNNEL_HEADER_BYTES
+from trafficgen.tables import PacketTable
+from trafficgen.units import kbps_from_bps, ms_from_s
+
+MAHIMAHI_SETTINGS = (
+    Setting(
+        "path",
+        "",
+        "Path to play, as in `simulate --path`; empty: that of the table, else what arrived defines"
+        " one.",
+    ),
+    Setting(
+        "packet_bytes",
+        1500,
+        "IP length of packets at which rates are met; mahimahi counts 4 bytes more with each.",
+        low=28,
+        high=1500,
+    ),
+    Setting(
+        "length_s",
+        0.0,
+        "Length of traces of a rate that changes; 0: that of the path's file.",
+        low=0,
+        high=1e6,
+    ),
+)
+_SCRIPT = "run.sh"
+#: Digits of a relative error; what is below is rounding of the arithmetic.
+_DIGITS = 9
+#: What stands for a direction without a limit beside one that has a limit.
+_UNLIMITED_BPS = 1e9
+_NOTHING_ELSE: dict[str, Any] = {
+    "delay_s": 0.0,
+    "queue": None,
+    "loss": None,
+    "reorder": None,
+    "hold_in_flight": False,
+}
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One direction of a link: its trace, None without limit, and what else the engine knows of
+    it.
+    """
+
+    delivery: Delivery | None
+    about: Mapping[str, Any]
+
+
+def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> Written:
+    """Write the delivery traces of a path and the script that runs a program behind it.
+
+    Raises:
+        ExportError: If the path has too many lines, or there is none and too little arrived to
+            define one.
+        SimulationError: If the path is not understood.
+        InputFileError: If a file of the path cannot be read.
+
+    Source: manual pages of mahimahi 0.98; Netravali et al., Mahimahi: Accurate Record-and-Replay
+    for HTTP, USENIX ATC 2015.
+    """
+    path = _path(table, settings)
+    lacks: list[str] = []
+    if path is None:
+        links = [_of_arrivals(table)]
+        lacks += [
+            (
+                "a path: the table names none, so the trace lets full packets pass as the table's"
+                " arrived, which is what the traffic used and not what the path could carry; delay,"
+                " queue and loss are not known; set path=... to play one"
+            ),
+            "what the path carries to the server: the same trace is used",
+        ]
+    else:
+        links = list(_of_path(path, settings, lacks))
+    files, errors = _write_traces(links, folder)
+    shells = Shells.nested(
+        [
+            link_shells(forward.about, reverse.about, names=names)
+            for (forward, reverse), names in zip(links, files, strict=True)
+        ]
+    )
+    lacks += shells.cannot_express
+    write_script(folder / _SCRIPT, shells.script())
+    lacks.append("packets: mahimahi sends nothing; play the traffic through it")
+    report = ProjectionReport(
+        target="mahimahi",
+        files=(_SCRIPT, *dict.fromkeys(name for names in files for name in names if name)),
+        packets=None,
+        packets_changed=None,
+        bytes_before=None,
+        bytes_after=None,
+        timing_error_s=errors,
+        cannot_express=tuple(lacks),
+        distances=_distances(links),
+    )
+    return Written(report, _how_to_run(links, shells, path=path))
+
+
+def _path(table: PacketTable, settings: Settings) -> Path | None:
+    text = settings.text("path")
+    if text:
+        return read_path(text)
+    noted = table.notes.get("path")
+    if noted is None:
+        return None
+    try:
+        return Path.model_validate(noted)
+    except ValidationError:
+        raise ExportError(
+            "mahimahi: the path in the table's notes is none; give it with --set path=..."
+        ) from None
+
+
+def _of_arrivals(table: PacketTable) -> tuple[_Direction, _Direction]:
+    arrived = table.known("arrival_ns")
+    at_ns = (
+        np.asarray(table.values("arrival_ns"), dtype=np.int64) if arrived.any() else table.time_ns
+    )
+    rows = np.flatnonzero(table.to_client & (arrived | ~arrived.any()))
+    rows = rows[np.argsort(at_ns[rows], kind="stable")]
+    if not rows.size:
+        raise ExportError(
+            "mahimahi: no packet goes to the client; give the path with --set path=..."
+        )
+    delivery = delivery_of_arrivals(
+        at_ns[rows], table.ip_bytes[rows].astype(np.int64) + TUNNEL_HEADER_BYTES
+    )
+    direction = _Direction(delivery, _NOTHING_ELSE)
+    return direction, direction
+
+
+def _of_path(
+    path: Path, settings: Settings, lacks: list[str]
+) -> list[tuple[_Direction, _Direction]]:
+    """Return the links from the server to the client, each in both directions."""
+    shared = Links.of(path)
+    about = [
+        (shared.configs[forward], shared.configs[reverse])
+        for forward, reverse in zip(shared.forward, reversed(shared.reverse), strict=True)
+    ]
+    if path.access_bps is not None:
+        own = {
+            **_NOTHING_ELSE,
+            "capacity": {"constant": {"rate_bps": path.access_bps}},
+            "queue": {"packets": ACCESS_QUEUE_PACKETS},
+            "overhead_bytes": 0,
+        }
+        about = [(own, own), *about, (own, own)]
+        lacks.append("links of each end of its own: all flows share those of the access rate")
+    made = []
+    for forward, reverse in about:
+        limited = forward["capacity"] is not None or reverse["capacity"] is not None
+        to_client, to_server = (
+            _Direction(_delivery(config, settings, lacks) if limited else None, config)
+            for config in (forward, reverse)
+        )
+        made.append((to_client, to_server))
+    return made
+
+
+def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -> Delivery:
+    capacity = config["capacity"]
+    # A packet takes so much more of the trace than of the rate.
+    packet_bytes, overhead_bytes = settings.whole("packet_bytes"), int(config["overhead_bytes"])
+    more = (packet_bytes + TUNNEL_HEADER_BYTES) / (packet_bytes + overhead_bytes)
+    if capacity is None:
+        _add(lacks, "a direction without limit beside one that has one: it gets 1 Gbps")
+        return delivery_of_rate(_UNLIMITED_BPS * more)
+    if "opportunities" in capacity:
+        if overhead_bytes != TUNNEL_HEADER_BYTES:
+            _add(
+                lacks,
+                f"an overhead of {overhead_bytes} bytes a packet: mahimahi's own is"
+                f" {TUNNEL_HEADER_BYTES}",
+            )
+        return _recorded(capacity["opportunities"])
+    _add(
+        lacks,
+        f"rates of packets of other sizes than {packet_bytes} bytes: mahimahi counts"
+        f" {TUNNEL_HEADER_BYTES} bytes more with each packet (setting packet_bytes)",
+    )
+    if "steps" in capacity:
+        steps = capacity["steps"]
+        length_s = settings.number("length_s") or steps["period_s"] or steps["times_s"][-1]
+        if steps["period_s"] is None:
+            _add(
+                lacks,
+                f"a last rate that stays: traces repeat after {length_s:g} s (setting length_s)",
+            )
+        rates_bps = np.asarray(steps["rates_bps"], dtype=float) * more
+        return delivery_of_steps(
+            np.asarray(steps["times_s"], dtype=float), rates_bps, length_s=length_s
+        )
+    if "token_bucket" in capacity:
+        _add(lacks, "bursts of a token bucket: packets leave one after the other at the rate")
+        return delivery_of_rate(capacity["token_bucket"]["rate_bps"] * more)
+    return delivery_of_rate(capacity["constant"]["rate_bps"] * more)
+
+
+def _add(lacks: list[str], text: str) -> None:
+    if text not in lacks:
+        lacks.append(text)
+
+
+def _recorded(opportunities: Mapping[str, Any]) -> Delivery:
+    times_ms = np.rint(ms_from_s(np.asarray(opportunities["times_s"], dtype=float))).astype(
+        np.int64
+    )
+    recorded = Delivery(times_ms, 0.0)
+    return Delivery(times_ms, recorded.rate_bps)
+
+
+def _write_traces(
+    links: list[tuple[_Direction, _Direction]], folder: FilePath
+) -> tuple[list[tuple[str | None, str | None]], TimingError]:
+    """Write the traces; return their names by link, forward and reverse, and the error of the
+    times.
+    """
+    names: list[tuple[str | None, str | None]] = []
+    written: list[Delivery] = []
+    for number, link in enumerate(links, start=1):
+        place = "" if len(links) == 1 else str(number)
+        of_link: list[str | None] = []
+        for word, direction in zip(("forward", "reverse"), link, strict=True):
+            name = None if direction.delivery is None else f"{word}{place}.trace"
+            if direction.delivery is not None and name is not None:
+                direction.delivery.write(folder / name)
+                written.append(direction.delivery)
+            of_link.append(name)
+        names.append((of_link[0], of_link[1]))
+    lines = sum(delivery.times_ms.size for delivery in written)
+    if not lines:
+        return names, TimingError()
+    mean_s = sum(delivery.error_s[1] * delivery.times_ms.size for delivery in written) / lines
+    return names, TimingError(max=max(delivery.error_s[0] for delivery in written), mean=mean_s)
+
+
+def _distances(links: list[tuple[_Direction, _Direction]]) -> dict[str, float]:
+    found = {}
+    for number, link in enumerate(links, start=1):
+        for word, direction in zip(("forward", "reverse"), link, strict=True):
+            if direction.delivery is not None:
+                place = "" if len(links) == 1 else str(number)
+                ratio = direction.delivery.rate_bps / direction.delivery.wanted_bps
+                found[f"{word}{place}.rate"] = round(abs(ratio - 1), _DIGITS)
+    return found
+
+
+def _how_to_run(
+    links: list[tuple[_Direction, _Direction]], shells: Shells, *, path: Path | None
+) -> str:
+    rates = [link[0].delivery.rate_bps for link in links if link[0].delivery is not None]
+    lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
+    traces = (
+        f"""What the program receives comes through
+`forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the uplink). Each line of a
+trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES} are the tunnel's header of each packet.
+With them {kbps_from_bps(min(rates)):.6g} kbps pass towards the client; the trace repeats after {max(lengths):.6g} s.
+"""
+        if rates
+        else "It has no limit, and so no traces.\n"
+    )
+    if path is None:
+        stands = "It stands for what the table's packets used, not for a path that was measured."
+    else:
+        stands = (
+            "It stands for a chain of links."
+            if len(path.links) > 1
+            else f"It stands for the path `{path.text()}`."
+        )
+    return f"""
+As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or beyond:
+
+```sh
+sudo sysctl -w net.ipv4.ip_forward=1     # once
+./{_SCRIPT} CLIENT ARGUMENTS...          # or without arguments: a shell behind the path
+```
+
+The program runs behind the path; inside, the machine outside is `$MAHIMAHI_BASE`. The script runs
+
+```text
+{shells.shown()}
+```
+
+{stands} {traces}
+Things to know:
+
+- `mm-link` ends with an error when a packet is larger than 1500 bytes.
+- Traces begin when the shell starts, not with the first packet, and repeat for ever.
+- trafficgen plays the same traces: `trafficgen simulate MODEL --path trace=forward.trace,reverse_trace=reverse.trace`.
+- mahimahi was not at hand when this was written: the traces were read back and simulated, the script was not run.
+
+To check: `mm-link` with `--downlink-log=down.log` and `mm-throughput-graph 500 down.log > down.svg`.
+"""
+
+
+TARGET = Target(
+    name="mahimahi",
+    summary="the path: delivery traces of mm-link and a script that runs a program behind them",
+    versions="mahimahi 0.98",
+    write=write_mahimahi,
+    settings=MAHIMAHI_SETTINGS,
+    protocols="the path, no packets",
+    how_to="feed-mahimahi",
+)

@@ -1,0 +1,312 @@
+"""The law of a fitted model for ns-3's OnOffApplication: one application for each phase of each
+stream.
+
+``OnOffApplication`` (src/applications of ns-3, run in 3.37 and 3.44) alternates between a time off
+and a time on, in which packets of one size leave at one rate, the first after one packet's time.
+What is left of a packet at the end of a time on counts for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.errors import ExportError
+from trafficgen.export.sending_ends import ports_from
+from trafficgen.export.settings import Settings
+from trafficgen.export.target import Written
+from trafficgen.export.targets.ns3.laws import (
+    DrawnLaw,
+    constant_law,
+    exact_law,
+    nearest_law,
+    table_law,
+)
+from trafficgen.export.targets.ns3.readme import model_how_to_run
+from trafficgen.export.targets.ns3.scenario import FlowRow, write_flows, write_scenario
+from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
+from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.processes import PlayedPackets, playable
+from trafficgen.randomness import random_stream
+from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
+
+#: Packets that are played to find times on and off, and to measure distances.
+_PLAYED_PACKETS = 50_000
+_MEAN_OF, _FEWEST_CYCLES = 1000, 100
+#: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole
+#: nanoseconds.
+_SINGLE_PACKET_S = 1e-7
+#: Shortest time between packets of a burst, s, and what a time on is longer than its packets take:
+#: where it ends with its last packet, ns-3 would send that one with the next burst.
+_SHORTEST_GAP_S, _MARGIN_S = 1e-6, 1e-9
+_COMPARED_S = 1e-6
+_NEARLY_ALL = 0.95
+_COLUMNS = "stream,phase,protocol,port,start_s,stop_s,on_time,off_time,data_rate,packet_size"
+
+
+@dataclass(frozen=True)
+class OnOff:
+    """What an OnOffApplication is told.
+
+    Attributes:
+        on_s: Law of the times on, s.
+        off_s: Law of the times off, s.
+        data_rate_bps: Rate of the payload in the times on, bit/s.
+        packet_bytes: Payload of a packet.
+    """
+
+    on_s: DrawnLaw
+    off_s: DrawnLaw
+    data_rate_bps: int
+    packet_bytes: int
+
+    @property
+    def packet_s(self) -> float:
+        """Time that a packet takes of the times on, s."""
+        return self.packet_bytes / bytes_from_bps(self.data_rate_bps, 1.0)
+
+    def play(self, generator: np.random.Generator, cycles: int) -> tuple[FloatArray, IntArray]:
+        """Return the times of the packets of so many times off and on, s, and in which each falls,
+        shape (n,) each.
+        """
+        on_s, off_s = self.on_s.sample(generator, cycles), self.off_s.sample(generator, cycles)
+        ends_s = np.cumsum(on_s) + _MARGIN_S
+        on_clock_s = np.arange(1, int(ends_s[-1] / self.packet_s) + 1) * self.packet_s
+        cycle = np.minimum(np.searchsorted(ends_s, on_clock_s), cycles - 1)
+        return on_clock_s + np.cumsum(off_s)[cycle], cycle
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A phase with what is told of it."""
+
+    number: int
+    index: int
+    stream: Stream
+    phase: Phase
+    on_off: OnOff
+    played: PlayedPackets
+
+    @property
+    def bursts(self) -> IntArray | None:
+        """Index of the first packet of each burst that was played; None where packets stand
+        alone.
+        """
+        return _bursts(self.phase, self.played)
+
+    @property
+    def laws(self) -> tuple[tuple[str, DrawnLaw], tuple[str, DrawnLaw]]:
+        """Value of the attribute, or name of the table's file, and law, of the times on and off."""
+        stem = f"flow{self.number}.phase{self.index}"
+        on, off = self.on_off.on_s, self.on_off.off_s
+        return (on.variable or f"{stem}.on.csv", on), (off.variable or f"{stem}.off.csv", off)
+
+    def row(self, port: int) -> str:
+        """Return its line of ``applications.csv``."""
+        name = "".join(
+            letter if letter.isalnum() or letter in "-_." else "_" for letter in self.stream.name
+        )
+        phase, told, (on, off) = self.phase, self.on_off, self.laws
+        span = f"{phase.start_s:.9f},{phase.end_s:.9f}"
+        protocol = self.stream.transport.protocol
+        rate_and_size = f"{told.data_rate_bps}bps,{told.packet_bytes}"
+        return f"{name},{phase.name},{protocol},{port},{span},{on[0]},{off[0]},{rate_and_size}"
+
+
+def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
+    """Write the attributes of OnOffApplications that draw a model's law, and a scenario that runs
+    them.
+
+    Times on and off that ns-3 has no random variable for are written as tables
+    (``EmpiricalRandomVariable``).
+
+    Raises:
+        ExportError: If a phase is neither a renewal process nor bursts and ``approximate`` is off,
+            or its gaps or bursts are farther from the model's than ``largest_ks``.
+    """
+    ports = ports_from(settings.whole("first_port"), len(model.streams), target="ns3")
+    told = [
+        _told(number, index, stream, phase, settings)
+        for number, stream in enumerate(model.streams)
+        for index, phase in enumerate(stream.phases)
+    ]
+    distances = {
+        name: distance for part in told for name, distance in _distances(part, settings).items()
+    }
+    rows = [_COLUMNS, *(part.row(ports[part.number]) for part in told)]
+    (folder / "applications.csv").write_text("\n".join(rows) + "\n", encoding="ascii")
+    names = ["applications.csv"]
+    for name, law in (named for part in told for named in part.laws):
+        if law.variable is None:
+            (folder / name).write_text(law.table_text(), encoding="ascii")
+            names.append(name)
+    flows = [
+        _flow_row(number, stream, ports[number], told)
+        for number, stream in enumerate(model.streams)
+    ]
+    names += [*write_flows(flows, folder), *write_scenario(folder, settings, mode="onoff")]
+    report = ProjectionReport(
+        target="ns3",
+        files=tuple(names),
+        packets=None,
+        packets_changed=None,
+        bytes_before=None,
+        bytes_after=None,
+        timing_error_s=None,
+        cannot_express=tuple(_lacks(model, told)),
+        kind="model",
+        distances=distances,
+    )
+    return Written(report, model_how_to_run())
+
+
+def _told(number: int, index: int, stream: Stream, phase: Phase, settings: Settings) -> _Told:
+    process = phase.process
+    place = f"phase {phase.name} of stream {stream.name}"
+    if not isinstance(process, RenewalProcess | BurstProcess) and not settings.flag("approximate"):
+        raise ExportError(
+            f"ns3: {place} is of the kind {process.kind}, whose dependence OnOffApplication cannot"
+            " draw; generate packets and export those, or take gaps and sizes as independent with"
+            " --set approximate=on"
+        )
+    played = _played(phase, place=place)
+    packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
+    on_off = _on_off(phase, played, packet_bytes, laws=settings.text("laws"))
+    return _Told(number, index, stream, phase, on_off, played)
+
+
+def _packet_bytes(played: PlayedPackets) -> int:
+    """Return the one size that stands for all: that of nearly all packets where there is one, else
+    the mean.
+    """
+    sizes, counts = np.unique(played.ip_bytes, return_counts=True)
+    if counts.max() >= _NEARLY_ALL * played.ip_bytes.size:
+        return int(sizes[counts.argmax()])
+    return round(float(played.ip_bytes.mean()))
+
+
+def _played(phase: Phase, *, place: str) -> PlayedPackets:
+    process = playable(phase.process)
+    long_s = 1e6
+    span_s = _PLAYED_PACKETS * long_s / process.expected_packets(long_s, place=place)
+    return process.play(
+        start_s=0.0,
+        end_s=span_s,
+        first_at_start=True,
+        generator_of=lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
+    )
+
+
+def _on_off(phase: Phase, played: PlayedPackets, packet_bytes: int, *, laws: str) -> OnOff:
+    projected = table_law if laws == "tables" else nearest_law
+    starts = _bursts(phase, played)
+    if starts is None:
+        known = (
+            exact_law(phase.process.gap_s) if isinstance(phase.process, RenewalProcess) else None
+        )
+        pauses_s = np.maximum(np.diff(played.time_s) - _SINGLE_PACKET_S, 0.0)
+        rate_bps = round(bps_from_bytes(packet_bytes, _SINGLE_PACKET_S))
+        return OnOff(
+            constant_law(_SINGLE_PACKET_S), known or projected(pauses_s), rate_bps, packet_bytes
+        )
+    is_within = np.ones(played.time_s.size - 1, dtype=np.bool_)
+    is_within[starts[1:] - 1] = False
+    mean_gap_s = max(float(np.diff(played.time_s)[is_within].mean()), _SHORTEST_GAP_S)
+    rate_bps = max(1, round(bps_from_bytes(packet_bytes, mean_gap_s)))
+    on_s = np.diff(starts) * (packet_bytes / bytes_from_bps(rate_bps, 1.0)) + _MARGIN_S
+    pauses_s = np.maximum(np.diff(played.time_s[starts]) - on_s, 0.0)
+    return OnOff(projected(on_s), projected(pauses_s), rate_bps, packet_bytes)
+
+
+def _bursts(phase: Phase, played: PlayedPackets) -> IntArray | None:
+    """Return the index of the first packet of each burst; None where packets stand alone."""
+    starts = played.burst_starts
+    if not isinstance(phase.process, BurstProcess) or starts is None or starts.size < 2:
+        return None
+    return starts if np.diff(starts).max() > 1 else None
+
+
+def _distances(told: _Told, settings: Settings) -> dict[str, float]:
+    """Return the distances between what ns-3 draws and the model, of sizes, gaps and bursts.
+
+    Raises:
+        ExportError: If those that it is to draw, of gaps or of bursts, are too far.
+    """
+    place = f"{told.stream.name}.{told.phase.name}"
+    generator = random_stream(0, session=0, purpose=f"{place}/onoff")
+    mean_on_s = float(told.on_off.on_s.sample(generator, _MEAN_OF).mean())
+    cycles = max(_FEWEST_CYCLES, round(_PLAYED_PACKETS * told.on_off.packet_s / mean_on_s))
+    time_s, cycle = told.on_off.play(generator, cycles)
+    payload = told.played.ip_bytes.astype(np.int64) - told.stream.transport.header_bytes
+    size_bytes = told.on_off.packet_bytes
+    found = {
+        "packet_bytes": max(
+            float(np.mean(payload < size_bytes)), float(np.mean(payload > size_bytes))
+        ),
+        "gap_s": ks_distance(_in_us(np.diff(time_s)), _in_us(np.diff(told.played.time_s))),
+    }
+    judged = ["gap_s"]
+    if told.bursts is not None:
+        _, starts, counts = np.unique(cycle, return_index=True, return_counts=True)
+        found["burst_packets"] = ks_distance(counts, np.diff(told.bursts))
+        spacing_s = np.diff(told.played.time_s[told.bursts])
+        found["burst_spacing_s"] = ks_distance(_in_us(np.diff(time_s[starts])), _in_us(spacing_s))
+        judged = ["burst_packets", "burst_spacing_s"]  # within a burst, gaps are the mean one
+    for metric in judged:
+        if found[metric] > settings.number("largest_ks"):
+            raise ExportError(
+                f"ns3: {metric} of phase {told.phase.name} of stream {told.stream.name} as"
+                f" OnOffApplication draws it is {found[metric]:.2f} (KS) from the model's; generate"
+                " packets and export those, or accept it with --set"
+                f" largest_ks={min(1.0, found[metric] + 0.01):.2f}"
+            )
+    return {f"{place}.{metric}.ks": distance for metric, distance in found.items()}
+
+
+def _in_us(time_s: FloatArray) -> FloatArray:
+    """Return times in whole microseconds: packets at the same time are as good as those a moment
+    apart.
+    """
+    return np.asarray(np.rint(time_s / _COMPARED_S))
+
+
+def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> FlowRow:
+    parts = [part for part in told if part.number == number]
+    packets = sum(
+        part.phase.duration_s / float(np.diff(part.played.time_s).mean()) for part in parts
+    )
+    return FlowRow(
+        flow=number,
+        protocol=stream.transport.protocol,
+        port=port,
+        first_ns=ns_from_s(stream.phases[0].start_s),
+        last_ns=ns_from_s(stream.phases[-1].end_s),
+        packets=round(packets),
+        largest_payload_bytes=max(part.on_off.packet_bytes for part in parts),
+    )
+
+
+def _lacks(model: Model, told: list[_Told]) -> Iterator[str]:
+    yield (
+        "packet sizes: each phase has one, the mean or that of nearly all packets, so that its rate"
+        " stays"
+    )
+    if any(part.bursts is not None for part in told):
+        yield "gaps within bursts: they are all the mean one"
+        yield "how bursts hang together: times on and off are independent"
+    if any(not isinstance(part.phase.process, RenewalProcess | BurstProcess) for part in told):
+        yield "dependence: gaps of processes other than renewal and bursts are independent"
+    if len(told) > len(model.streams):
+        yield "one connection for all phases: each phase has a socket of its own"
+    if any(stream.transport.protocol == "tcp" for stream in model.streams):
+        yield (
+            "the captured path's TCP: times on and off are those of the application, segments are"
+            " ns-3's"
+        )
+    if model.population is not None:
+        yield "how sessions differ: the most typical one is written"
+    yield "the silence before the first packet"

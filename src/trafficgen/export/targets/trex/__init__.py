@@ -1,0 +1,260 @@
+"""TRex: a schedule as a chain of one-packet streams, or as pcap files where it is too long for
+streams; TCP as writes.
+
+The stateless server (STL) sends frames as they are; the advanced stateful one (ASTF) plays TCP, see
+:mod:`trafficgen.export.targets.trex.astf`. The same templates serve all tables; packets lie in pcap files
+beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trafficgen.errors import ExportError
+from trafficgen.export.flow_schedule import timing_error
+from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.target import Target, Written
+from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf
+from trafficgen.export.templates import filled
+from trafficgen.packet_files.pcap import write_replay
+from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.tables import PacketTable
+from trafficgen.units import IntArray, rounded_to_us, s_from_ns, us_from_ns
+
+#: Streams that one port takes without trouble (TRex stateless manual: about 10 thousand).
+_MOST_STREAMS = 10_000
+TREX_SETTINGS = (
+    Setting(
+        "mode",
+        "auto",
+        "stl: frames as streams; pcap: frames in files that the server reads; astf: TCP by the"
+        " server's own stack; auto: astf where all that carries data to the client is TCP, else stl"
+        " up to most_streams packets, else pcap.",
+        choices=("auto", "stl", "pcap", "astf"),
+    ),
+    Setting(
+        "direction",
+        "to_client",
+        "Whose frames are sent; both: even ports send the server's, odd ports the client's.",
+        choices=("to_client", "to_server", "both"),
+    ),
+    *FRAME_SETTINGS,
+    Setting(
+        "macs",
+        "port",
+        "Whether frames leave with the card addresses of the TRex ports or with those of the"
+        " packets.",
+        choices=("port", "packet"),
+    ),
+    Setting(
+        "most_streams",
+        _MOST_STREAMS,
+        "Packets of a direction up to which auto makes streams.",
+        low=1,
+        high=1e6,
+    ),
+    *ASTF_SETTINGS,
+)
+_FILES = {True: "to_client.pcap", False: "to_server.pcap"}
+_STL_PROGRAM, _PCAP_PROGRAM = "profile.py", "run.py"
+
+
+def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
+    """Write a profile, or a program and files, by the mode that the settings ask for.
+
+    Raises:
+        ExportError: If nothing is left to send, or a packet is larger than the interface takes.
+        SettingError: If an address is none.
+
+    Source: TRex 3.08, stateless manual and Python client (trex_stl_streams.py, trex_stl_client.py).
+    """
+    mode = settings.text("mode")
+    is_to_client = settings.text("direction") == "to_client"
+    if mode == "astf" or (mode == "auto" and is_to_client and _is_all_tcp(table)):
+        return write_astf(table, folder, settings, target="trex")
+    frames = frames_of(table, settings, target="trex")
+    longest = max(int(np.count_nonzero(frames.table.to_client == way)) for way in (True, False))
+    if mode == "auto":
+        mode = "stl" if longest <= settings.whole("most_streams") else "pcap"
+    if mode == "stl" and longest > settings.whole("most_streams"):
+        raise ExportError(
+            f"trex: {longest} packets are more streams than one port takes"
+            f" ({settings.whole('most_streams')}); set mode=pcap, or most_streams higher if your"
+            " server takes them"
+        )
+    return _write_frames(frames, folder, settings, mode=mode)
+
+
+def _is_all_tcp(table: PacketTable) -> bool:
+    """Return whether all that carries data to the client is TCP."""
+    carries = table.to_client & (table.payload_bytes > 0)
+    names = table.flows.column("protocol").to_pylist()
+    return {names[number] for number in np.unique(table.flow[carries]).tolist()} == {"tcp"}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The file of one direction.
+
+    Attributes:
+        name: Its name.
+        report: What was written.
+        before_ns: Times of the packets, ns since 1970, shape (n,).
+        after_ns: Times in the file.
+    """
+
+    name: str
+    report: ProjectionReport
+    before_ns: IntArray
+    after_ns: IntArray
+
+
+def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str) -> Written:
+    sides = {
+        way: _write_side(frames, folder, to_client=way)
+        for way in _FILES
+        if _has(frames, to_client=way)
+    }
+    macs_of_file = settings.text("macs") == "packet"
+    names = [sides[way].name if way in sides else None for way in _FILES]
+    if len(sides) == 1:
+        # One direction leaves whatever port the profile is started on; a program starts it on the
+        # port it is told.
+        only = next(iter(sides.values())).name
+        names = [only, only if mode == "stl" else None]
+    values: dict[str, object] = {"FILES": tuple(names), "MACS_OF_FILE": macs_of_file}
+    if mode == "stl":
+        values["ORIGIN_US"] = us_from_ns(min(int(side.after_ns[0]) for side in sides.values()))
+        program, text = _STL_PROGRAM, filled("trex_stl_profile.txt", values)
+    else:
+        program, text = _PCAP_PROGRAM, filled("trex_pcap_run.txt", values)
+    (folder / program).write_text(text, encoding="utf-8")
+    report = _report(frames, list(sides.values()), program=program, mode=mode)
+    return Written(
+        report, _how_to_run(frames, mode=mode, ports=len(sides), macs_of_file=macs_of_file)
+    )
+
+
+def _has(frames: Frames, *, to_client: bool) -> bool:
+    return bool((frames.table.to_client == to_client).any())
+
+
+def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
+    table = frames.of_direction(to_client=to_client)
+    name = _FILES[to_client]
+    # Neither TRex's server nor its client reads pcap files with nanoseconds.
+    report = write_replay(table, folder / name, target="trex", macs=frames.macs, microseconds=True)
+    before_ns = table.time_ns + table.origin_ns
+    return _Side(name, report, before_ns, rounded_to_us(before_ns))
+
+
+def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> ProjectionReport:
+    reports = [side.report for side in sides]
+    error = timing_error(
+        np.concatenate([side.before_ns for side in sides]),
+        np.concatenate([side.after_ns for side in sides]),
+    )
+    # Where both directions lack the same thing, the first says it.
+    lacks = {
+        text.partition(":")[0]: text
+        for report in reversed(reports)
+        for text in report.cannot_express
+    }
+    how = {
+        "stl": (
+            "a packet at an exact time: the server schedules each stream after the one before it,"
+            " on one core"
+        ),
+        "pcap": (
+            "a packet at an exact time: the server reads the file while it sends, on one core; the"
+            " two directions start one after the other"
+        ),
+    }[mode]
+    return replace(
+        reports[0],
+        files=(program, *(side.name for side in sides)),
+        packets=sum(report.packets or 0 for report in reports),
+        packets_changed=sum(report.packets_changed or 0 for report in reports)
+        + frames.packets_split,
+        bytes_before=frames.bytes_before,
+        bytes_after=sum(report.bytes_after or 0 for report in reports),
+        timing_error_s=error,
+        cannot_express=(
+            *frames.left_out,
+            *lacks.values(),
+            "times below 1 us: TRex reads pcap files to the microsecond",
+            (
+                "an answer: nothing reacts to what the other end does, and TCP segments are sent as"
+                " frames without a TCP behind them (mode=astf has one)"
+            ),
+            how,
+        ),
+    )
+
+
+def _how_to_run(frames: Frames, *, mode: str, ports: int, macs_of_file: bool) -> str:
+    duration_s = s_from_ns(int(frames.table.time_ns[-1] - frames.table.time_ns[0]))
+    on = "0" if ports == 1 else "0 1"
+    cards = (
+        "the packets' own card addresses; export with `--set macs=port` for those of the TRex ports"
+        if macs_of_file
+        else (
+            "the card addresses that the TRex ports are configured with; `--set macs=packet`"
+            " exports the packets' own"
+        )
+    )
+    start = (
+        f"""
+Start the server in stateless mode (`./t-rex-64 -i`), then in the console (`./trex-console`), with the folder's path:
+
+```text
+trex> start -f profile.py -p {on}{" --sync" if ports > 1 else ""}
+trex> stats
+```
+
+Every packet is a stream that starts the next one. It takes {duration_s:.6g} s once; `-t --loops 3` at the end of the
+line repeats it. Without a console: `STLProfile.load_py("profile.py")` returns the streams.
+"""
+        if mode == "stl"
+        else f"""
+Start the server in stateless mode (`./t-rex-64 -i`), copy the pcap files to its host, then, where TRex's Python client
+is:
+
+```sh
+python3 run.py --server 127.0.0.1 --port 0 --folder /path/on/the/server
+```
+
+It takes {duration_s:.6g} s. The server opens the files itself and keeps their gaps. TRex's own profile `stl/pcap.py`
+sets gaps of 10 us unless told otherwise.
+"""
+    )
+    return f"""
+{start}
+Things to know:
+
+- Frames leave with {cards}.
+- IP addresses are those of the table unless exported with `--set server=...`, `--set client=...`.
+- The multiplier (`-m`) must stay 1: it would change rates of streams, not their gaps.
+- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex server.
+
+To check: `stats` counts the packets that left; a capture at the other end compares with
+`trafficgen compare {"to_client.pcap" if _has(frames, to_client=True) else "to_server.pcap"} captured.pcap`.
+"""
+
+
+TARGET = Target(
+    name="trex",
+    summary=(
+        "TRex profiles: each packet a stream, or pcap files for its server; TCP as writes and"
+        " delays"
+    ),
+    versions="TRex 3.04 (loaded by its Python client), 3.08 (by its source)",
+    write=write_trex,
+    settings=TREX_SETTINGS,
+    protocols="any over IP; mode=astf: TCP",
+    how_to="feed-trex",
+)

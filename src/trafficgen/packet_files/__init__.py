@@ -1,0 +1,1 @@
+"""Write packet tables to files: pcap, pcapng, CSV, Parquet, and datasets of Parquet files."""

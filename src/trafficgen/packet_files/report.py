@@ -1,0 +1,95 @@
+"""What an output kept of a packet table or model, and what it could not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from trafficgen.formatting import format_count, number
+from trafficgen.notebook import NotebookView
+
+#: Whose capture an output stands for; see :func:`trafficgen.packet_files.view.seen_by`.
+View = Literal["sender", "receiver"]
+
+
+@dataclass(frozen=True)
+class TimingError:
+    """Difference between the times of the table and those of the output.
+
+    Attributes:
+        max: Largest absolute difference of a packet, s.
+        mean: Mean absolute difference, s.
+    """
+
+    max: float = 0.0
+    mean: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProjectionReport(NotebookView):
+    """What an export kept of a packet table and what the target could not hold.
+
+    Of an export that holds no packets, but a model's law or a path, the counts are None; of a law
+    the timing error too.
+
+    Attributes:
+        target: Name of the target.
+        files: Names of the files written, in their folder.
+        packets: Packets in the output.
+        packets_changed: Packets whose IP length differs from the table's; how far times differ is
+            ``timing_error_s``.
+        bytes_before: IP bytes of the packets that were to be written.
+        bytes_after: IP bytes of the packets that were written.
+        timing_error_s: Error of the times, s.
+        cannot_express: What the output lacks, a sentence each.
+        kind: ``schedule``: this very sequence of packets; ``model``: the law they were drawn from.
+        distances: How far the laws of the output are from those of the input: metric
+            (``packet_bytes.ks``) -> distance.
+        removed: Names of files of an earlier export that were in the folder and are not part of
+            this one.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.generate("cbr", duration_s=10)
+        >>> report = trafficgen.export(table, to="mgen", directory="for-mgen")
+        >>> report.files
+        ('flow0.mgn', 'sink.mgn', 'run.sh')
+        >>> print(report.packets, "packets,", report.packets_changed, "of them of another size than before")
+        425 packets, 0 of them of another size than before
+        >>> report.timing_error_s.max < 0.000001  # s
+        True
+        >>> report.cannot_express[0]
+        "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
+    """
+
+    target: str
+    files: tuple[str, ...]
+    packets: int | None
+    packets_changed: int | None
+    bytes_before: int | None
+    bytes_after: int | None
+    timing_error_s: TimingError | None = TimingError()
+    cannot_express: tuple[str, ...] = ()
+    kind: Literal["schedule", "model"] = "schedule"
+    distances: Mapping[str, float] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = [format_count(len(self.files), "file")]
+        if self.packets is not None:
+            parts.append(format_count(self.packets, "packet"))
+        if self.packets_changed is not None:
+            parts.append(f"{self.packets_changed:,d} resized")
+        if self.timing_error_s is not None:
+            parts.append(f"timing error at most {number(self.timing_error_s.max, digits=3)} s")
+        if self.cannot_express:
+            parts.append(format_count(len(self.cannot_express), "limit"))
+        return f"<ProjectionReport for {self.target}: {', '.join(parts)}>"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as the JSON object that ``trafficgen export --json`` prints."""
+        report = asdict(self)
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in report.items()
+        }

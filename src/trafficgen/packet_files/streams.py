@@ -1,0 +1,113 @@
+"""Packets that come piece by piece into a file of any format, with the report that a whole table
+would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from trafficgen.packet_files.capture_losses import CaptureLosses
+from trafficgen.packet_files.csv import csv_losses, flows_file, write_csv_stream
+from trafficgen.packet_files.dataset import write_dataset_stream
+from trafficgen.packet_files.parquet import write_parquet_stream
+from trafficgen.packet_files.pcap import write_capture_stream
+from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import PacketStream
+from trafficgen.units import WHOLE_FRAME_BYTES
+
+
+@dataclass
+class StreamCounts:
+    """What was counted of packets as they passed by.
+
+    Attributes:
+        packets: Packets.
+        ip_bytes: Their IP lengths, summed.
+        arrived: Packets whose arrival is known.
+        first_ns: Time of the first, ns from the origin.
+        last_ns: Time of the last.
+    """
+
+    packets: int = 0
+    ip_bytes: int = 0
+    arrived: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+
+    def add(self, piece: PacketTable) -> None:
+        """Count packets in order of time."""
+        if len(piece):
+            self.first_ns = self.first_ns if self.packets else int(piece.time_ns[0])
+            self.last_ns = int(piece.time_ns[-1])
+        self.packets += len(piece)
+        self.ip_bytes += int(piece.ip_bytes.sum())
+        self.arrived += int(np.count_nonzero(piece.known("arrival_ns")))
+
+
+def write_stream(
+    stream: PacketStream, path: Path | None, *, format_name: str
+) -> tuple[StreamCounts, ProjectionReport | None]:
+    """Write packets as they come, in the view of the sender.
+
+    Args:
+        stream: The packets.
+        path: File to write; None only counts.
+        format_name: Name of its format, a key of :data:`~trafficgen.packet_files.formats.FILE_FORMATS`,
+            or ``dataset``.
+
+    Raises:
+        ExportError: If a packet cannot be written so.
+        OutputFileError: If the file cannot be written.
+    """
+    counts, losses = StreamCounts(), CaptureLosses(stream.head)
+
+    def counted() -> Iterator[pa.Table]:
+        for piece in stream.pieces:
+            table = PacketTable(packets=piece, flows=stream.head.flows)
+            counts.add(table)
+            losses.add(table)
+            yield piece
+
+    passing = replace(stream, pieces=counted())
+    if path is None:
+        for _ in passing.pieces:
+            pass
+        return counts, None
+    if format_name in ("parquet", "dataset"):
+        (write_parquet_stream if format_name == "parquet" else write_dataset_stream)(passing, path)
+        return counts, _unchanged(format_name, (path.name,), counts)
+    if format_name == "csv":
+        write_csv_stream(passing, path)
+        files = (path.name, flows_file(path).name)
+        return counts, _unchanged("csv", files, counts, lost=tuple(csv_losses(stream.head)))
+    written = write_capture_stream(passing, path, container=format_name, raise_small=True)
+    report = ProjectionReport(
+        target=format_name,
+        files=(path.name,),
+        packets=written["packets"],
+        packets_changed=written["packets_raised"],
+        bytes_before=counts.ip_bytes,
+        bytes_after=written["ip_bytes"],
+        cannot_express=tuple(losses.texts(written, snaplen_bytes=WHOLE_FRAME_BYTES)),
+    )
+    return counts, report
+
+
+def _unchanged(
+    target: str, files: tuple[str, ...], counts: StreamCounts, *, lost: tuple[str, ...] = ()
+) -> ProjectionReport:
+    return ProjectionReport(
+        target=target,
+        files=files,
+        packets=counts.packets,
+        packets_changed=0,
+        bytes_before=counts.ip_bytes,
+        bytes_after=counts.ip_bytes,
+        cannot_express=lost,
+    )
