@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.closed_forms import fit_family
-from trafficgen.calibration.laws.selection import RICHER_FAMILIES, SINGLE_FAMILIES
+from trafficgen.calibration.laws.closed_forms import fit_closed_form
+from trafficgen.calibration.laws.families import FITTED_FAMILIES
 from trafficgen.models import Family
 
 TRUTH: dict[Family, dict[str, float]] = {
@@ -22,7 +22,7 @@ TRUTH: dict[Family, dict[str, float]] = {
 def test_estimates_and_likelihood_agree_with_scipy(family: Family) -> None:
     law = getattr(stats, family)
     sample = law.rvs(**TRUTH[family], size=2000, random_state=1)
-    fit = fit_family(family, sample)
+    fit = fit_closed_form(family, sample)
     assert fit is not None
     assert fit.log_likelihood == pytest.approx(
         law.logpdf(sample, **fit.params).sum(), rel=1e-9, abs=1e-6
@@ -44,7 +44,7 @@ def test_intervals_cover_the_truth(family: Family) -> None:
     replicates, n = 400, 200
     covered = dict.fromkeys(TRUTH[family], 0)
     for seed in range(replicates):
-        fit = fit_family(
+        fit = fit_closed_form(
             family, getattr(stats, family).rvs(**TRUTH[family], size=n, random_state=seed)
         )
         assert fit is not None
@@ -57,10 +57,5 @@ def test_intervals_cover_the_truth(family: Family) -> None:
 
 
 def test_every_family_of_the_model_is_tried() -> None:
-    tried = {
-        name.split("/")[0]
-        for table in (SINGLE_FAMILIES, RICHER_FAMILIES)
-        for names in table.values()
-        for name in names
-    }
+    tried = {name.split("/")[0] for name in FITTED_FAMILIES}
     assert tried | {"quantiles", "atoms"} == set(get_args(Family))

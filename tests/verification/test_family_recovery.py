@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.laws.cells import group
+from trafficgen.calibration.laws.cells import group_into_cells
+from trafficgen.calibration.laws.families import families_of, free_parameters
 from trafficgen.calibration.laws.fit_law import fit_law
 from trafficgen.calibration.laws.intervals import (
     Intervals,
@@ -17,8 +18,7 @@ from trafficgen.calibration.laws.intervals import (
     wald_intervals,
     widen_for_dependence,
 )
-from trafficgen.calibration.laws.parameters import free_parameters
-from trafficgen.calibration.laws.selection import SINGLE_FAMILIES, choose, fit_candidates
+from trafficgen.calibration.laws.selection import choose, fit_candidates
 from trafficgen.distributions import Distribution, distribution_of
 from trafficgen.models import Law
 from trafficgen.units import FloatArray
@@ -99,11 +99,11 @@ def test_estimates_agree_with_scipy(family: str) -> None:
     law = getattr(stats, family)
     theirs = law.fit(sample) if family == "norm" else law.fit(sample, floc=0)
     names = [*(law.shapes.split(",") if law.shapes else []), "loc", "scale"]
-    found = fit_candidates(group(sample, tick=1e-9, is_difference=True), [family])[0]
+    found = fit_candidates(group_into_cells(sample, tick=1e-9, is_difference=True), [family])[0]
     for name, value in zip(names, theirs, strict=True):
         # Cells of a fiftieth of the spread and scipy's optimiser: a tenth of a standard error at
         # least.
-        assert found.maximum.params[name] == pytest.approx(value, rel=3e-3), name
+        assert found.maximum.law.params[name] == pytest.approx(value, rel=3e-3), name
     assert found.log_likelihood == pytest.approx(law.logpdf(sample, *theirs).sum(), abs=0.5)
 
 
@@ -130,8 +130,8 @@ def test_the_family_is_chosen_and_no_richer_one(
     chosen = [
         choose(
             fit_candidates(
-                group(clocked_gaps(family, n, seed=seed), tick=1e-6, is_difference=True),
-                SINGLE_FAMILIES["s"],
+                group_into_cells(clocked_gaps(family, n, seed=seed), tick=1e-6, is_difference=True),
+                families_of("s"),
             )
         ).family
         for seed in range(40)
@@ -171,12 +171,12 @@ def assert_covers(
 
 def intervals_of(family: str, sample: FloatArray, *, tick: float) -> Intervals:
     """Return the intervals that a fit of this family gives, whichever it would choose."""
-    cells = group(sample, tick=tick, is_difference=True)
+    cells = group_into_cells(sample, tick=tick, is_difference=True)
     (candidate,) = fit_candidates(cells, ["hyperexpon/2" if family == "hyperexpon" else family])
-    around = law_cells(candidate.maximum, tick=tick, is_difference=True)
+    around = law_cells(candidate.maximum.law, tick=tick, is_difference=True)
     assert around is not None
-    found = wald_intervals(candidate.maximum, around, observations=sample.size)
-    return widen_for_dependence(candidate.maximum, around, sample, found)[0]
+    found = wald_intervals(candidate.maximum.law, around, observations=sample.size)
+    return widen_for_dependence(candidate.maximum.law, around, sample, found)[0]
 
 
 @pytest.mark.parametrize("family", ["expon", "lognorm"])

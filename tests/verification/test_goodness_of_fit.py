@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from trafficgen.calibration.laws.cells import group
+from trafficgen.calibration.laws.cells import group_into_cells
 from trafficgen.calibration.laws.goodness_of_fit import FitCheck, check_fit, ks_distance
 from trafficgen.calibration.laws.intervals import law_cells
-from trafficgen.calibration.laws.likelihood import Bounds, Maximum
+from trafficgen.calibration.laws.likelihood import Bounds
 from trafficgen.calibration.laws.selection import fit_candidates
 from trafficgen.distributions import distribution_of
 from trafficgen.units import FloatArray
@@ -37,10 +37,10 @@ def fit_and_check(
     bounds: Bounds = (None, None),
     gaps: bool = True,
 ) -> FitCheck:
-    maximum: Maximum = fit_candidates(
-        group(sample, tick=tick, is_difference=gaps), [family], bounds=bounds
-    )[0].maximum
-    cells = law_cells(maximum, tick=tick, is_difference=gaps)
+    candidates = fit_candidates(
+        group_into_cells(sample, tick=tick, is_difference=gaps), [family], bounds=bounds
+    )
+    cells = law_cells(candidates[0].maximum.law, tick=tick, is_difference=gaps)
     assert cells is not None
     return check_fit(sample, cells, generator=np.random.default_rng(seed))
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trafficgen.calibration.across_sessions import law_across_sessions
-from trafficgen.calibration.laws.rank_dependence import rank_correlations
+from trafficgen.calibration.laws.ranks import rank_correlations
 from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
 from trafficgen.calibration.prototypes import MOST_PROTOTYPES, Groups, group_sessions_by_process
 from trafficgen.calibration.session_estimates import SessionEstimates

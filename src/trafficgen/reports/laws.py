@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.laws.parameters import free_parameters
+from trafficgen.calibration.laws.families import free_parameters
 from trafficgen.distributions import MixedLaw
 from trafficgen.drawings import (
     Axis,

@@ -9,6 +9,7 @@ information and lets a likelihood cost the same for a thousand gaps and for a mi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,34 +18,44 @@ import numpy as np
 from trafficgen.distributions import Distribution
 from trafficgen.units import FloatArray, IntArray
 
-#: Width of cells in units of the spread of the logarithms, and how many different values are all
-#: kept apart.
-_RELATIVE_WIDTH = 0.02
-_MOST_DISTINCT = 400
-_MOST_EDGES = 100_000
-#: Above this many ticks the difference of two clock readings is as good as the gap.
-_SMOOTHED_TICKS = 64
-#: Interquartile range of a normal law, in standard deviations.
-_INTERQUARTILE = 1.349
-_NODES = 4
-_NODES_OF_FIRST = 12
 TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class ClockEdges:
-    """Ascending edges half-way between clock ticks, at which laws are evaluated as the clock shows
-    them.
+class CellSizes:
+    """How fine cells are, and where the clock's rounding is taken into account."""
 
-    A gap is seen as the difference of two readings whose phases are uniform, so its distribution
-    function at such an edge is the mean of the law's over one tick around it (the triangular kernel
-    of two rounding errors).
+    #: Width of cells in units of the spread of the logarithms: finer ones gain nothing but cost.
+    relative_width: float = 0.02
+    #: Up to this many distinct values each has its own cell.
+    most_distinct: int = 400
+    most_edges: int = 100_000
+    #: Above this many ticks the difference of two clock readings is as good as the gap.
+    smoothed_ticks: int = 64
+    #: Below this many ticks a clock's rounding is felt.
+    coarse_ticks: int = 20
+    #: Points of the mean over a tick, and at the first tick, where laws may rise steeply.
+    nodes: int = 4
+    nodes_of_first: int = 12
+
+
+_SIZES = CellSizes()
+#: Interquartile range of a normal law, in standard deviations.
+_INTERQUARTILE = 1.349
+
+
+@dataclass(frozen=True)
+class ClockEdges:
+    """Ascending edges half-way between clock ticks; laws are evaluated as the clock shows them.
+
+    A gap is the difference of two readings whose phases are uniform, so its distribution function
+    at such an edge is the mean of the law's over one tick around it (the triangular kernel of two
+    rounding errors).
 
     Attributes:
         edges: The edges, shape (m,), ascending; may end in infinity.
         tick: Granularity, > 0.
-        is_difference: Whether values are differences of two readings (gaps), not roundings of one
-            number (sizes).
+        is_difference: Whether values are differences of two readings (gaps) or single ones (sizes).
     """
 
     edges: FloatArray
@@ -53,13 +64,11 @@ class ClockEdges:
 
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return points, weights and starts of the mean over a tick around each edge that needs
-        one.
-        """
+        """Points, weights and first points of the mean over a tick around each smoothed edge."""
         points, weights, starts, at = [], [], [], 0
         for edge in self.edges[: self._smoothed]:
             number = round(edge / self.tick - 0.5)
-            count = _NODES_OF_FIRST if number == 0 else _NODES
+            count = _SIZES.nodes_of_first if number == 0 else _SIZES.nodes
             node, weight = np.polynomial.legendre.leggauss(count)
             u, w = (node + 1) / 2, weight / 2
             if number == 0:  # laws may rise steeply from 0: u**3 puts the nodes there
@@ -74,27 +83,24 @@ class ClockEdges:
 
     @cached_property
     def _smoothed(self) -> int:
-        return (
-            int(np.searchsorted(self.edges, _SMOOTHED_TICKS * self.tick))
-            if self.is_difference
-            else 0
-        )
+        if not self.is_difference:
+            return 0
+        return int(np.searchsorted(self.edges, _SIZES.smoothed_ticks * self.tick))
 
     def cdf(self, law: Distribution) -> FloatArray:
         """Return the probabilities below the edges, shape (m,)."""
-        points, weights, starts = self._nodes
-        rest = law.cdf(self.edges[self._smoothed :])
-        if not starts.size:
-            return rest
-        return np.concatenate((np.add.reduceat(weights * law.cdf(points), starts), rest))
+        return self._smooth(law.cdf)
 
     def sf(self, law: Distribution) -> FloatArray:
         """Return the probabilities above the edges, shape (m,)."""
+        return self._smooth(law.sf)
+
+    def _smooth(self, probability: Callable[[FloatArray], FloatArray]) -> FloatArray:
         points, weights, starts = self._nodes
-        rest = law.sf(self.edges[self._smoothed :])
+        rest = probability(self.edges[self._smoothed :])
         if not starts.size:
             return rest
-        return np.concatenate((np.add.reduceat(weights * law.sf(points), starts), rest))
+        return np.concatenate((np.add.reduceat(weights * probability(points), starts), rest))
 
 
 @dataclass(frozen=True)
@@ -102,12 +108,12 @@ class Cells:
     """A sample grouped into cells.
 
     Attributes:
-        below: Edges of the lower half, above: those of the upper half, where probabilities are
-            counted from above.
+        below: Edges of the lower half.
+        above: Edges of the upper half, where probabilities are counted from above.
         lower: Index of each cell's lower edge among all edges, shape (k,).
         upper: Index of its upper edge.
         counts: Values in each cell, shape (k,).
-        points: A value that stands for each cell, > 0, ascending, shape (k,).
+        points: A value that represents each cell, > 0, ascending, shape (k,).
         place: Cell of each value of the sample, in the sample's order, shape (n,).
         coarse_share: Share of the values below 20 ticks, where a clock's rounding is felt.
     """
@@ -144,13 +150,11 @@ class Cells:
         return np.asarray(np.log(np.maximum(probability, TINY)))
 
     def log_likelihood(self, log_probabilities: FloatArray) -> float:
-        """Return the log-likelihood of the sample as that of a density: cells' probabilities over
-        their widths.
-        """
+        """Return the log-likelihood as that of a density: probabilities over widths of cells."""
         return float(np.dot(self.counts, log_probabilities - self.log_widths))
 
 
-def group(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
+def group_into_cells(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
     """Group a sample into cells.
 
     Args:
@@ -160,7 +164,7 @@ def group(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
     """
     number = np.rint(values / tick).astype(np.int64)
     distinct, place = np.unique(number, return_inverse=True)
-    if distinct.size <= _MOST_DISTINCT:
+    if distinct.size <= _SIZES.most_distinct:
         lower_number, upper_number = distinct - 1, distinct
     else:
         ends = _geometric_ends(distinct, np.bincount(place))
@@ -180,23 +184,20 @@ def group(values: FloatArray, *, tick: float, is_difference: bool) -> Cells:
         counts=counts,
         points=np.maximum(sums / counts, 0.25 * tick),
         place=place,
-        coarse_share=float(np.count_nonzero(number < 20)) / values.size,
+        coarse_share=float(np.count_nonzero(number < _SIZES.coarse_ticks)) / values.size,
     )
 
 
 def _geometric_ends(distinct: IntArray, counts: IntArray) -> IntArray:
-    """Return the last ticks of cells whose width is a small part of the spread of the
-    logarithms.
-    """
+    """Return the last ticks of cells that are a small part of the spread of the logarithms wide."""
     cumulative = np.cumsum(counts)
-    quarter, three_quarters = distinct[
-        np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))
-    ]
+    quartiles = distinct[np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))]
     first, last = float(max(distinct[0], 1)), float(max(distinct[-1], 1))
-    spread = np.log(max(three_quarters, 1.0) / max(quarter, 1.0)) / _INTERQUARTILE
-    width = max(_RELATIVE_WIDTH * min(1.0, spread), np.log(last / first) / _MOST_EDGES, 1e-12)
+    spread = np.log(max(quartiles[1], 1.0) / max(quartiles[0], 1.0)) / _INTERQUARTILE
+    width = max(
+        _SIZES.relative_width * min(1.0, spread), np.log(last / first) / _SIZES.most_edges, 1e-12
+    )
     steps = np.arange(np.ceil(np.log(last / first) / width) + 1)
     ends = np.floor(first * np.exp(width * steps)).astype(np.int64)
-    return np.unique(
-        np.concatenate(([distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]], [distinct[-1]]))
-    )
+    start, inside = [distinct[0] - 1, distinct[0]], ends[ends < distinct[-1]]
+    return np.unique(np.concatenate((start, inside, [distinct[-1]])))

@@ -1,11 +1,8 @@
-"""Maximum likelihood in closed form for values that no clock has rounded much, with exact intervals
-where there are.
+"""Maximum likelihood in closed form for values that no clock rounded, with exact intervals.
 
-Parameters are those of scipy.stats, ``loc`` 0.
-Estimators and exact intervals of the exponential, log-normal and Pareto laws, and the Fisher
-information of the gamma
-and Weibull laws: Johnson, Kotz and Balakrishnan, "Continuous univariate distributions", volume 1
-(1994).
+Parameters are those of scipy.stats, ``loc`` 0. Estimators and exact intervals of the exponential,
+log-normal and Pareto laws, and the Fisher information of the gamma and Weibull laws: Johnson, Kotz
+and Balakrishnan, "Continuous univariate distributions", volume 1 (1994).
 """
 
 from __future__ import annotations
@@ -16,77 +13,61 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions import Distribution, distribution_of
+from trafficgen.calibration.laws.families import Params, gamma_shape
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
-#: Fewer positive values than this are not fitted.
+#: Smaller samples are not fitted: they say too little about a family.
 FEWEST_VALUES = 8
+#: A smaller spread of the logarithms is one value with rounding noise, which no density fits.
+SMALLEST_LOG_SPREAD = 1e-9
 _NEWTON_STEPS = 60
 _NEWTON_TOLERANCE = 1e-10
 _TAIL = 0.025
-#: Standard normal quantile of the upper end of a 95% interval.
-_Z = float(special.ndtri(1 - _TAIL))
-#: A spread of the logarithms below this is one value with rounding noise, which no density fits.
-_SMALLEST_LOG_SPREAD = 1e-9
 
 
 @dataclass(frozen=True)
-class FamilyFit:
+class ClosedFit:
     """A family fitted to a sample.
 
     Attributes:
-        family: scipy.stats name.
         params: scipy.stats parameters.
         low: Lower ends of the 95% intervals of the estimated parameters.
         high: Upper ends of the 95% intervals.
         log_likelihood: At the estimate.
-        observations: Size of the sample.
     """
 
-    family: Family
-    params: dict[str, float]
-    low: dict[str, float]
-    high: dict[str, float]
+    params: Params
+    low: Params
+    high: Params
     log_likelihood: float
-    observations: int
-
-    @property
-    def distribution(self) -> Distribution:
-        """The fitted law."""
-        return distribution_of(self.family, self.params)
 
 
 @dataclass(frozen=True)
-class Moments:
-    """What most estimators need of a sample of positive values.
-
-    Attributes:
-        values: The sample, shape (n,).
-        log_values: Its natural logarithm, shape (n,).
-        mean: Its mean.
-        mean_log: Mean of the logarithms.
-    """
-
+class _Sample:
     values: FloatArray
-    log_values: FloatArray
-    mean: float
-    mean_log: float
+    logs: FloatArray
 
     @property
     def n(self) -> int:
-        """Size of the sample."""
         return int(self.values.size)
 
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # what is not finite is refused at the end
-def fit_family(family: Family, values: FloatArray) -> FamilyFit | None:
-    """Fit one family by maximum likelihood; None where the sample is too small or all of one value.
+    @property
+    def mean_log(self) -> float:
+        return float(self.logs.mean())
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
+def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
+    """Fit one family by maximum likelihood; None where the sample is too small or of one value.
 
     Args:
-        family: scipy.stats name, one of :data:`ESTIMATORS`.
+        family: scipy.stats name, one of :data:`CLOSED_FORMS`.
         values: Sample of positive values, shape (n,).
 
     Raises:
@@ -96,54 +77,40 @@ def fit_family(family: Family, values: FloatArray) -> FamilyFit | None:
         return None
     if not np.all(values > 0):
         raise ValueError("only positive values can be fitted")
-    log_values = np.log(values)
-    sample = Moments(values, log_values, float(values.mean()), float(log_values.mean()))
-    if float(log_values.std()) < _SMALLEST_LOG_SPREAD:
+    sample = _Sample(values, np.log(values))
+    if float(sample.logs.std()) < SMALLEST_LOG_SPREAD:
         return None
-    fit = ESTIMATORS[family](sample)
+    fit = CLOSED_FORMS[family](sample)
     numbers = [*fit.params.values(), *fit.low.values(), *fit.high.values(), fit.log_likelihood]
     return fit if np.all(np.isfinite(numbers)) and fit.params["scale"] > 0 else None
 
 
-def _exponential(sample: Moments) -> FamilyFit:
+def _exponential(sample: _Sample) -> ClosedFit:
     n, scale = sample.n, sample.mean
-    return FamilyFit(
-        family="expon",
-        params={"loc": 0.0, "scale": scale},
-        low={"scale": 2 * n * scale / float(special.chdtri(2 * n, _TAIL))},
-        high={"scale": 2 * n * scale / float(special.chdtri(2 * n, 1 - _TAIL))},
-        log_likelihood=-n * (float(np.log(scale)) + 1),
-        observations=n,
-    )
+    low, high = (2 * n * scale / float(special.chdtri(2 * n, p)) for p in (_TAIL, 1 - _TAIL))
+    log_likelihood = -n * (float(np.log(scale)) + 1)
+    return ClosedFit({"loc": 0.0, "scale": scale}, {"scale": low}, {"scale": high}, log_likelihood)
 
 
-def _lognormal(sample: Moments) -> FamilyFit:
+def _lognormal(sample: _Sample) -> ClosedFit:
     n, mean_log = sample.n, sample.mean_log
-    sd = float(sample.log_values.std())
-    half_width = float(-special.stdtrit(n - 1, _TAIL)) * sd / np.sqrt(n - 1)
-    return FamilyFit(
-        family="lognorm",
-        params={"s": sd, "loc": 0.0, "scale": float(np.exp(mean_log))},
-        low={
-            "s": sd * float(np.sqrt(n / special.chdtri(n - 1, _TAIL))),
-            "scale": float(np.exp(mean_log - half_width)),
-        },
-        high={
-            "s": sd * float(np.sqrt(n / special.chdtri(n - 1, 1 - _TAIL))),
-            "scale": float(np.exp(mean_log + half_width)),
-        },
-        log_likelihood=-n * (mean_log + float(np.log(sd)) + 0.5 * float(np.log(2 * np.pi)) + 0.5),
-        observations=n,
+    sd = float(sample.logs.std())
+    half = float(-special.stdtrit(n - 1, _TAIL)) * sd / np.sqrt(n - 1)
+    low, high = (sd * float(np.sqrt(n / special.chdtri(n - 1, p))) for p in (_TAIL, 1 - _TAIL))
+    density = mean_log + float(np.log(sd)) + 0.5 * float(np.log(2 * np.pi)) + 0.5
+    return ClosedFit(
+        {"s": sd, "loc": 0.0, "scale": float(np.exp(mean_log))},
+        {"s": low, "scale": float(np.exp(mean_log - half))},
+        {"s": high, "scale": float(np.exp(mean_log + half))},
+        -n * density,
     )
 
 
-def _gamma(sample: Moments) -> FamilyFit:
-    """Newton's method on log a for log a - digamma(a) = log mean - mean log (Minka's starting
-    point, 2002).
-    """
+def _gamma(sample: _Sample) -> ClosedFit:
+    """Solve log a - digamma(a) = log mean - mean log by Newton's method on log a."""
     n = sample.n
     s = max(float(np.log(sample.mean)) - sample.mean_log, 1e-12)
-    shape = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
+    shape = gamma_shape(s)
     for _ in range(_NEWTON_STEPS):
         slope = 1 / shape - float(special.polygamma(1, shape))
         step = (float(np.log(shape) - special.digamma(shape)) - s) / (shape * slope)
@@ -154,26 +121,18 @@ def _gamma(sample: Moments) -> FamilyFit:
     trigamma = float(special.polygamma(1, shape))
     determinant = n * (shape * trigamma - 1)
     log_sd = {"a": np.sqrt(shape / determinant) / shape, "scale": np.sqrt(trigamma / determinant)}
-    log_likelihood = n * (
-        (shape - 1) * sample.mean_log
-        - shape
-        - float(special.gammaln(shape))
-        - shape * float(np.log(scale))
-    )
-    return _with_wald_intervals(
-        "gamma", {"a": shape, "scale": scale}, log_sd, log_likelihood=log_likelihood, observations=n
-    )
+    density = (shape - 1) * sample.mean_log - shape - float(special.gammaln(shape))
+    density -= shape * float(np.log(scale))
+    return _with_wald_intervals({"a": shape, "scale": scale}, log_sd, n * density)
 
 
-def _weibull(sample: Moments) -> FamilyFit:
-    """Newton's method on the shape, values scaled by the largest so that powers cannot overflow."""
+def _weibull(sample: _Sample) -> ClosedFit:
+    """Find the shape by Newton's method; values are scaled by the largest against overflow."""
     n = sample.n
-    log_largest = float(sample.log_values.max())
-    logs = sample.log_values - log_largest
+    log_largest = float(sample.logs.max())
+    logs = sample.logs - log_largest
     mean_log = sample.mean_log - log_largest
-    shape = 1.2825 / float(
-        logs.std()
-    )  # of the extreme-value law of the logarithms, by its standard deviation
+    shape = 1.2825 / float(logs.std())  # of the extreme-value law of the logarithms
     for _ in range(_NEWTON_STEPS):
         power = np.exp(shape * logs)
         total = float(power.sum())
@@ -188,58 +147,38 @@ def _weibull(sample: Moments) -> FamilyFit:
         "c": np.sqrt(6 / n) / np.pi,
         "scale": np.sqrt((1 + 6 * (1 - np.euler_gamma) ** 2 / np.pi**2) / n) / shape,
     }
-    log_likelihood = n * (
-        float(np.log(shape)) - shape * log_scale + (shape - 1) * sample.mean_log - 1
-    )
+    density = float(np.log(shape)) - shape * log_scale + (shape - 1) * sample.mean_log - 1
     params = {"c": shape, "scale": float(np.exp(log_scale))}
-    return _with_wald_intervals(
-        "weibull_min", params, log_sd, log_likelihood=log_likelihood, observations=n
-    )
+    return _with_wald_intervals(params, log_sd, n * density)
 
 
-def _pareto(sample: Moments) -> FamilyFit:
-    """Scale is the smallest value; 2 n b / b_hat is chi-squared with 2 n - 2 degrees of freedom."""
+def _pareto(sample: _Sample) -> ClosedFit:
+    """Take the smallest value as scale; 2 n b / b_hat is chi-squared with 2 n - 2 degrees."""
     n = sample.n
     smallest = float(sample.values.min())
-    excess = sample.mean_log - float(np.log(smallest))
-    b = 1 / excess
-    return FamilyFit(
-        family="pareto",
-        params={"b": b, "loc": 0.0, "scale": smallest},
-        low={
-            "b": b * float(special.chdtri(2 * n - 2, 1 - _TAIL)) / (2 * n),
-            "scale": smallest * float((2 * _TAIL) ** (1 / (n * b))),
-        },
-        high={"b": b * float(special.chdtri(2 * n - 2, _TAIL)) / (2 * n), "scale": smallest},
-        log_likelihood=n
-        * (float(np.log(b)) + b * float(np.log(smallest)) - (b + 1) * sample.mean_log),
-        observations=n,
+    log_smallest = float(np.log(smallest))
+    b = 1 / (sample.mean_log - log_smallest)
+    low, high = (b * float(special.chdtri(2 * n - 2, p)) / (2 * n) for p in (1 - _TAIL, _TAIL))
+    return ClosedFit(
+        {"b": b, "loc": 0.0, "scale": smallest},
+        {"b": low, "scale": smallest * float((2 * _TAIL) ** (1 / (n * b)))},
+        {"b": high, "scale": smallest},
+        n * (float(np.log(b)) + b * log_smallest - (b + 1) * sample.mean_log),
     )
 
 
-def _with_wald_intervals(
-    family: Family,
-    params: dict[str, float],
-    log_sd: dict[str, float],
-    *,
-    log_likelihood: float,
-    observations: int,
-) -> FamilyFit:
-    """Return a fit with intervals from the Fisher information of the logarithms of the
-    parameters.
-    """
-    return FamilyFit(
-        family=family,
-        params={"loc": 0.0} | {name: float(value) for name, value in params.items()},
-        low={name: float(value * np.exp(-_Z * log_sd[name])) for name, value in params.items()},
-        high={name: float(value * np.exp(_Z * log_sd[name])) for name, value in params.items()},
-        log_likelihood=log_likelihood,
-        observations=observations,
+def _with_wald_intervals(params: Params, log_sd: Params, log_likelihood: float) -> ClosedFit:
+    """Add intervals from the Fisher information of the logarithms of the parameters."""
+    low, high = (
+        {n: float(value * np.exp(z * log_sd[n])) for n, value in params.items()}
+        for z in (-NORMAL_95, NORMAL_95)
     )
+    params = {"loc": 0.0} | {name: float(value) for name, value in params.items()}
+    return ClosedFit(params, low, high, log_likelihood)
 
 
 #: scipy.stats name -> estimator.
-ESTIMATORS: dict[Family, Callable[[Moments], FamilyFit]] = {
+CLOSED_FORMS: dict[Family, Callable[[_Sample], ClosedFit]] = {
     "expon": _exponential,
     "lognorm": _lognormal,
     "gamma": _gamma,

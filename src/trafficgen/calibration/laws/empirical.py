@@ -1,6 +1,4 @@
-"""A smoothed empirical law: few quantiles between which the distribution function is linear, and a
-Pareto tail.
-"""
+"""A smoothed empirical law: few quantiles with straight lines between them, and a Pareto tail."""
 
 from __future__ import annotations
 
@@ -9,40 +7,55 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from trafficgen.calibration.laws.cells import group
+from trafficgen.calibration.laws.cells import group_into_cells
+from trafficgen.calibration.laws.families import WeightedSample, initial_estimates
 from trafficgen.calibration.laws.goodness_of_fit import ks_distance
-from trafficgen.calibration.laws.initial_estimates import starts_of, weighted
 from trafficgen.calibration.laws.intervals import law_cells, wald_intervals
-from trafficgen.calibration.laws.likelihood import maximise
+from trafficgen.calibration.laws.likelihood import FamilyLaw, maximise
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import GeneralisedPareto, truncated
 from trafficgen.models import QuantilePoint, Tail
 from trafficgen.units import FloatArray, IntArray
 
-_POINTS = 64
-#: A law of few values has about half as many points, but three at least: it describes, it doesn't
-#: store.
-_VALUES_PER_POINT = 2
-_FEWEST_POINTS = 3
-_FEW_POINTS = 16
-#: Of fewer values than this, two points in three follow the distribution function rather than the
-#: tails.
-_FEW_VALUES = 100
-#: Larger samples are thinned to about this many order statistics; this many at either end are all
-#: kept.
-_ORDER_STATISTICS = 10_000
-_EXTREMES = 200
-#: No more points where the law is this close, in units of the sampling error and at least.
-_CLOSE_ENOUGH = 0.002
-_CLOSE_TO_SAMPLING_ERROR = 0.25
+
+@dataclass(frozen=True)
+class PointLimits:
+    """How many quantiles describe a sample: enough to follow it, too few to store it."""
+
+    #: Points at most; more do not bring a law closer than sampling error.
+    most: int = 64
+    #: A point needs this many values, but a law has at least so many points.
+    values_per_point: int = 2
+    fewest: int = 3
+    #: With fewer values, two points in three follow the distribution function, not the tails.
+    few_values: int = 100
+    #: Larger samples are thinned to this many order statistics, and this many at either end.
+    order_statistics: int = 10_000
+    extremes: int = 200
+    #: No point is added where the law is this close (at least, and in units of sampling error)
+    #: and has more points than this, or than a quarter of the most.
+    close_enough: float = 0.002
+    close_to_sampling_error: float = 0.25
+    few_points: int = 16
+
+
+@dataclass(frozen=True)
+class TailLimits:
+    """When the largest values follow a Pareto tail."""
+
+    #: Shares of the sample in which a tail is sought, and the values it needs at least.
+    shares: tuple[float, ...] = (0.02, 0.01, 0.005)
+    fewest: int = 50
+    #: A tail ends at this multiple of the largest value: no capture shows more.
+    reach: float = 1.5
+    #: Heavier tails have a mean that the sample cannot tell.
+    largest_shape: float = 0.75
+
+
+_POINTS = PointLimits()
+_TAILS = TailLimits()
 _SWEEPS = 50
 _DIGITS = 6
-#: Shares of the sample in which a tail is sought, values it has at least, and how far beyond the
-#: largest it reaches.
-_TAIL_SHARES = (0.02, 0.01, 0.005)
-_FEWEST_IN_TAIL = 50
-_REACH = 1.5
-_HEAVIEST = 0.75
 
 
 @dataclass(frozen=True)
@@ -52,8 +65,7 @@ class Empirical:
     Attributes:
         points: Its quantiles, as probabilities of the body.
         tail: What follows the last of them, or None.
-        largest: Where a tail ends: some way beyond the largest value, for no capture shows more;
-            None without a tail.
+        largest: End of the tail, some way beyond the largest value; None without a tail.
     """
 
     points: tuple[QuantilePoint, ...]
@@ -62,84 +74,78 @@ class Empirical:
 
 
 def empirical_law(sample: FloatArray, *, tick: float, is_difference: bool) -> Empirical:
-    """Return the smoothed empirical law of a sample, with a generalised Pareto tail where the
-    sample has one.
+    """Smooth the empirical law of a sample, with a generalised Pareto tail where it has one.
 
     The tail is the largest of a fiftieth, a hundredth and a two-hundredth of the sample whose
     excesses over its start follow a generalised Pareto law (Pickands 1975; Balkema and de Haan
     1974) that is heavier than exponential beyond doubt. Its shape is the likeliest one, its scale
-    such that the mean of the sample is kept.
+    keeps the mean of the sample.
 
     Args:
         sample: Sample, ascending, shape (n,), n >= 2.
         tick: Granularity of the values.
         is_difference: Whether values are differences of two clock readings; only these have tails.
     """
-    if is_difference:
-        for share in _TAIL_SHARES:
-            count = int(share * sample.size)
-            if count < _FEWEST_IN_TAIL:
-                break
-            found = _tail(sample, count, tick=tick)
-            if found is not None:
-                largest = _REACH * float(sample[-1])
-                return Empirical(
-                    quantile_points(sample[:-count], last=found.threshold), found, largest
-                )
+    for share in _TAILS.shares if is_difference else ():
+        count = int(share * sample.size)
+        if count < _TAILS.fewest:
+            break
+        tail = _fit_tail(sample, count, tick=tick)
+        if tail is not None:
+            points = quantile_points(sample[:-count], last=tail.threshold)
+            return Empirical(points, tail, _TAILS.reach * float(sample[-1]))
     return Empirical(quantile_points(sample), None, None)
 
 
-def _tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
-    """Return the tail of so many values, or None where they have none that is heavier than
-    exponential.
-    """
-    threshold = _rounded(0.5 * float(sample[-count - 1] + sample[-count]))
+def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
+    """Fit the tail of so many values; None where it is not heavier than exponential."""
+    threshold = _round_digits(0.5 * float(sample[-count - 1] + sample[-count]))
     excess = sample[-count:] - threshold
-    if excess[0] < 0 or np.unique(excess).size < _FEWEST_IN_TAIL // 2:
+    if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:
         return None
-    cells = group(excess, tick=tick, is_difference=False)
-    starts = starts_of("genpareto", weighted(cells))
-    maximum = maximise("genpareto", starts[0], cells) if starts else None
-    around = law_cells(maximum, tick=tick, is_difference=False) if maximum is not None else None
-    if maximum is None or around is None:
+    cells = group_into_cells(excess, tick=tick, is_difference=False)
+    starts = initial_estimates("genpareto", WeightedSample.of(cells))
+    maximum = maximise(FamilyLaw("genpareto", starts[0]), cells) if starts else None
+    if maximum is None:
         return None
-    c = maximum.params["c"]
-    heavy = wald_intervals(maximum, around, observations=count).low["c"] > 0
-    far = ks_distance(
-        excess, maximum.distribution, tick=tick, is_difference=False
-    ) > KOLMOGOROV_95 / np.sqrt(count)
-    if far or not heavy or c > _HEAVIEST:
+    law = maximum.law
+    around = law_cells(law, tick=tick, is_difference=False)
+    if around is None:
         return None
-    scale = _mean_keeping_scale(c, float(excess.mean()), _REACH * float(sample[-1]) - threshold)
-    return (
-        Tail(p=count / sample.size, threshold=threshold, c=_rounded(c), scale=_rounded(scale))
-        if scale
-        else None
-    )
+    c = law.params["c"]
+    heavy = wald_intervals(law, around, observations=count).low["c"] > 0
+    ks = ks_distance(excess, law.distribution, tick=tick, is_difference=False)
+    if ks > KOLMOGOROV_95 / np.sqrt(count) or not heavy or c > _TAILS.largest_shape:
+        return None
+    reach = _TAILS.reach * float(sample[-1]) - threshold
+    scale = _scale_for_mean(c, float(excess.mean()), reach)
+    if not scale:
+        return None
+    p = count / sample.size
+    return Tail(p=p, threshold=threshold, c=_round_digits(c), scale=_round_digits(scale))
 
 
-def _mean_keeping_scale(c: float, mean: float, reach: float) -> float | None:
-    """Return the scale with which a generalised Pareto law up to a largest value has a mean."""
+def _scale_for_mean(c: float, mean: float, reach: float) -> float | None:
+    """Find the scale with which a generalised Pareto law up to a largest value has a mean."""
 
-    def too_large(scale: float) -> float:
-        return (
-            truncated(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach).mean - mean
-        )
+    def excess_mean(scale: float) -> float:
+        law = truncated(GeneralisedPareto(c=c, scale=scale), minimum=None, maximum=reach)
+        return law.mean - mean
 
     low, high = 0.5 * mean * (1 - c), 20 * mean
-    if too_large(low) > 0 or too_large(high) < 0:
+    if excess_mean(low) > 0 or excess_mean(high) < 0:
         return None
-    return float(optimize.brentq(too_large, low, high, rtol=1e-7))
+    return float(optimize.brentq(excess_mean, low, high, rtol=1e-7))
 
 
-def _rounded(value: float) -> float:
+def _round_digits(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
 def quantile_points(
-    sample: FloatArray, *, most: int = _POINTS, last: float | None = None
+    sample: FloatArray, *, most: int = _POINTS.most, last: float | None = None
 ) -> tuple[QuantilePoint, ...]:
-    """Return few points of a law that follows a sample and keeps its mean.
+    """Choose few points of a law that follows a sample and keeps its mean.
 
     Points are added one by one, in turn where the distribution functions are furthest apart and
     where the area between the quantile functions is largest, until the law is within a quarter of
@@ -153,63 +159,55 @@ def quantile_points(
         last: Value of the last point where it is not the largest value.
     """
     n = sample.size
-    thinned = np.rint(np.linspace(0, n - 1, min(n, _ORDER_STATISTICS))).astype(np.int64)
-    ends = np.arange(min(n, _EXTREMES))
+    thinned = np.rint(np.linspace(0, n - 1, min(n, _POINTS.order_statistics))).astype(np.int64)
+    ends = np.arange(min(n, _POINTS.extremes))
     index = np.unique(np.concatenate((thinned, ends, n - 1 - ends)))
     p = (index + 0.5) / n
     p[0], p[-1] = 0.0, 1.0
-    chosen = _chosen(p, sample[index], min(most, max(_FEWEST_POINTS, n // _VALUES_PER_POINT)), n)
-    value = _mean_keeping(sample, index[chosen], p[chosen])
+    most = min(most, max(_POINTS.fewest, n // _POINTS.values_per_point))
+    chosen = _choose_points(p, sample[index], most, n)
+    value = _keep_mean(sample, index[chosen], p[chosen])
     if last is not None:
         value[-1] = last
-    rounded_p = [_rounded(float(at)) for at in p[chosen]]
-    rounded_value = np.maximum.accumulate([_rounded(float(at)) for at in value])
+    values = np.maximum.accumulate([_round_digits(float(at)) for at in value])
     return tuple(
-        QuantilePoint(p=at, value=float(v)) for at, v in zip(rounded_p, rounded_value, strict=True)
+        QuantilePoint(p=_round_digits(float(at)), value=float(v))
+        for at, v in zip(p[chosen], values, strict=True)
     )
 
 
-def _chosen(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
+def _choose_points(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:
     """Return which order statistics become points, ascending."""
     chosen = [0, p.size - 1]
-    close = max(_CLOSE_ENOUGH, _CLOSE_TO_SAMPLING_ERROR / np.sqrt(n))
+    close = max(_POINTS.close_enough, _POINTS.close_to_sampling_error / np.sqrt(n))
     while len(chosen) < min(most, p.size):
-        by_area = len(chosen) % (3 if n < _FEW_VALUES else 2) == 0
-        worst, distance = _worst_fit(p, value, chosen, by_area=by_area)
+        by_area = len(chosen) % (3 if n < _POINTS.few_values else 2) == 0
+        worst, distance = _find_worst(p, value, chosen, by_area=by_area)
         if worst in chosen:
-            worst, distance = _worst_fit(p, value, chosen, by_area=not by_area)
-        if worst in chosen or (distance < close and len(chosen) > max(_FEW_POINTS, most // 4)):
+            worst, distance = _find_worst(p, value, chosen, by_area=not by_area)
+        enough = distance < close and len(chosen) > max(_POINTS.few_points, most // 4)
+        if worst in chosen or enough:
             break
         chosen = sorted([*chosen, worst])
     return chosen
 
 
-def _worst_fit(
+def _find_worst(
     p: FloatArray, value: FloatArray, chosen: list[int], *, by_area: bool
 ) -> tuple[int, float]:
-    """Return the order statistic that fits worst, and how far off the distribution function is
-    there.
-    """
+    """Return the order statistic that fits worst, and the error of the distribution function."""
+    gaps = np.abs(np.interp(value, value[chosen], p[chosen]) - p)
     if not by_area:
-        off = _gaps(p, value, chosen)
-        worst = int(np.argmax(off))
-        return worst, float(off[worst])
+        worst = int(np.argmax(gaps))
+        return worst, float(gaps[worst])
     off = np.abs(np.interp(p, p[chosen], value[chosen]) - value) * np.gradient(p)
     piece = int(np.argmax(np.add.reduceat(off, chosen[:-1])))
     first, last = chosen[piece], chosen[piece + 1]
-    return first + int(np.argmax(off[first : last + 1])), float(_gaps(p, value, chosen).max())
+    return first + int(np.argmax(off[first : last + 1])), float(gaps.max())
 
 
-def _gaps(p: FloatArray, value: FloatArray, chosen: list[int]) -> FloatArray:
-    """Return how far the law through the chosen points is from the sample's distribution
-    function.
-    """
-    return np.asarray(np.abs(np.interp(value, value[chosen], p[chosen]) - p))
-
-
-def _mean_keeping(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray:
-    """Return values for the points such that means between neighbours, and the mean of all, are
-    those of the sample.
+def _keep_mean(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray:
+    """Move points until the means between neighbours, and of all, are those of the sample.
 
     No point leaves the stretch between its neighbours' own values: the law stays close to the
     sample even where the means cannot be met, as in a few values that are far apart.

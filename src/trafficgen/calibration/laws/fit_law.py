@@ -1,6 +1,4 @@
-"""The law of one quantity: atoms, then the best family of the rest, how sure it is, and how well it
-fits.
-"""
+"""The law of one quantity: atoms, then the best family of the rest, its intervals and its fit."""
 
 from __future__ import annotations
 
@@ -9,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.laws.atoms import Split, split_atoms, without_atoms
-from trafficgen.calibration.laws.cells import Cells, group
-from trafficgen.calibration.laws.closed_forms import ESTIMATORS, fit_family
+from trafficgen.calibration.laws.atoms import Split, keep_whole, split_atoms
+from trafficgen.calibration.laws.cells import Cells, group_into_cells
+from trafficgen.calibration.laws.closed_forms import CLOSED_FORMS, fit_closed_form
 from trafficgen.calibration.laws.empirical import empirical_law
+from trafficgen.calibration.laws.families import Params, Unit, families_of
 from trafficgen.calibration.laws.goodness_of_fit import (
     P_VALUE_METHOD,
     FitCheck,
@@ -27,53 +26,49 @@ from trafficgen.calibration.laws.intervals import (
     widen_for_dependence,
 )
 from trafficgen.calibration.laws.likelihood import Bounds
-from trafficgen.calibration.laws.parameters import ENDS
-from trafficgen.calibration.laws.selection import (
-    RICHER_FAMILIES,
-    SINGLE_FAMILIES,
-    Candidate,
-    Unit,
-    choose,
-    fit_candidates,
-)
+from trafficgen.calibration.laws.selection import Candidate, choose, fit_candidates
 from trafficgen.critical_values import KOLMOGOROV_95
-from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES
+from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES, Distribution
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.models import Alternative, Atom, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
-#: A family whose continuous part is further than this from the sample, or whose mean is off by more
-#: than this share, does not stand for it: generation then uses the smoothed empirical law.
-LARGEST_KS = 0.05
-LARGEST_MEAN_ERROR = 0.03
-#: A mixture, which has more parameters than a description should, has to be closer.
-LARGEST_KS_OF_MIXTURE = 0.02
-#: Of fewer values than this, sampling error alone allows nearly every family: it has to be as close
-#: as this as well.
-_FEW_VALUES = 100
-LARGEST_KS_OF_FEW = 0.1
-#: Fewer values than this tell no richer family.
-_FEWEST_OF_RICHER = 200
-_PLAIN = 3
 
-#: Where the best family has less than this beyond the atoms that could cut it off, they do not.
-_CUT_OFF_SHARE = 0.002
-#: Whole numbers, and times that a coarse clock shows on so few ticks, may be a family with no atoms
-#: at all ...
-_FEW_TICKS = 64
-#: ... if this many ticks more than it has parameters tell, and its p-value is above this.
-_SPARE_TICKS = 2
-_SMALLEST_P_VALUE = 0.01
-#: Larger KS distances of a stand-in law are said.
-_LARGE_STAND_IN_KS = 0.05
+@dataclass(frozen=True)
+class FitLimits:
+    """When a family describes a sample; otherwise generation uses the smoothed empirical law."""
+
+    #: Largest KS distance of the continuous part, and largest relative error of its mean.
+    ks: float = 0.05
+    mean_error: float = 0.03
+    #: A mixture has more parameters than a description should: it has to be closer than others.
+    ks_of_mixture: float = 0.02
+    plain_parameters: int = 3
+    #: Sampling error allows nearly every family with fewer values: they have to be this close.
+    few_values: int = 100
+    ks_of_few: float = 0.1
+    #: Fewer values than this do not support a richer family.
+    fewest_of_richer: int = 200
+    #: The ends of the sample cut a family off if at least this share of it lies beyond them.
+    cut_off_share: float = 0.002
+    #: Values on at most this many ticks may follow a family without atoms ...
+    few_ticks: int = 64
+    #: ... with this many ticks more than parameters, and a p-value of at least this.
+    spare_ticks: int = 2
+    p_value: float = 0.01
+    #: The result mentions a stand-in law that is further from the sample than this.
+    stand_in_ks: float = 0.05
+
+
+_LIMITS = FitLimits()
 
 
 @dataclass(frozen=True)
 class FittedLaw:
-    """What a fit says about one quantity.
+    """The fitted law of one quantity.
 
     Attributes:
-        parametric: Atoms and the best family; the summary shows it.
+        parametric: Atoms and the best family, as the summary shows it.
         law: What generation uses: the same, or a smoothed empirical law where no family fits.
         problem: Why the family is not used, or None.
     """
@@ -85,16 +80,7 @@ class FittedLaw:
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A sample with what is needed to fit it.
-
-    Attributes:
-        unit: Unit of its values.
-        tick: Their granularity.
-        observations: Size of the sample.
-        split: Its atoms and the rest.
-        cells: The rest, grouped.
-        generator: Source of the bootstrap's draws.
-    """
+    """A sample prepared for fitting: its atoms, and the rest grouped into cells."""
 
     unit: Unit
     tick: float
@@ -105,13 +91,14 @@ class _Quantity:
 
     @property
     def is_difference(self) -> bool:
-        """Whether values are differences of two clock readings."""
         return self.unit == "s"
 
     @property
     def rest(self) -> FloatArray:
-        """What is no atom, in the sample's order."""
         return self.split.rest
+
+    def distance_to(self, law: Distribution) -> float:
+        return ks_distance(self.rest, law, tick=self.tick, is_difference=self.is_difference)
 
 
 def fit_law(
@@ -122,16 +109,15 @@ def fit_law(
     Atoms are split off. Families are fitted to the rest by maximum likelihood, as the clock shows
     them (:mod:`trafficgen.calibration.laws.cells`), and chosen by
     :func:`trafficgen.calibration.laws.selection.choose`. Intervals are exact or from the Fisher
-    information, stretched where values depend on each other
-    (:func:`trafficgen.calibration.laws.intervals.widen_for_dependence`). Where no family is close to
-    the sample, a smoothed empirical law with a Pareto tail stands in, and the result says so. With
-    the atoms at their shares, the KS distance of the whole law is that of the continuous part times
-    its weight.
+    information, widened where values depend on each other
+    (:func:`trafficgen.calibration.laws.intervals.widen_for_dependence`). Where no family is close
+    to the sample, a smoothed empirical law with a Pareto tail replaces it, and the result says so.
+    With the atoms at their shares, the KS distance of the whole law is that of the continuous part
+    times its weight.
 
     Args:
         sample: The sample in its order in time, shape (n,), values >= 0.
-        unit: Its unit, ``"s"``, ``"bytes"`` or ``"packets"``; the latter two are whole numbers, the
-            first a difference of two clock readings.
+        unit: Its unit; bytes and packets are whole numbers, times differences of clock readings.
         tick: Granularity of its values: the clock's, or 1.
         generator: Source of the bootstrap's draws.
 
@@ -140,97 +126,96 @@ def fit_law(
     """
     if sample.size == 0:
         raise TooFewObservationsError(what=f"a law in {unit}", required=1, available=0)
-    whole = _law_without_atoms(sample, unit=unit, tick=tick, generator=generator)
-    if whole is not None:
-        return FittedLaw(whole, whole)
+    discrete = _fit_few_ticks(sample, unit, tick, generator)
+    if discrete is not None:
+        return FittedLaw(discrete, discrete)
     split = split_atoms(sample, tick=tick)
     if split.rest.size == 0:
-        fit = GoodnessOfFit(ks=0.0, method="the atoms are the sample")
-        law = Law(
-            unit=unit,
-            family="atoms",
-            atoms=_atoms(split),
-            integer=unit != "s",
-            observations=sample.size,
-            fit=fit,
-        )
+        law = _law_of_atoms(split, unit, sample.size)
         return FittedLaw(law, law)
-    quantity = _quantity(split, unit=unit, tick=tick, observations=sample.size, generator=generator)
-    candidates = _candidates(quantity)
+    quantity = _prepare(split, unit, tick, sample.size, generator)
+    candidates = _fit_families(quantity)
     if not candidates:
-        law = _empirical(quantity, candidates)
+        law = _fit_empirical(quantity, candidates)
         return FittedLaw(law, law, "the values are too few or too close together for a family")
     chosen = choose(candidates)
-    parametric, check = _parametric(quantity, chosen, candidates)
-    problem = _misfit(quantity, chosen, check)
+    parametric, check = _describe_family(quantity, chosen, candidates)
+    problem = _find_misfit(quantity, chosen, check)
     if problem is None:
         return FittedLaw(parametric, parametric)
-    stand_in = _empirical(quantity, candidates)
-    if stand_in.fit is not None and stand_in.fit.ks > _LARGE_STAND_IN_KS:
+    stand_in = _fit_empirical(quantity, candidates)
+    if stand_in.fit is not None and stand_in.fit.ks > _LIMITS.stand_in_ks:
         problem += (
             f"; the smoothed empirical law in its place is off by {stand_in.fit.ks:.3f} itself"
         )
     return FittedLaw(parametric, stand_in, problem)
 
 
-def _quantity(
-    split: Split, *, unit: Unit, tick: float, observations: int, generator: np.random.Generator
-) -> _Quantity:
-    cells = group(split.rest, tick=tick, is_difference=unit == "s")
-    return _Quantity(unit, tick, observations, split, cells, generator)
-
-
-def _law_without_atoms(
-    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+def _fit_few_ticks(
+    sample: FloatArray, unit: Unit, tick: float, generator: np.random.Generator
 ) -> Law | None:
-    """Return a family for a sample on few ticks, all of which would be atoms, where it fits well;
-    else None.
-    """
-    if unit == "bytes":
-        return None
-    split = without_atoms(sample, tick=tick)
+    """Fit a family without atoms to a sample on few ticks, all of which would be atoms, or None."""
     ticks = np.unique(np.rint(sample / tick)).size
-    if ticks > _FEW_TICKS or ticks <= 1 + _SPARE_TICKS:
+    if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
-    quantity = _quantity(split, unit=unit, tick=tick, observations=sample.size, generator=generator)
-    candidates = fit_candidates(quantity.cells, SINGLE_FAMILIES[unit])
+    quantity = _prepare(keep_whole(sample, tick=tick), unit, tick, sample.size, generator)
+    candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
     chosen = choose(candidates)
-    if ticks < chosen.parameters + _SPARE_TICKS:
+    if ticks < chosen.parameters + _LIMITS.spare_ticks:
         return None
-    law, check = _parametric(quantity, chosen, candidates)
-    rejected = check is None or check.ks_p_value < _SMALLEST_P_VALUE
-    return None if rejected or _misfit(quantity, chosen, check) is not None else law
+    law, check = _describe_family(quantity, chosen, candidates)
+    fits = not _is_rejected(check) and _find_misfit(quantity, chosen, check) is None
+    return law if fits else None
 
 
-def _candidates(quantity: _Quantity) -> list[Candidate]:
-    """Return the families fitted to the rest, best first; richer ones where the best one does not
-    fit.
-    """
-    singles = SINGLE_FAMILIES[quantity.unit]
+def _prepare(
+    split: Split, unit: Unit, tick: float, observations: int, generator: np.random.Generator
+) -> _Quantity:
+    """Group what is no atom into cells."""
+    cells = group_into_cells(split.rest, tick=tick, is_difference=unit == "s")
+    return _Quantity(unit, tick, observations, split, cells, generator)
+
+
+def _list_atoms(split: Split) -> tuple[Atom, ...]:
+    pairs = zip(split.values, split.probabilities, strict=True)
+    return tuple(Atom(value=float(value), p=float(p)) for value, p in pairs)
+
+
+def _law_of_atoms(split: Split, unit: Unit, observations: int) -> Law:
+    return Law(
+        unit=unit,
+        family="atoms",
+        atoms=_list_atoms(split),
+        integer=unit != "s",
+        observations=observations,
+        fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
+    )
+
+
+def _fit_families(quantity: _Quantity) -> list[Candidate]:
+    """Fit the families of the unit to the rest, and richer ones where the best does not fit."""
+    singles = families_of(quantity.unit)
     bounds: Bounds = (None, None)
     candidates = fit_candidates(quantity.cells, singles)
     if not candidates:
         return []
     if quantity.unit != "s" and quantity.split.values.size:
-        bounds = _cut_off(quantity, candidates)
+        bounds = _find_cut_off(quantity, candidates)
         if bounds != (None, None):
             candidates = fit_candidates(quantity.cells, singles, bounds=bounds) or candidates
-    chosen = choose(candidates)
-    distance = _distance(quantity, chosen)
-    if (
-        distance > KOLMOGOROV_95 / np.sqrt(quantity.rest.size)
-        and quantity.rest.size >= _FEWEST_OF_RICHER
-    ):
-        candidates += fit_candidates(quantity.cells, RICHER_FAMILIES[quantity.unit], bounds=bounds)
+    n, distance = quantity.rest.size, quantity.distance_to(choose(candidates).distribution)
+    if distance > KOLMOGOROV_95 / np.sqrt(n) and n >= _LIMITS.fewest_of_richer:
+        richer = families_of(quantity.unit, richer=True)
+        candidates += fit_candidates(quantity.cells, richer, bounds=bounds)
     return sorted(candidates, key=lambda one: one.bic)
 
 
-def _cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bounds:
-    """Return the bounds that atoms at the ends, such as packets that fill the MTU, put to the rest.
+def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bounds:
+    """Return the bounds that atoms at the ends, such as packets of MTU size, put to the rest.
 
-    The best family without ends of its own tells how much of it lies beyond.
+    They count where enough of the best family without ends of its own lies beyond them.
     """
     values, rest = quantity.split.values, quantity.rest
     minimum = float(values[0]) + 0.5 if values[0] < rest.min() else None
@@ -238,103 +223,78 @@ def _cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bounds:
     endless = [one.distribution for one in candidates if one.distribution.support[1] == np.inf]
     if not endless:
         return None, None
-    law = endless[0]
-    beyond = (float(law.cdf(minimum)) if minimum else 0.0) + (
-        float(law.sf(maximum)) if maximum else 0.0
-    )
-    return (minimum, maximum) if beyond >= _CUT_OFF_SHARE else (None, None)
+    below = float(endless[0].cdf(minimum)) if minimum else 0.0
+    above = float(endless[0].sf(maximum)) if maximum else 0.0
+    return (minimum, maximum) if below + above >= _LIMITS.cut_off_share else (None, None)
 
 
-def _distance(quantity: _Quantity, candidate: Candidate) -> float:
-    return ks_distance(
-        quantity.rest,
-        candidate.distribution,
-        tick=quantity.tick,
-        is_difference=quantity.is_difference,
-    )
-
-
-def _parametric(
+def _describe_family(
     quantity: _Quantity, chosen: Candidate, candidates: Sequence[Candidate]
 ) -> tuple[Law, FitCheck | None]:
-    """Return atoms beside the chosen family; sizes stay within what was seen, times are not
-    bounded.
-    """
-    cells = law_cells(chosen.maximum, tick=quantity.tick, is_difference=quantity.is_difference)
+    """Describe atoms and the chosen family; sizes stay within the sample, times have no bounds."""
+    family_law = chosen.maximum.law
+    cells = law_cells(family_law, tick=quantity.tick, is_difference=quantity.is_difference)
     params, log_likelihood, intervals = _estimate(quantity, chosen, cells)
-    check = (
-        check_fit(quantity.rest, cells, generator=quantity.generator) if cells is not None else None
-    )
+    check = None if cells is None else check_fit(quantity.rest, cells, generator=quantity.generator)
     weight = quantity.rest.size / quantity.observations
+    ks = quantity.distance_to(chosen.distribution) * weight
     law = Law(
         unit=quantity.unit,
         family=chosen.family,
         params=params,
         low=intervals.low,
         high=intervals.high,
-        atoms=_atoms(quantity.split),
-        minimum=_smallest(quantity, chosen),
+        atoms=_list_atoms(quantity.split),
+        minimum=_smallest_value(quantity, chosen),
         maximum=None if quantity.unit != "bytes" else float(quantity.rest.max()),
         integer=quantity.unit != "s",
         observations=quantity.observations,
         log_likelihood=log_likelihood,
-        alternatives=_alternatives(candidates, chosen),
-        fit=_goodness(_distance(quantity, chosen) * weight, check),
+        alternatives=_list_alternatives(candidates, chosen),
+        fit=_describe_fit(ks, check),
     )
     return law, check
 
 
 def _estimate(
     quantity: _Quantity, chosen: Candidate, cells: LawCells | None
-) -> tuple[dict[str, float], float, Intervals]:
+) -> tuple[Params, float, Intervals]:
     """Return parameters, log-likelihood and intervals of the chosen family.
 
     Values of which none is near the clock's tick have the closed forms, with exact intervals.
     """
-    maximum = chosen.maximum
+    law, rest = chosen.maximum.law, quantity.rest
+    fine = quantity.cells.coarse_share == 0 and law.bounds == (None, None)
     exact = None
-    if (
-        quantity.cells.coarse_share == 0
-        and maximum.bounds == (None, None)
-        and chosen.family in ESTIMATORS
-    ):
-        exact = fit_family(chosen.family, quantity.rest)
+    if fine and chosen.family in CLOSED_FORMS:
+        exact = fit_closed_form(chosen.family, rest)
     if exact is not None:
-        params, log_likelihood, intervals = (
-            exact.params,
-            exact.log_likelihood,
-            Intervals(exact.low, exact.high),
-        )
+        params, log_likelihood = exact.params, exact.log_likelihood
+        intervals = Intervals(exact.low, exact.high)
     elif cells is None:
-        return maximum.params, chosen.log_likelihood, Intervals({}, {})
+        return law.params, chosen.log_likelihood, Intervals({}, {})
     else:
-        params, log_likelihood = maximum.params, chosen.log_likelihood
-        intervals = wald_intervals(maximum, cells, observations=quantity.rest.size)
-        intervals = _with_ends(quantity, chosen, intervals)
+        params, log_likelihood = law.params, chosen.log_likelihood
+        intervals = wald_intervals(law, cells, observations=rest.size)
+        if chosen.family in ("pareto", "truncpareto"):
+            intervals = _add_scale_interval(intervals, params, n=rest.size, tick=quantity.tick)
     if cells is not None:
-        intervals, _ = widen_for_dependence(maximum, cells, quantity.rest, intervals)
+        intervals, _ = widen_for_dependence(law, cells, rest, intervals)
     return params, log_likelihood, intervals
 
 
-def _with_ends(quantity: _Quantity, chosen: Candidate, intervals: Intervals) -> Intervals:
-    """Add intervals of the parameters that are ends of the sample: from where it ends to what it
-    may not have shown.
+def _add_scale_interval(intervals: Intervals, params: Params, *, n: int, tick: float) -> Intervals:
+    """Add the interval of a Pareto scale: from the sample's end to what it may not have shown.
 
     The smallest of n Pareto values exceeds the scale by a factor that is Pareto with the shape n b.
     """
-    if chosen.family not in ENDS or "b" not in intervals.low or "scale" not in ENDS[chosen.family]:
-        return intervals
-    if chosen.family not in ("pareto", "truncpareto"):
-        return intervals
-    smallest = chosen.maximum.params["scale"]
-    unseen = 0.05 ** (1 / (quantity.rest.size * chosen.maximum.params["b"]))
-    return Intervals(
-        intervals.low | {"scale": max(smallest * unseen - quantity.tick, 0.5 * smallest * unseen)},
-        intervals.high | {"scale": smallest + quantity.tick},
-    )
+    smallest = params["scale"]
+    unseen = 0.05 ** (1 / (n * params["b"]))
+    low = max(smallest * unseen - tick, 0.5 * smallest * unseen)
+    return Intervals(intervals.low | {"scale": low}, intervals.high | {"scale": smallest + tick})
 
 
-def _smallest(quantity: _Quantity, chosen: Candidate) -> float | None:
+def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     if quantity.unit == "s":
         return 0.0 if chosen.family == "norm" else None
     smallest = float(quantity.rest.min())
@@ -343,7 +303,7 @@ def _smallest(quantity: _Quantity, chosen: Candidate) -> float | None:
     return 1.0 if smallest >= 1 and chosen.family not in DISCRETE_FAMILIES else None
 
 
-def _goodness(ks: float, check: FitCheck | None) -> GoodnessOfFit:
+def _describe_fit(ks: float, check: FitCheck | None) -> GoodnessOfFit:
     if check is None:
         return GoodnessOfFit(
             ks=ks, method="no p-value: the sample does not tell the family's parameters"
@@ -357,7 +317,9 @@ def _goodness(ks: float, check: FitCheck | None) -> GoodnessOfFit:
     )
 
 
-def _alternatives(candidates: Sequence[Candidate], chosen: Candidate) -> tuple[Alternative, ...]:
+def _list_alternatives(
+    candidates: Sequence[Candidate], chosen: Candidate
+) -> tuple[Alternative, ...]:
     """Return the other families, best first, each once."""
     others: dict[str, Alternative] = {}
     for one in candidates:
@@ -369,71 +331,56 @@ def _alternatives(candidates: Sequence[Candidate], chosen: Candidate) -> tuple[A
     return tuple(others.values())
 
 
-def _misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> str | None:
-    """Return in what a fitted law is too far from the sample, or None where it is close enough.
+def _find_misfit(quantity: _Quantity, chosen: Candidate, check: FitCheck | None) -> str | None:
+    """Return how a fitted law is too far from the sample, or None where it is close enough.
 
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, law = quantity.rest, chosen.distribution
-    ks, mean, found = _distance(quantity, chosen), law.mean, float(rest.mean())
-    largest_ks = (
-        LARGEST_KS_OF_MIXTURE
-        if chosen.family in MIXTURES and chosen.parameters > _PLAIN
-        else LARGEST_KS
-    )
-    n, rejected = rest.size, check is None or check.ks_p_value < _SMALLEST_P_VALUE
-    few = n < _FEW_VALUES
-    by_chance = 0.0 if rejected else KOLMOGOROV_95 / float(np.sqrt(n))
-    if ks > max(largest_ks, min(by_chance, LARGEST_KS_OF_FEW) if few else by_chance):
+    rest, rejected = quantity.rest, _is_rejected(check)
+    ks, root = quantity.distance_to(chosen.distribution), float(np.sqrt(rest.size))
+    few = rest.size < _LIMITS.few_values
+    by_chance = 0.0 if rejected else KOLMOGOROV_95 / root
+    if few:
+        by_chance = min(by_chance, _LIMITS.ks_of_few)
+    rich = chosen.family in MIXTURES and chosen.parameters > _LIMITS.plain_parameters
+    if ks > max(_LIMITS.ks_of_mixture if rich else _LIMITS.ks, by_chance):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
-    error = 0.0 if rejected or few else 2 * float(rest.std()) / float(np.sqrt(n))
-    if not abs(mean - found) <= max(LARGEST_MEAN_ERROR * found, error):
+    mean, found = chosen.distribution.mean, float(rest.mean())
+    error = 0.0 if rejected or few else 2 * float(rest.std()) / root
+    if not abs(mean - found) <= max(_LIMITS.mean_error * found, error):
         return f"{chosen.family}, the best family, has the mean {mean:.4g} rather than {found:.4g}"
     return None
 
 
-def _empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
-    """Return the smoothed empirical law of the rest beside the same atoms; all families that were
-    tried are named.
-    """
+def _is_rejected(check: FitCheck | None) -> bool:
+    return check is None or check.ks_p_value < _LIMITS.p_value
+
+
+def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
+    """Fit the smoothed empirical law of the rest beside the atoms; name all families tried."""
     ordered = np.sort(quantity.rest)
     found = empirical_law(ordered, tick=quantity.tick, is_difference=quantity.is_difference)
     method = "smoothed empirical law, so no p-value"
     if found.tail is not None:
         method += f"; generalised Pareto tail for the largest {found.tail.p:.0%}"
+    tried: tuple[Alternative, ...] = ()
+    if candidates:
+        best = Alternative(family=candidates[0].family, delta_bic=0.0, held_out=0.0)
+        tried = (best, *_list_alternatives(candidates, candidates[0]))
     law = Law(
         unit=quantity.unit,
         family="quantiles",
         quantiles=found.points,
         tail=found.tail,
         maximum=found.largest,
-        atoms=_atoms(quantity.split),
+        atoms=_list_atoms(quantity.split),
         integer=quantity.unit != "s",
         observations=quantity.observations,
-        alternatives=_alternatives_of_none(candidates),
+        alternatives=tried,
     )
     continuous = law.distribution().continuous
     assert continuous is not None
     ks = ks_distance(ordered, continuous, tick=quantity.tick, is_difference=False) * ordered.size
-    return law.model_copy(
-        update={"fit": GoodnessOfFit(ks=ks / quantity.observations, method=method)}
-    )
-
-
-def _alternatives_of_none(candidates: Sequence[Candidate]) -> tuple[Alternative, ...]:
-    """Return all families that were tried, against the one with the smallest BIC."""
-    if not candidates:
-        return ()
-    best = candidates[0]
-    return (
-        Alternative(family=best.family, delta_bic=0.0, held_out=0.0),
-        *_alternatives(candidates, best),
-    )
-
-
-def _atoms(split: Split) -> tuple[Atom, ...]:
-    return tuple(
-        Atom(value=float(value), p=float(p))
-        for value, p in zip(split.values, split.probabilities, strict=True)
-    )
+    fit = GoodnessOfFit(ks=ks / quantity.observations, method=method)
+    return law.model_copy(update={"fit": fit})

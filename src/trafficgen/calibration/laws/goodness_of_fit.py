@@ -14,7 +14,7 @@ from trafficgen.units import FloatArray
 #: Size of the subsample and number of bootstrap samples of a p-value.
 SUBSAMPLE = 2000
 REPLICATES = 499
-#: The distance is evaluated at so many different values.
+#: The distance is evaluated at so many distinct values at most.
 _MOST_VALUES = 20_000
 P_VALUE_METHOD = (
     "parametric bootstrap of the KS and Anderson-Darling distances with re-estimation by one step"
@@ -40,11 +40,11 @@ class FitCheck:
 def ks_distance(
     sample: FloatArray, law: Distribution, *, tick: float, is_difference: bool
 ) -> float:
-    """Return the largest distance of a sample's distribution function to a law's, as the clock
-    shows that law.
+    """Compute the largest distance of a sample's distribution function to a law's.
 
-    Both are compared half a tick below and half a tick above the values, so that a law is not
-    blamed for rounding. With ticks that are small against the values this is the usual distance.
+    Both are compared half a tick below and half a tick above the values, as the clock shows the
+    law, so that a law is not blamed for rounding. With ticks that are small against the values this
+    is the usual distance.
 
     Args:
         sample: The sample, shape (n,), n > 0, in any order.
@@ -78,9 +78,9 @@ def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Gener
         cells: Cells of the fitted law.
         generator: Source of the subsample and of the bootstrap samples.
     """
-    part = (
-        values if values.size <= SUBSAMPLE else generator.choice(values, SUBSAMPLE, replace=False)
-    )
+    part = values
+    if values.size > SUBSAMPLE:
+        part = generator.choice(values, SUBSAMPLE, replace=False)
     n = part.size
     probabilities = cells.probabilities / cells.probabilities.sum()
     drawn = generator.multinomial(n, probabilities, size=REPLICATES)
@@ -90,21 +90,16 @@ def check_fit(values: FloatArray, cells: LawCells, *, generator: np.random.Gener
     slopes = np.cumsum(probabilities[:, None] * cells.scores, axis=0)[:-1]
     step = shares @ (cells.scores @ cells.covariance)
     distance = np.cumsum(shares, axis=1)[:, :-1] - fitted - step @ slopes.T
-    largest = np.abs(distance).max(axis=1)
-    weight = (
-        0.5 * (probabilities[1:] + probabilities[:-1]) / np.maximum(fitted * (1 - fitted), 1e-12)
-    )
-    square = n * (distance**2 @ weight)
+    mass = 0.5 * (probabilities[1:] + probabilities[:-1])
+    square = n * (distance**2 @ (mass / np.maximum(fitted * (1 - fitted), 1e-12)))
     return FitCheck(
-        ks_p_value=_p_value(largest),
+        ks_p_value=_p_value(np.abs(distance).max(axis=1)),
         anderson_darling=float(square[0]),
         anderson_darling_p_value=_p_value(square),
     )
 
 
 def _p_value(statistics: FloatArray) -> float:
-    """Return the share of the statistics, the first one's included, that are not below the
-    first.
-    """
+    """Return the share of the statistics, the first included, that are not below the first."""
     tolerance = 1e-12 * abs(statistics[0])
     return float(np.mean(statistics >= statistics[0] - tolerance))

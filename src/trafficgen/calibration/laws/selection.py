@@ -1,77 +1,48 @@
-"""The families of a sample, fitted, and the choice among them."""
+"""Fit the families of a quantity to a sample, and choose among them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from trafficgen.calibration.laws.cells import Cells
-from trafficgen.calibration.laws.initial_estimates import SMALLEST_LOG_SPREAD, starts_of, weighted
-from trafficgen.calibration.laws.likelihood import (
-    MOST_ROUNDS,
-    Bounds,
-    Maximum,
-    log_probabilities_at,
-    maximise,
-)
-from trafficgen.calibration.laws.parameters import parameter_count
+from trafficgen.calibration.laws.closed_forms import FEWEST_VALUES, SMALLEST_LOG_SPREAD
+from trafficgen.calibration.laws.families import WeightedSample, count_parameters, initial_estimates
+from trafficgen.calibration.laws.likelihood import MOST_ROUNDS, Bounds, FamilyLaw, Maximum, maximise
 from trafficgen.distributions import MIXTURES, Distribution
 from trafficgen.models import Family
 from trafficgen.units import FloatArray
 
-Unit = Literal["s", "bytes", "packets"]
 
-#: Fewer values than this are not fitted.
-FEWEST_VALUES = 8
-#: A richer family is taken when its BIC is smaller by this much: "strong" evidence of Kass and
-#: Raftery (1995).
-SMALLEST_BIC_GAIN = 6.0
-#: ... and when its held-out likelihood is larger by this many standard errors.
-SMALLEST_HELD_OUT_GAIN = 1.0
-_FOLDS = 5
-#: A step of an estimate without a fold is halved so many times at most.
-_HALVINGS = 8
-#: Families with more than two parameters need this many values for each.
-_VALUES_PER_PARAMETER = 10
-_VALUES_OF_TWO = 20
-#: Each start is polished so far before the best of a family goes on, if it is no further behind the
-#: best of all than this share of the sample (and 30): a family so far behind is not taken wherever
-#: its maximum is.
-_FIRST_ROUNDS = 5
-_FAR_BEHIND = 0.02
-_FAR_BEHIND_AT_LEAST = 30.0
-#: Mixtures creep towards their maximum when they do not fit: so many steps have to do.
-_ROUNDS_OF_MIXTURES = 15
-#: Less of a law than this between the bounds, and what lies there does not tell the law.
-_SMALLEST_MASS = 0.05
+@dataclass(frozen=True)
+class SelectionLimits:
+    """When a richer family is taken, and how much work goes into each."""
 
-_SKEWED = (
-    "expon",
-    "lognorm",
-    "gamma",
-    "weibull_min",
-    "pareto",
-    "genpareto",
-    "truncpareto",
-    "fisk",
-    "norm",
-    "beta",
-)
-#: Families by unit; the part after a slash is a number of components.
-SINGLE_FAMILIES: dict[Unit, tuple[str, ...]] = {
-    "s": (*_SKEWED, "hyperexpon/2"),
-    "bytes": _SKEWED,
-    "packets": ("geom", "nbinom", "zipf", "poisson", "lognorm", "gamma", "weibull_min", "norm"),
-}
-#: Richer families, tried where none of these fits.
-RICHER_FAMILIES: dict[Unit, tuple[str, ...]] = {
-    "s": ("hyperexpon/3", "lognorm_mixture/2", "lognorm_mixture/3"),
-    "bytes": ("lognorm_mixture/2", "lognorm_mixture/3"),
-    "packets": ("fisk", "lognorm_mixture/2", "lognorm_mixture/3"),
-}
+    #: A richer family needs a BIC smaller by this: "strong" evidence of Kass and Raftery (1995).
+    bic_gain: float = 6.0
+    #: ... and a held-out likelihood larger by this many standard errors.
+    held_out_errors: float = 1.0
+    folds: int = 5
+    #: A step of an estimate without a fold is halved up to this often.
+    halvings: int = 8
+    #: A family needs this many values for each parameter; two parameters need no more than this.
+    values_per_parameter: int = 10
+    values_of_two: int = 20
+    #: Each start gets so many steps; a family further behind the best of all than this share of
+    #: the sample (and this much) goes no further: it is not taken wherever its maximum is.
+    first_rounds: int = 5
+    far_behind: float = 0.02
+    far_behind_at_least: float = 30.0
+    #: Mixtures creep towards their maximum where they do not fit: they get this many steps.
+    rounds_of_mixtures: int = 15
+    #: With less of the law between the bounds, what lies there does not determine the law.
+    smallest_mass: float = 0.05
+
+
+_LIMITS = SelectionLimits()
 
 
 @dataclass(frozen=True)
@@ -96,17 +67,17 @@ class Candidate:
     @property
     def family(self) -> Family:
         """Name of the family."""
-        return cast(Family, self.maximum.family)
+        return cast(Family, self.maximum.law.family)
 
     @property
     def distribution(self) -> Distribution:
         """The fitted law."""
-        return self.maximum.distribution
+        return self.maximum.law.distribution
 
     @property
     def parameters(self) -> int:
         """How many numbers were estimated."""
-        return parameter_count(self.maximum.family, self.maximum.params)
+        return count_parameters(self.maximum.law.family, self.maximum.law.params)
 
     @property
     def bic(self) -> float:
@@ -114,9 +85,7 @@ class Candidate:
         return self.parameters * float(np.log(self.observations)) - 2 * self.log_likelihood
 
     def held_out_gain(self, other: Candidate) -> tuple[float, float]:
-        """Return how much larger the held-out log-likelihood is than another family's, and its
-        standard error.
-        """
+        """Compare the held-out log-likelihood with another's: the gain and its standard error."""
         difference = self.held_out - other.held_out
         n = float(self.fold_counts.sum())
         gain = float((self.fold_counts * difference).sum())
@@ -124,9 +93,7 @@ class Candidate:
         return gain, float(np.sqrt(max(variance, 0.0) * n))
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore", under="ignore"
-)  # starts that are not finite are left
+@np.errstate(all="ignore")  # starts that are not finite are left
 def fit_candidates(
     cells: Cells, families: Sequence[str], *, bounds: Bounds = (None, None)
 ) -> list[Candidate]:
@@ -137,35 +104,30 @@ def fit_candidates(
         families: Names, with the number of components after a slash for mixtures.
         bounds: Between which values can be seen.
     """
-    if cells.n < FEWEST_VALUES or weighted(cells).sd_log < SMALLEST_LOG_SPREAD:
+    sample = WeightedSample.of(cells)
+    if cells.n < FEWEST_VALUES or sample.sd_log < SMALLEST_LOG_SPREAD:
         return []
+    first = [one for family in families if (one := _first_maximum(family, sample, cells, bounds))]
+    behind = max(_LIMITS.far_behind_at_least, _LIMITS.far_behind * cells.n)
+    reached = max((one.value(cells.counts) for one in first), default=0.0) - behind
+    found = [_polish(one, cells) if one.value(cells.counts) >= reached else one for one in first]
     fold_counts = _fold_counts(cells)
-    first = [
-        one for family in families if (one := _first_maximum(family, cells, bounds)) is not None
+    candidates = [
+        _cross_validate(one, cells, fold_counts) for one in found if one and _is_identifiable(one)
     ]
-    reached = max((_value(one, cells) for one in first), default=0.0) - max(
-        _FAR_BEHIND_AT_LEAST, _FAR_BEHIND * cells.n
-    )
-    polished = [
-        _polished(one, cells, bounds) if _value(one, cells) >= reached else one for one in first
-    ]
-    found = [
-        _candidate(one, cells, fold_counts) for one in polished if one is not None and _told(one)
-    ]
-    return sorted(
-        (one for one in found if np.isfinite(one.log_likelihood)), key=lambda one: one.bic
-    )
+    finite = [one for one in candidates if np.isfinite(one.log_likelihood)]
+    return sorted(finite, key=lambda one: one.bic)
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """Return the family that stands for a sample.
+    """Choose the family that describes a sample.
 
     The family of the smallest BIC is taken, unless there is one with fewer parameters whose BIC is
     larger by less than 6, or than which it is not clearly better on held-out data: by a standard
     error of the difference of the log-likelihoods in five folds, contiguous in time, each by the
     law fitted to the other four. Of several such simpler families the one with the fewest
     parameters is taken, and of these the one with the smallest BIC. BIC finds the true family as
-    samples grow (Schwarz 1978); the fold in time guards against what is peculiar to one part of a
+    samples grow (Schwarz 1978); the folds in time guard against what is peculiar to one part of a
     capture.
 
     Args:
@@ -175,60 +137,57 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     simpler = [
         one
         for one in candidates
-        if one.parameters < best.parameters and not _clearly_better(best, one)
+        if one.parameters < best.parameters and not _is_clearly_better(best, one)
     ]
     return min(simpler, key=lambda one: (one.parameters, one.bic)) if simpler else best
 
 
-def _clearly_better(richer: Candidate, simpler: Candidate) -> bool:
+def _is_clearly_better(richer: Candidate, simpler: Candidate) -> bool:
     gain, error = richer.held_out_gain(simpler)
-    return simpler.bic - richer.bic >= SMALLEST_BIC_GAIN and gain > SMALLEST_HELD_OUT_GAIN * error
+    strong = simpler.bic - richer.bic >= _LIMITS.bic_gain
+    return strong and gain > _LIMITS.held_out_errors * error
 
 
-def _first_maximum(family: str, cells: Cells, bounds: Bounds) -> Maximum | None:
+def _first_maximum(
+    family: str, sample: WeightedSample, cells: Cells, bounds: Bounds
+) -> Maximum | None:
     """Return the best of a family's starts after a few steps."""
     name = family.split("/", maxsplit=1)[0]
-    first = [
-        maximise(name, start, cells, bounds=bounds, rounds=_FIRST_ROUNDS)
-        for start in starts_of(family, weighted(cells))
-        if _VALUES_PER_PARAMETER * parameter_count(name, start) <= max(cells.n, _VALUES_OF_TWO)
+    most = max(cells.n, _LIMITS.values_of_two)
+    found = [
+        maximise(FamilyLaw(name, start, bounds), cells, rounds=_LIMITS.first_rounds)
+        for start in initial_estimates(family, sample)
+        if _LIMITS.values_per_parameter * count_parameters(name, start) <= most
     ]
-    return max(
-        (one for one in first if one is not None), key=lambda one: _value(one, cells), default=None
-    )
+    known = [one for one in found if one is not None]
+    return max(known, key=lambda one: one.value(cells.counts), default=None)
 
 
-def _polished(maximum: Maximum, cells: Cells, bounds: Bounds) -> Maximum | None:
-    rounds = _ROUNDS_OF_MIXTURES if maximum.family in MIXTURES else MOST_ROUNDS
-    return maximise(maximum.family, maximum.params, cells, bounds=bounds, rounds=rounds)
+def _polish(maximum: Maximum, cells: Cells) -> Maximum | None:
+    mixture = maximum.law.family in MIXTURES
+    rounds = _LIMITS.rounds_of_mixtures if mixture else MOST_ROUNDS
+    return maximise(maximum.law, cells, rounds=rounds)
 
 
-def _value(maximum: Maximum, cells: Cells) -> float:
-    return float(np.dot(cells.counts, maximum.log_probabilities))
-
-
-def _told(maximum: Maximum) -> bool:
-    """Return whether enough of the law lies within the bounds to tell the law."""
-    if maximum.bounds == (None, None):
+def _is_identifiable(maximum: Maximum) -> bool:
+    """Return whether enough of the law lies within the bounds to determine it."""
+    low, high = maximum.law.bounds
+    if low is None and high is None:
         return True
-    whole = Maximum(
-        maximum.family, maximum.params, (None, None), maximum.log_probabilities, maximum.scores
-    )
-    low, high = maximum.bounds
-    above = float(whole.distribution.sf(high)) if high is not None else 0.0
-    below = float(whole.distribution.cdf(low)) if low is not None else 0.0
-    return 1 - above - below >= _SMALLEST_MASS
+    whole = replace(maximum.law, bounds=(None, None)).distribution
+    above = float(whole.sf(high)) if high is not None else 0.0
+    below = float(whole.cdf(low)) if low is not None else 0.0
+    return 1 - above - below >= _LIMITS.smallest_mass
 
 
 def _fold_counts(cells: Cells) -> FloatArray:
     """Return the values of each fold in each cell; folds are contiguous in the sample's order."""
-    folds = np.array_split(cells.place, _FOLDS)
-    return np.array(
-        [np.bincount(fold, minlength=cells.counts.size) for fold in folds], dtype=np.float64
-    )
+    folds = np.array_split(cells.place, _LIMITS.folds)
+    size = cells.counts.size
+    return np.array([np.bincount(fold, minlength=size) for fold in folds], dtype=np.float64)
 
 
-def _candidate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candidate:
+def _cross_validate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candidate:
     """Return a candidate with its held-out likelihoods.
 
     The estimate without a fold is one step of scoring from the whole estimate (the infinitesimal
@@ -240,7 +199,7 @@ def _candidate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candi
     for counts in fold_counts:
         without = information * (1 - counts.sum() / cells.n)
         step = np.linalg.lstsq(without, counts @ scores, rcond=1e-10)[0]
-        held_out.append(_one_step(maximum, np.clip(step, -1, 1), cells, kept=cells.counts - counts))
+        held_out.append(_step_without(maximum, np.clip(step, -1, 1), cells, cells.counts - counts))
     return Candidate(
         maximum=maximum,
         log_likelihood=cells.log_likelihood(maximum.log_probabilities),
@@ -250,21 +209,16 @@ def _candidate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candi
     )
 
 
-def _one_step(maximum: Maximum, step: FloatArray, cells: Cells, *, kept: FloatArray) -> FloatArray:
-    """Return log-probabilities after a step towards the largest likelihood of the values that are
-    kept.
+def _step_without(maximum: Maximum, step: FloatArray, cells: Cells, kept: FloatArray) -> FloatArray:
+    """Return log-probabilities after a step towards the largest likelihood of the kept values.
 
     A step that goes past it, as those of mixtures do where a component hardly lives on what is
-    kept, is halved until it leads upwards; a law that none does stays where it is.
+    kept, is halved until it leads upwards; if none does, the law stays where it is.
     """
-    reached = float(np.dot(kept, maximum.log_probabilities))
-    for halving in range(_HALVINGS):
-        there = log_probabilities_at(
-            maximum.family,
-            maximum.params,
-            maximum.free - step / 2**halving,
-            bounds=maximum.bounds,
-            of=cells.log_probabilities,
+    reached = maximum.value(kept)
+    for halving in range(_LIMITS.halvings):
+        there = maximum.law.log_probabilities(
+            cells.log_probabilities, maximum.law.free - step / 2**halving
         )
         if there is not None and float(np.dot(kept, there)) >= reached:
             return there

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trafficgen.calibration.laws.closed_forms import fit_family
+from trafficgen.calibration.laws.closed_forms import fit_closed_form
 from trafficgen.calibration.levels.dwells import dwell_law
 from trafficgen.calibration.levels.rate_levels import find_levels
 from trafficgen.calibration.processes.mmpp_likelihood import (
@@ -103,9 +103,11 @@ def _renewal_bic(gap_s: FloatArray) -> float:
     """Return the smallest BIC of independent gaps of one family, by densities as that of the
     process.
     """
-    fits = [fit for family in _RENEWAL_FAMILIES if (fit := fit_family(family, gap_s)) is not None]
+    fits = [
+        fit for family in _RENEWAL_FAMILIES if (fit := fit_closed_form(family, gap_s)) is not None
+    ]
     return min(
-        (len(fit.low) * float(np.log(fit.observations)) - 2 * fit.log_likelihood for fit in fits),
+        (len(fit.low) * float(np.log(gap_s.size)) - 2 * fit.log_likelihood for fit in fits),
         default=np.inf,
     )
 

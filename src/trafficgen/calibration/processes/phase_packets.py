@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trafficgen.calibration.laws.families import Unit
 from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
-from trafficgen.calibration.laws.selection import Unit
 from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns

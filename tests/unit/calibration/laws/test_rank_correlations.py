@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration.laws.rank_dependence import rank_correlations
+from trafficgen.calibration.laws.ranks import rank_correlations
 
 
 def test_a_monotone_relation_counts_whatever_its_shape() -> None:

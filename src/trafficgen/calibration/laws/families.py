@@ -1,0 +1,379 @@
+"""What fitting needs to know of each family: its free parameters and its initial estimates.
+
+The search for the maximum of a likelihood starts at moments, ends of the sample, or the result of
+a few rounds of EM. A family that is not in this table is never fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.calibration.laws.cells import Cells
+from trafficgen.distributions import MIXTURES
+from trafficgen.units import FloatArray, IntArray
+
+Unit = Literal["s", "bytes", "packets"]
+Params = dict[str, float]
+#: How a parameter becomes a number without bounds. A ``weight`` is one of the probabilities of a
+#: mixture, which add up to 1; a ``shift`` is counted in units of the scale.
+Scale = Literal["log", "identity", "logit", "log_above_1", "shift", "weight"]
+
+_EM_ROUNDS = 40
+_EM_TOLERANCE = 1e-5
+_SMALLEST_WEIGHT = 1e-4
+#: A hyperexponential law has a squared coefficient of variation above 1.
+_SMALLEST_SQUARED_VARIATION = 1.02
+#: A normal law of times or sizes is this many standard deviations above 0: nothing lies below.
+_NORMAL_ABOVE_ZERO = 4.0
+
+
+@dataclass(frozen=True)
+class WeightedSample:
+    """A sample as values with counts.
+
+    Attributes:
+        values: Values, > 0, ascending, shape (k,).
+        counts: How often each occurs, shape (k,).
+        tick: Granularity of the values.
+    """
+
+    values: FloatArray
+    counts: FloatArray
+    tick: float
+
+    @staticmethod
+    def of(cells: Cells) -> WeightedSample:
+        """Return the values and counts of a sample's cells."""
+        return WeightedSample(cells.points, cells.counts, cells.below.tick)
+
+    @cached_property
+    def n(self) -> float:
+        """Size of the sample."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean."""
+        return self.average(self.values)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance."""
+        return self.average((self.values - self.mean) ** 2)
+
+    @cached_property
+    def logs(self) -> FloatArray:
+        """Logarithms of the values, shape (k,)."""
+        return np.log(self.values)
+
+    @cached_property
+    def mean_log(self) -> float:
+        """Mean of the logarithms."""
+        return self.average(self.logs)
+
+    @cached_property
+    def sd_log(self) -> float:
+        """Standard deviation of the logarithms."""
+        return float(np.sqrt(np.dot(self.counts, (self.logs - self.mean_log) ** 2) / self.n))
+
+    @cached_property
+    def mean_number(self) -> float:
+        """Mean of whole numbers, with 0 for the quarter of a tick that represents it."""
+        return self.average(np.rint(self.values))
+
+    def average(self, of: FloatArray) -> float:
+        """Return the mean over the sample of a quantity of each value, shape (k,)."""
+        return float(np.dot(self.counts, of)) / self.n
+
+    def quantile(self, probability: float) -> float:
+        """Return a quantile."""
+        place = np.searchsorted(np.cumsum(self.counts), probability * self.n)
+        return float(self.values[int(place)])
+
+
+Starts = Callable[[WeightedSample], list[Params]]
+
+
+@dataclass(frozen=True)
+class FittedFamily:
+    """How one family is fitted.
+
+    Attributes:
+        starts: Computes where the search begins; an empty list if the family cannot fit a sample.
+        free: Estimated parameters and their scales; empty for mixtures, whose number varies.
+        ends: Parameters set to the ends of the sample; they count in the BIC.
+        units: Units of the quantities for which the family is always tried.
+        richer: Units for which it is tried only where no family of ``units`` fits.
+    """
+
+    starts: Starts
+    free: Mapping[str, Scale] = field(default_factory=dict)
+    ends: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ("s", "bytes")
+    richer: tuple[Unit, ...] = ()
+
+
+def free_parameters(family: str, params: Mapping[str, float]) -> dict[str, Scale]:
+    """Return the estimated parameters of a family with their scales, in the order of the family."""
+    if family not in MIXTURES:
+        return dict(FITTED_FAMILIES[family].free)
+    return {name: "weight" if name.startswith("p") else "log" for name in params}
+
+
+def end_parameters(family: str) -> tuple[str, ...]:
+    """Return the parameters of a family that are set to the ends of the sample."""
+    return () if family in MIXTURES else FITTED_FAMILIES[family].ends
+
+
+def count_parameters(family: str, params: Mapping[str, float]) -> int:
+    """Count the estimated numbers; the weights of a mixture count one less."""
+    scales = free_parameters(family, params)
+    return len(scales) - ("weight" in scales.values()) + len(end_parameters(family))
+
+
+def initial_estimates(family: str, sample: WeightedSample) -> list[Params]:
+    """Return where the search for a family's maximum starts; empty where it cannot fit the sample.
+
+    Args:
+        family: Key of :data:`FITTED_FAMILIES`; mixtures have their components after a slash.
+        sample: The sample.
+    """
+    starts = FITTED_FAMILIES[family].starts(sample)
+    return [start for start in starts if all(np.isfinite(list(start.values())))]
+
+
+def families_of(unit: Unit, *, richer: bool = False) -> tuple[str, ...]:
+    """Return the families that are tried for a unit, or the richer ones tried where none fits."""
+    return tuple(
+        name
+        for name, family in FITTED_FAMILIES.items()
+        if unit in (family.richer if richer else family.units)
+    )
+
+
+def _exponential(sample: WeightedSample) -> list[Params]:
+    return [{"loc": 0.0, "scale": sample.mean}]
+
+
+def _lognormal(sample: WeightedSample) -> list[Params]:
+    return [{"s": sample.sd_log, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
+
+
+def _gamma(sample: WeightedSample) -> list[Params]:
+    shape = gamma_shape(max(float(np.log(sample.mean)) - sample.mean_log, 1e-12))
+    return [{"a": shape, "loc": 0.0, "scale": sample.mean / shape}]
+
+
+def gamma_shape(s: float) -> float:
+    """Return Minka's closed form (2002) for the shape, within 1.5%, from log mean - mean log."""
+    return float((3 - s + float(np.sqrt((s - 3) ** 2 + 24 * s))) / (12 * s))
+
+
+def _weibull(sample: WeightedSample) -> list[Params]:
+    """Use mean and standard deviation of the logarithms, which follow an extreme-value law."""
+    shape = float(np.pi / np.sqrt(6)) / sample.sd_log
+    scale = float(np.exp(sample.mean_log + np.euler_gamma / shape))
+    return [{"c": shape, "loc": 0.0, "scale": scale}]
+
+
+def _pareto(sample: WeightedSample) -> list[Params]:
+    smallest = float(sample.values[0])
+    excess = sample.mean_log - float(np.log(smallest))
+    return [{"b": 1 / excess, "loc": 0.0, "scale": smallest}] if excess > 0 else []
+
+
+def _generalised_pareto(sample: WeightedSample) -> list[Params]:
+    """Use probability-weighted moments (Hosking and Wallis 1987); ends lie beyond the sample."""
+    above = 1 - (np.cumsum(sample.counts) - 0.5 * sample.counts) / sample.n
+    lower = sample.average(sample.values * above)
+    if sample.mean <= 2 * lower:
+        return []
+    c = float(np.clip(2 - sample.mean / (sample.mean - 2 * lower), -0.8, 0.95))
+    scale = sample.mean * (1 - c)
+    if c < 0:
+        scale = max(scale, -1.02 * c * float(sample.values[-1]))
+    return [{"c": c, "loc": 0.0, "scale": scale}]
+
+
+def _truncated_pareto(sample: WeightedSample) -> list[Params]:
+    largest = float(sample.values[-1]) + 0.5 * sample.tick
+    return [
+        {
+            "b": max(0.1, start["b"]),
+            "c": largest / (low := start["scale"]),
+            "loc": 0.0,
+            "scale": low,
+        }
+        for start in _pareto(sample)
+    ]
+
+
+def _log_logistic(sample: WeightedSample) -> list[Params]:
+    shape = float(np.pi / np.sqrt(3)) / sample.sd_log
+    return [{"c": shape, "loc": 0.0, "scale": float(np.exp(sample.mean_log))}]
+
+
+def _normal(sample: WeightedSample) -> list[Params]:
+    sd = float(np.sqrt(sample.variance))
+    fits = sd > 0 and sample.mean > _NORMAL_ABOVE_ZERO * sd
+    return [{"loc": sample.mean, "scale": sd}] if fits else []
+
+
+def _beta(sample: WeightedSample) -> list[Params]:
+    """Use moments, on the sample's range and what a uniform law would leave unseen at both ends."""
+    seen = float(sample.values[-1] - sample.values[0])
+    unseen = max(0.5 * sample.tick, seen / sample.n)
+    loc = max(0.0, float(sample.values[0]) - unseen)
+    scale = float(sample.values[-1]) + unseen - loc
+    mean, variance = (sample.mean - loc) / scale, sample.variance / scale**2
+    size = mean * (1 - mean) / variance - 1 if variance > 0 else 0.0
+    if size <= 0:
+        return []
+    return [{"a": mean * size, "b": (1 - mean) * size, "loc": loc, "scale": scale}]
+
+
+def _hyperexponential(count: int) -> Starts:
+    """Start from exponential laws of the parts between quantiles, improved by EM."""
+
+    def starts(sample: WeightedSample) -> list[Params]:
+        if sample.variance <= _SMALLEST_SQUARED_VARIATION * sample.mean**2:
+            return []
+        found = []
+        for share in ((0.5, 0.5), (0.9, 0.1)) if count == 2 else ((0.6, 0.3, 0.1),):
+            ends = [0.0, *(sample.quantile(float(p)) for p in np.cumsum(share)[:-1]), np.inf]
+            parts = [
+                (sample.values > low) & (sample.values <= high) for low, high in pairwise(ends)
+            ]
+            if all(np.any(part) for part in parts):
+                means = [
+                    float(np.average(sample.values[part], weights=sample.counts[part]))
+                    for part in parts
+                ]
+                found.append(_improve_exponentials(sample, np.array(share), np.array(means)))
+        return found
+
+    return starts
+
+
+def _improve_exponentials(sample: WeightedSample, weight: FloatArray, scale: FloatArray) -> Params:
+    """Improve a mixture of exponential laws by EM (Dempster, Laird and Rubin 1977)."""
+    x, counts = sample.values[:, None], sample.counts[:, None]
+    for _ in range(_EM_ROUNDS):
+        density = weight / scale * np.exp(-x / scale)
+        member = counts * density / np.maximum(density.sum(axis=1, keepdims=True), 1e-300)
+        total = np.maximum(member.sum(axis=0), 1e-9 * sample.n)
+        weight = total / total.sum()
+        scale = np.maximum((member * x).sum(axis=0) / total, 1e-6 * sample.mean)
+    return _number_components(weight, {"scale": scale})
+
+
+def _lognormal_mixture(count: int) -> Starts:
+    """Start from equal parts of the ranks and of the range of the logarithms, improved by EM."""
+
+    def starts(sample: WeightedSample) -> list[Params]:
+        shares = np.cumsum(sample.counts) / sample.n
+        span = sample.logs - sample.logs[0]
+        range_share = span / max(span[-1], 1e-300)
+        found = []
+        for place in (shares * count * (1 - 1e-12), range_share * count):
+            part = np.minimum(place.astype(np.int64), count - 1)
+            sizes = np.bincount(part, weights=sample.counts, minlength=count).astype(np.float64)
+            if np.all(sizes > 0):
+                found.append(_improve_normals(sample, part, sizes))
+        return found
+
+    return starts
+
+
+def _improve_normals(sample: WeightedSample, part: IntArray, sizes: FloatArray) -> Params:
+    """Improve a mixture of normal laws of the logarithms by EM, from members of the parts."""
+    y, counts, count = sample.logs[:, None], sample.counts[:, None], sizes.size
+    smallest = max(0.01 * sample.sd_log, 1e-7)
+    weight = sizes / sizes.sum()
+    mean = np.bincount(part, weights=sample.counts * sample.logs, minlength=count) / sizes
+    squares = sample.counts * (sample.logs - mean[part]) ** 2
+    variance = np.bincount(part, weights=squares, minlength=count) / sizes
+    sd, before = np.maximum(np.sqrt(variance), smallest), -np.inf
+    for _ in range(2 * _EM_ROUNDS):
+        density = weight / sd * np.exp(-0.5 * ((y - mean) / sd) ** 2)
+        whole = np.maximum(density.sum(axis=1, keepdims=True), 1e-300)
+        member = counts * density / whole
+        total = np.maximum(member.sum(axis=0), 1e-9 * sample.n)
+        weight, mean = total / total.sum(), (member * y).sum(axis=0) / total
+        sd = np.maximum(np.sqrt((member * (y - mean) ** 2).sum(axis=0) / total), smallest)
+        value = sample.average(np.log(whole[:, 0]))
+        if value - before < _EM_TOLERANCE:
+            break
+        before = value
+    return _number_components(weight, {"s": sd, "scale": np.exp(mean)})
+
+
+def _number_components(weight: FloatArray, parts: dict[str, FloatArray]) -> Params:
+    """Return the flat parameters of a mixture, components by ascending scale."""
+    weight = np.maximum(weight, _SMALLEST_WEIGHT) / np.maximum(weight, _SMALLEST_WEIGHT).sum()
+    order = np.argsort(parts["scale"])
+    return {
+        f"{name}{number}": float(values[index])
+        for number, index in enumerate(order, start=1)
+        for name, values in ({"p": weight} | parts).items()
+    }
+
+
+def _geometric(sample: WeightedSample) -> list[Params]:
+    loc = -1.0 if sample.values[0] < 0.5 else 0.0
+    mean = sample.mean_number - loc
+    return [{"p": 1 / mean, "loc": loc}] if mean > 1 else []
+
+
+def _negative_binomial(sample: WeightedSample) -> list[Params]:
+    found, mean = [], sample.mean_number
+    for loc in (0.0, 1.0) if sample.values[0] > 0.5 else (0.0,):
+        if sample.variance > mean - loc > 0:
+            p = (mean - loc) / sample.variance
+            found.append({"n": (mean - loc) * p / (1 - p), "p": p, "loc": loc})
+    return found
+
+
+def _zeta(sample: WeightedSample) -> list[Params]:
+    """Use the continuous approximation of Clauset, Shalizi and Newman (2009), eq. 3.7."""
+    excess = sample.average(np.log(np.maximum(sample.values, 1.0) / 0.5))
+    return [{"a": 1 + 1 / excess, "loc": 0.0}] if sample.values[0] > 0.5 else []
+
+
+def _poisson(sample: WeightedSample) -> list[Params]:
+    mean = sample.mean_number
+    locs = (0.0, 1.0) if sample.values[0] > 0.5 else (0.0,)
+    return [{"mu": mean - loc, "loc": loc} for loc in locs if mean > loc]
+
+
+_ALL: tuple[Unit, ...] = ("s", "bytes", "packets")
+_COUNTS: tuple[Unit, ...] = ("packets",)
+
+#: Every family that is fitted, in the order in which families are tried; the part after a slash is
+#: the number of components of a mixture.
+FITTED_FAMILIES: Mapping[str, FittedFamily] = {
+    "geom": FittedFamily(_geometric, {"p": "logit"}, units=_COUNTS),
+    "nbinom": FittedFamily(_negative_binomial, {"n": "log", "p": "logit"}, units=_COUNTS),
+    "zipf": FittedFamily(_zeta, {"a": "log_above_1"}, units=_COUNTS),
+    "poisson": FittedFamily(_poisson, {"mu": "log"}, units=_COUNTS),
+    "expon": FittedFamily(_exponential, {"scale": "log"}),
+    "lognorm": FittedFamily(_lognormal, {"s": "log", "scale": "log"}, units=_ALL),
+    "gamma": FittedFamily(_gamma, {"a": "log", "scale": "log"}, units=_ALL),
+    "weibull_min": FittedFamily(_weibull, {"c": "log", "scale": "log"}, units=_ALL),
+    "pareto": FittedFamily(_pareto, {"b": "log"}, ends=("scale",)),
+    "genpareto": FittedFamily(_generalised_pareto, {"c": "identity", "scale": "log"}),
+    "truncpareto": FittedFamily(_truncated_pareto, {"b": "log"}, ends=("c", "scale")),
+    "fisk": FittedFamily(_log_logistic, {"c": "log", "scale": "log"}, richer=_COUNTS),
+    "norm": FittedFamily(_normal, {"loc": "shift", "scale": "log"}, units=_ALL),
+    "beta": FittedFamily(_beta, {"a": "log", "b": "log"}, ends=("loc", "scale")),
+    "hyperexpon/2": FittedFamily(_hyperexponential(2), units=("s",)),
+    "hyperexpon/3": FittedFamily(_hyperexponential(3), units=(), richer=("s",)),
+    "lognorm_mixture/2": FittedFamily(_lognormal_mixture(2), units=(), richer=_ALL),
+    "lognorm_mixture/3": FittedFamily(_lognormal_mixture(3), units=(), richer=_ALL),
+}
