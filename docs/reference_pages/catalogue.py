@@ -11,7 +11,7 @@ from typing import cast
 import trafficgen
 from reference_pages.markdown import Rows, bullets, page, table
 from trafficgen.models import Parameter
-from trafficgen.models.published import UNITS
+from trafficgen.models.published_model import UNITS
 from trafficgen.reproduction.registry import experiments
 
 _LONGEST_VALUE = 120

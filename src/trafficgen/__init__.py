@@ -36,12 +36,6 @@ from trafficgen.errors import (
 )
 
 if TYPE_CHECKING:
-    from trafficgen.api.catalogue_models import (
-        CatalogueModel,
-        models_list,
-        models_schema,
-        models_show,
-    )
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.exporting import export
@@ -51,13 +45,18 @@ if TYPE_CHECKING:
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
     from trafficgen.api.simulating import simulate
-    from trafficgen.api.workload_files import load_workload
     from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.capture.inputs import inspect, read_packets
-    from trafficgen.catalogue import load_model
     from trafficgen.explore import LocalPage, explore
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
+    from trafficgen.models.published import load_model
+    from trafficgen.models.published.listing import (
+        CatalogueModel,
+        models_list,
+        models_schema,
+        models_show,
+    )
     from trafficgen.packet_files.report import ProjectionReport
     from trafficgen.progress import Step, following
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
@@ -65,12 +64,13 @@ if TYPE_CHECKING:
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
+    from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.planned import PlannedWorkload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
 #: statistics behind a fit.
 _HOMES = {
-    "CatalogueModel": "trafficgen.api.catalogue_models",
+    "CatalogueModel": "trafficgen.models.published.listing",
     "Comparison": "trafficgen.validation",
     "Conversion": "trafficgen.api.converting",
     "Finding": "trafficgen.reproduction",
@@ -102,12 +102,12 @@ _HOMES = {
     "generate": "trafficgen.api.playing",
     "generate_workload": "trafficgen.api.workloads",
     "inspect": "trafficgen.capture.inputs",
-    "load_model": "trafficgen.catalogue",
-    "load_workload": "trafficgen.api.workload_files",
+    "load_model": "trafficgen.models.published",
+    "load_workload": "trafficgen.workloads.files",
     "model_json_schema": "trafficgen.models",
-    "models_list": "trafficgen.api.catalogue_models",
-    "models_schema": "trafficgen.api.catalogue_models",
-    "models_show": "trafficgen.api.catalogue_models",
+    "models_list": "trafficgen.models.published.listing",
+    "models_schema": "trafficgen.models.published.listing",
+    "models_show": "trafficgen.models.published.listing",
     "read_packets": "trafficgen.capture.inputs",
     "reproduce": "trafficgen.reproduction.reproduce",
     "save_model": "trafficgen.models",

@@ -13,8 +13,8 @@ import pytest
 
 import verification_pages
 import verification_results
-from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.export.targets import TARGETS
+from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.reproduction.registry import experiments
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from trafficgen.catalogue import entry_digest, entry_names, load_entry, parameters_for_engine
 from trafficgen.models import (
     Parameter,
     PublishedModel,
@@ -20,6 +19,7 @@ from trafficgen.models import (
     read_yaml,
     same_value,
 )
+from trafficgen.models.published import entry_digest, entry_names, load_entry, parameters_for_engine
 
 HERE = Path(__file__).parent
 FINDING_IDS = frozenset((HERE / "finding_ids.txt").read_text(encoding="utf-8").split())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.catalogue_qc.derivations import realplayer8 as paper
 
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 
 BOTH = ("realplayer8_chung2002", "realplayer8_tcp_chung2002")
 CLIPS = 79

@@ -8,7 +8,7 @@ import pytest
 from tests.catalogue_qc.derivations import realvideo10 as paper
 from tests.catalogue_qc.derivations.figures import IP_BYTES, UDP_BYTES, Range
 
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 
 BOTH = ("realvideo10_boyden2005", "realvideo10_turboplay_boyden2005")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.catalogue_qc.derivations import twostream as paper
 from tests.catalogue_qc.derivations.figures import ETHERNET_BYTES, IP_BYTES, TCP_BYTES
 
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 
 #: Time-stamp option of TCP with its padding (RFC 7323).
 TIMESTAMP_BYTES = 12

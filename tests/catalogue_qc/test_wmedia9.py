@@ -14,7 +14,7 @@ from tests.catalogue_qc.derivations.figures import (
     sendings_per_packet,
 )
 
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 
 RTP_BYTES = 12
 HEADER_BYTES = IP_BYTES + UDP_BYTES + RTP_BYTES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import trafficgen
-from trafficgen.catalogue import entry_names
+from trafficgen.models.published import entry_names
 
 Command = Callable[..., Any]
 

@@ -22,11 +22,11 @@ from trafficgen.calibration.player_log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
 from trafficgen.capture.traces import FORMATS, TraceOptions, read_trace
-from trafficgen.catalogue.registry import load_entry
-from trafficgen.catalogue.settings import with_settings
 from trafficgen.errors import SimulationError, TrafficgenError
 from trafficgen.models import dump_model
 from trafficgen.models.io import read_model
+from trafficgen.models.published.registry import load_entry
+from trafficgen.models.published.settings import with_settings
 from trafficgen.packet_files.csv import write_csv
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.simulation import Path as NetworkPath
@@ -166,7 +166,7 @@ def test_a_damaged_model_file_is_a_model_or_one_clear_error(
 def test_a_damaged_published_model_is_a_model_or_one_clear_error(
     edits: list[tuple[float, int, str]], entry: str
 ) -> None:
-    file = ROOT / "src/trafficgen/catalogue/entries" / f"{entry}.yaml"
+    file = ROOT / "src/trafficgen/models/published/entries" / f"{entry}.yaml"
     _of_file("model.yaml", _edited(file.read_text(encoding="utf-8")[:8000], edits), read_model)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from trafficgen.capture.inputs import read_packets
 from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
-from trafficgen.catalogue import entry_names, load_model
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export.readme import README, exported_files, readme_of
 from trafficgen.export.settings import Settings, SettingValue
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import entry_names, load_model
 from trafficgen.output_folders import left_over, whole_folder
 from trafficgen.packet_files.report import ProjectionReport, View
 from trafficgen.packet_files.view import seen_by

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from trafficgen.api.open_loop import sessions_apart, table_of
 from trafficgen.api.simulating import PathLike, generate_over_path
 from trafficgen.api.writing import format_of
-from trafficgen.catalogue import load_model
 from trafficgen.errors import GenerationError
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import load_model
 from trafficgen.packet_files.formats import write_as
 from trafficgen.packet_files.report import View
 from trafficgen.simulation import Competitor
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
+from trafficgen.workloads.open_loop import sessions_apart, table_of
 
 
 def generate(

@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import JsonValue
 
-from trafficgen.api.open_loop import Playable, playable_of, sessions_apart
 from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
 from trafficgen.api.writing import format_of
@@ -33,6 +32,7 @@ from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
 from trafficgen.workloads.held import HeldWorkload, held_workload
 from trafficgen.workloads.making import Workload, made_workload, work_folder
+from trafficgen.workloads.open_loop import Playable, playable_of, sessions_apart
 from trafficgen.workloads.planned import PlannedWorkload
 from trafficgen.workloads.received import ReceivedSessions
 from trafficgen.workloads.storage import local_path

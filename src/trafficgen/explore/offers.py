@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trafficgen.api.catalogue_models import models_list
 from trafficgen.api.fitting import fit_opened
 from trafficgen.capture.inputs import file_text, is_stream
 from trafficgen.capture.session import open_session
-from trafficgen.catalogue import entry_names, load_model
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import entry_names, load_model
+from trafficgen.models.published.listing import models_list
 from trafficgen.units import kbps_from_bps, ms_from_s
 
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")

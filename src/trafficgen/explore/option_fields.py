@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from trafficgen.catalogue import with_settings
 from trafficgen.errors import ExploreError, SettingError
 from trafficgen.explore.controls import FASTEST_KBPS
 from trafficgen.models import Option, PublishedModel, shown
+from trafficgen.models.published import with_settings
 
 #: Largest value of an option by its unit, where the entry has no smaller one.
 _LARGEST = {"kbps": FASTEST_KBPS, "s": 3600.0}

@@ -27,7 +27,7 @@ from trafficgen.models.population import (
     RankCorrelation,
 )
 from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
-from trafficgen.models.published import (
+from trafficgen.models.published_model import (
     Basis,
     Mechanism,
     Option,

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import ModelFileError
 from trafficgen.json_text import JsonTextError, read_json
-from trafficgen.models.published import PublishedModel
+from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 from trafficgen.output_files import whole_files

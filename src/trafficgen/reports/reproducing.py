@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.catalogue import load_entry
 from trafficgen.drawings import Axis, Curve, Drawing, Layer, Role, Rule
+from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.words import number

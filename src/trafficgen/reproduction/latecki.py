@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.delay_trends import delay_trends
-from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.reproduction import latecki_findings
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.latecki_findings import ENTRY

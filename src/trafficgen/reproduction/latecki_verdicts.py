@@ -8,7 +8,7 @@ import numpy as np
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.delay_trends import classify, combine_scales, delay_trends
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction.latecki_measures import AudioPackets, RunLog, audio_packets, run_log
 from trafficgen.units import FloatArray
 

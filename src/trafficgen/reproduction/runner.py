@@ -9,8 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
-from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.errors import SimulationError
+from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.base import Experiment, Finding

@@ -8,8 +8,13 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from trafficgen.catalogue import entry_digest, measured_beside, parameters_for_engine, with_settings
 from trafficgen.models import PublishedModel
+from trafficgen.models.published import (
+    entry_digest,
+    measured_beside,
+    parameters_for_engine,
+    with_settings,
+)
 from trafficgen.simulation.path import Path, PathLink, Queue
 from trafficgen.simulation.sources import Source
 

@@ -15,7 +15,6 @@ from typing import TypeVar
 import numpy as np
 from pydantic import JsonValue
 
-from trafficgen.catalogue import entry_digest, entry_names, load_model, with_settings
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import SettingError, SimulationError, WorkloadFileError
 from trafficgen.generation.address_plan import AddressRange
@@ -30,6 +29,7 @@ from trafficgen.generation.arrivals import (
 )
 from trafficgen.generation.popularity import MOST_CLIPS, ListedPopularity, Popularity, Zipf
 from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import entry_digest, entry_names, load_model, with_settings
 from trafficgen.simulation import options_from_text
 from trafficgen.units import HOURS_PER_DAY, FloatArray
 from trafficgen.workloads.column_files import read_numbers

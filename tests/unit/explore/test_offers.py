@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen.catalogue import entry_names, load_entry
 from trafficgen.errors import ExploreError, InputFileError, ModelFileError, SelectionError
 from trafficgen.explore.application import FIRST_MODEL, application
 from trafficgen.explore.asked import Asked
@@ -21,6 +20,7 @@ from trafficgen.explore.offers import Offer, opened_offer
 from trafficgen.explore.option_fields import option_fields
 from trafficgen.explore.situations import SITUATIONS
 from trafficgen.models import save_model
+from trafficgen.models.published import entry_names, load_entry
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.units import bytes_from_bps
 

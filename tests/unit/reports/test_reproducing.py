@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from trafficgen.api.reporting import report_of
-from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.drawings import Curve, Drawing
+from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.reports import Report, Table, Text
 from trafficgen.reproduction import Finding, FindingResult, Reproduction
 

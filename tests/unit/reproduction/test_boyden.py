@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.catalogue import load_entry, parameters_for_engine
+from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction import Experiment, run_experiments
 from trafficgen.reproduction.boyden import EXPERIMENTS
 from trafficgen.reproduction.boyden.setups import (

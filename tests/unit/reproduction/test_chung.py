@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from trafficgen.catalogue import playlist_clips
+from trafficgen.models.published import playlist_clips
 from trafficgen.reproduction.chung import EXPERIMENTS, HeadToHead
 from trafficgen.reproduction.chung.playlist import source
 from trafficgen.reproduction.chung.playout import Outcome

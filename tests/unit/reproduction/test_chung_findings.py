@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import DataRates
+from trafficgen.models.published import PlaylistClip
 from trafficgen.reproduction.chung import (
     bandwidth,
     buffering,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 
-from trafficgen.catalogue import entry_names
+from trafficgen.models.published import entry_names
 from trafficgen.reproduction import experiments
 
 FINDINGS = [finding for experiment in experiments() for finding in experiment.findings]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from trafficgen.catalogue import entry_digest, load_entry
 from trafficgen.errors import SelectionError
+from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.progress import following
 from trafficgen.reproduction import Reproduction, run_experiments, select_findings
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.simulation import run_scenario
 from trafficgen.units import FloatArray
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.generation.conftest import bursts, model_with, phase, renewal, stream
 
-from trafficgen.api.workload_files import load_workload
 from trafficgen.models import Model, RtpFormat, save_model
+from trafficgen.workloads.files import load_workload
 from trafficgen.workloads.planned import PlannedWorkload
 
 #: Loads a workload file of this text, with the models ``udp.json``, ``rtp.json``, ``tcp.json`` and

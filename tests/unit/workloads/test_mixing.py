@@ -16,13 +16,13 @@ import pytest
 from scipy import stats
 from tests.unit.workloads.conftest import Load
 
-from trafficgen.api.workload_files import sessions_of_workload, workload_of_model
 from trafficgen.errors import GenerationError
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.superposition import superposed
 from trafficgen.models import load_model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
+from trafficgen.workloads.files import sessions_of_workload, workload_of_model
 from trafficgen.workloads.held import held_workload
 from trafficgen.workloads.making import made_workload
 from trafficgen.workloads.mixing import MixedSessions

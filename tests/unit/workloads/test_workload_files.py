@@ -16,15 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.workloads.conftest import Load
 
-from trafficgen.api.workload_files import (
-    is_workload_file,
-    load_workload,
-    parse_arrivals,
-    parse_popularity,
-    sessions_of_workload,
-    workload_of_model,
-)
-from trafficgen.catalogue import load_entry
 from trafficgen.errors import GenerationError, ModelFileError, SettingError, WorkloadFileError
 from trafficgen.generation.arrivals import (
     FlashCrowd,
@@ -33,7 +24,16 @@ from trafficgen.generation.arrivals import (
     PoissonArrivals,
 )
 from trafficgen.models import load_model
+from trafficgen.models.published import load_entry
 from trafficgen.workloads.description import WorkloadDescription
+from trafficgen.workloads.files import (
+    is_workload_file,
+    load_workload,
+    parse_arrivals,
+    parse_popularity,
+    sessions_of_workload,
+    workload_of_model,
+)
 from trafficgen.workloads.reading import description_of
 
 GROUP = "groups: [{model: udp.json}]\n"

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from trafficgen.catalogue import load_entry, measured_beside, parameters_for_engine, with_settings
+from trafficgen.models.published import (
+    load_entry,
+    measured_beside,
+    parameters_for_engine,
+    with_settings,
+)
 from trafficgen.reproduction.boyden.session import Session
 from trafficgen.simulation import run_scenario
 from trafficgen.units import bps_from_kbps

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from trafficgen.catalogue import PlaylistClip, playlist_clips
+from trafficgen.models.published import PlaylistClip, playlist_clips
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.chung import (
     bandwidth,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import normalised_differences
+from trafficgen.models.published import PlaylistClip
 from trafficgen.reproduction.chung.playout import Pings, Playout, Series
 from trafficgen.units import FloatArray
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
-from trafficgen.catalogue import PlaylistClip, load_entry, parameters_for_engine, with_settings
+from trafficgen.models.published import (
+    PlaylistClip,
+    load_entry,
+    parameters_for_engine,
+    with_settings,
+)
 
 Transport = Literal["udp", "tcp"]
 

@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.catalogue import PlaylistClip
 from trafficgen.flows import (
     MEASURE_BIN_S,
     DataRates,
@@ -22,6 +21,7 @@ from trafficgen.flows import (
     successive_ratios,
     time_to_share_of_peak_s,
 )
+from trafficgen.models.published import PlaylistClip
 from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.tables import MEDIA
 from trafficgen.units import (

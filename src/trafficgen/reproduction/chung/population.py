@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.catalogue import PlaylistClip, playlist_clips
+from trafficgen.models.published import PlaylistClip, playlist_clips
 from trafficgen.reproduction.base import Finding
 from trafficgen.reproduction.chung.rows import number, share
 

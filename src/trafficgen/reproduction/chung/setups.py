@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trafficgen.catalogue import PlaylistClip
+from trafficgen.models.published import PlaylistClip
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.chung.playlist import Transport, source
 from trafficgen.units import bps_from_kbps

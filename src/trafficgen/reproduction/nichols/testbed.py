@@ -10,7 +10,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from trafficgen.catalogue import load_entry, measured_beside, parameters_for_engine, with_settings
+from trafficgen.models.published import (
+    load_entry,
+    measured_beside,
+    parameters_for_engine,
+    with_settings,
+)
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.nichols.session import Session
 from trafficgen.simulation import run_scenario

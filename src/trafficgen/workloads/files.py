@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
-from trafficgen.catalogue import with_settings
 from trafficgen.errors import GenerationError
 from trafficgen.generation.arrivals import MOST_SESSIONS
 from trafficgen.models import Model, PublishedModel, YamlTextError, read_yaml
+from trafficgen.models.published import with_settings
 from trafficgen.workloads.description import (
     ArrivalsPart,
     ClipsPart,

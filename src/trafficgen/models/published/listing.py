@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from trafficgen.catalogue import entry_digest, entry_names, load_entry, load_model
 from trafficgen.formatting import format_count
 from trafficgen.models import Model, PublishedModel, model_json_schema
+from trafficgen.models.published import entry_digest, entry_names, load_entry, load_model
 from trafficgen.notebook import NotebookView
 
 _TRANSPORT_NAMES = ("transport", "traffic_transport")

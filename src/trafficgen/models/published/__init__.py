@@ -1,8 +1,12 @@
 """The catalogue: sources that papers measured, as data files, and how their options are set."""
 
-from trafficgen.catalogue.clips import PlaylistClip, playlist_clip, playlist_clips
-from trafficgen.catalogue.registry import entry_digest, entry_names, load_entry, load_model
-from trafficgen.catalogue.settings import measured_beside, parameters_for_engine, with_settings
+from trafficgen.models.published.clips import PlaylistClip, playlist_clip, playlist_clips
+from trafficgen.models.published.registry import entry_digest, entry_names, load_entry, load_model
+from trafficgen.models.published.settings import (
+    measured_beside,
+    parameters_for_engine,
+    with_settings,
+)
 
 __all__ = [
     "PlaylistClip",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trafficgen.catalogue import entry_digest, entry_names, load_entry, load_model, registry
 from trafficgen.errors import ModelFileError
 from trafficgen.models import PublishedModel, save_model
+from trafficgen.models.published import entry_digest, entry_names, load_entry, load_model, registry
 
 PARENT = """
 name: parent

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from trafficgen.api.workload_files import (
+from trafficgen.errors import GenerationError
+from trafficgen.generation.open_loop import OpenLoopSessions
+from trafficgen.models import Model, PublishedModel
+from trafficgen.models.published import load_model
+from trafficgen.tables import PacketTable
+from trafficgen.workloads.blocks import Sessions
+from trafficgen.workloads.files import (
     is_workload_file,
     load_workload,
     sessions_of_workload,
     workload_of_model,
 )
-from trafficgen.catalogue import load_model
-from trafficgen.errors import GenerationError
-from trafficgen.generation.open_loop import OpenLoopSessions
-from trafficgen.models import Model, PublishedModel
-from trafficgen.tables import PacketTable
-from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.held import held_workload
 from trafficgen.workloads.planned import PlannedWorkload
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from trafficgen.catalogue import load_entry, parameters_for_engine, with_settings
 from trafficgen.errors import SettingError
 from trafficgen.models import PublishedModel, model_of
+from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 
 
 def _option(**parts: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from trafficgen.models import (
     read_yaml,
 )
 
-_ENTRIES = resources.files("trafficgen.catalogue") / "entries"
+_ENTRIES = resources.files("trafficgen.models.published") / "entries"
 _ENDING = ".yaml"
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from pydantic import JsonValue, TypeAdapter
 
-from trafficgen.catalogue.registry import load_entry
+from trafficgen.models.published.registry import load_entry
 
 #: Entry that has the playlist; the one over TCP extends it.
 PLAYLIST_ENTRY = "realplayer8_chung2002"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.catalogue import PlaylistClip, playlist_clip, playlist_clips
+from trafficgen.models.published import PlaylistClip, playlist_clip, playlist_clips
 
 
 def _share(holds: list[bool]) -> float:
