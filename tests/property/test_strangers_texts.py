@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import trafficgen
-from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
 from trafficgen.capture.traces import FORMATS, TraceOptions, read_trace

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.delay_trends import DECREASING, INCREASING, delay_trends
+from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, delay_trends
 from trafficgen.units import FloatArray
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration.loss_measures import loss_of_runs, runs_of
+from trafficgen.calibration.path.loss_measures import loss_of_runs, runs_of
 from trafficgen.units import BoolArray
 
 

@@ -12,7 +12,7 @@ import pytest
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 import trafficgen
-from trafficgen.calibration.response_curve import Observations, response_curve
+from trafficgen.calibration.response.response_curve import Observations, response_curve
 from trafficgen.models import PooledResponse
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.tables import PacketTable

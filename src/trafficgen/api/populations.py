@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.calibration.population import pool_sessions
-from trafficgen.calibration.session_estimates import SessionEstimates, describe_session
+from trafficgen.calibration.population.pooled_model import pool_sessions
+from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
 from trafficgen.capture.options import DEFAULT_MEMORY_BYTES

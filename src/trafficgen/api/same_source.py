@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trafficgen.api.fitting import Fit, fit_opened
-from trafficgen.calibration.same_source import SourceCapture, combine_captures
+from trafficgen.calibration.population.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget
 from trafficgen.capture.options import DEFAULT_MEMORY_BYTES

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from trafficgen.calibration.anchoring import aligned
-from trafficgen.calibration.calibrate import FittedSession, SessionMeasures, fit_session
-from trafficgen.calibration.delay_trends import DelayTrends, delay_trends
-from trafficgen.calibration.fitted_views import FittedViews, PhaseRows, phase_rows, playout_gaps_s
-from trafficgen.calibration.loss_measures import Loss
-from trafficgen.calibration.operational import Measures
-from trafficgen.calibration.pairing import Pairing, pair_sessions
-from trafficgen.calibration.phases import Phases, find_phases
-from trafficgen.calibration.player_log import PlayedLevels, PlayerLog, played_levels
-from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.fit import FittedSession, SessionMeasures, fit_session
+from trafficgen.calibration.paper_measures import Measures
+from trafficgen.calibration.path.delay_trends import DelayTrends, delay_trends
+from trafficgen.calibration.path.loss_measures import Loss
+from trafficgen.calibration.path.pairing import Pairing, pair_sessions
+from trafficgen.calibration.phases.phase_rows import (
+    FittedViews,
+    PhaseRows,
+    phase_rows,
+    playout_gaps_s,
+)
+from trafficgen.calibration.phases.rebuffering import Stall
+from trafficgen.calibration.phases.session_phases import Phases, find_phases
+from trafficgen.calibration.player_log.anchoring import aligned
+from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
-from trafficgen.calibration.rebuffering import Stall
-from trafficgen.calibration.restoration import Restoration, restore_source
+from trafficgen.calibration.response.tcp_models import (
+    padhye_bps,
+    tcp_friendly_bps,
+    tcp_friendly_kbps,
+)
+from trafficgen.calibration.streams.source_reconstruction import Restoration, restore_source
 from trafficgen.calibration.summary import summarise
-from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps, tcp_friendly_kbps
 from trafficgen.flows import SessionView
 from trafficgen.models import Model
 from trafficgen.tables import PacketTable

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.calibration.levels.rate_levels import Levels
-from trafficgen.calibration.loss_measures import Loss
-from trafficgen.calibration.pairing import Pairing, PairSource
-from trafficgen.calibration.path_records import PathRecords
-from trafficgen.calibration.phases import Phases
-from trafficgen.calibration.player_log import PlayedLevels
+from trafficgen.calibration.path.loss_measures import Loss
+from trafficgen.calibration.path.pairing import Pairing, PairSource
+from trafficgen.calibration.path.path_records import PathRecords
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.player_log.events import PlayedLevels
 from trafficgen.flows import Delivery, SessionView, delivery, received_kbps, scale_changes
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s, ns_from_s
 

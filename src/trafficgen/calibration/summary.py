@@ -10,8 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from trafficgen.calibration.calibrate import FittedSession, SessionMeasures
 from trafficgen.calibration.delivered import SessionDelivery
+from trafficgen.calibration.fit import FittedSession, SessionMeasures
 from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
 from trafficgen.flows import Bursts, Delivery
 from trafficgen.models import Law, ModulatedProcess, PacketProcess

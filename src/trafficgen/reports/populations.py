@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.calibration.session_estimates import SessionEstimates
+from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.drawings import Axis, Band, Curve, Drawing
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity

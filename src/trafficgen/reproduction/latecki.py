@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.delay_trends import delay_trends
+from trafficgen.calibration.path.delay_trends import delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.reproduction import latecki_findings
 from trafficgen.reproduction.base import Finding

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.delay_trends import DECREASING, INCREASING, classify, delay_trends
+from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, classify, delay_trends
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes, ms_from_s, ns_from_s, s_from_ns
 
 #: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.

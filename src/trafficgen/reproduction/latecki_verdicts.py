@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen._core import SimulationOutcome
-from trafficgen.calibration.delay_trends import classify, combine_scales, delay_trends
+from trafficgen.calibration.path.delay_trends import classify, combine_scales, delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction.latecki_measures import AudioPackets, RunLog, audio_packets, run_log
 from trafficgen.units import FloatArray

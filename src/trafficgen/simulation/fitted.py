@@ -19,7 +19,7 @@ from trafficgen.models import (
 
 #: Kinds that change what is sent; the others play their schedule whatever the path does.
 ACTING = ("thinning", "level_switching", "rate_following")
-#: What calibration calls congested, see :mod:`trafficgen.calibration.response`.
+#: What calibration calls congested, see :mod:`trafficgen.calibration.response.congestion_response`.
 _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
 #: A source's rate is a mean of what the curve says for the last reports. With half the weight on
 #: the newest one it has gone seven eighths of the way after three intervals, over which calibration

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from trafficgen.calibration.player_log_files import read_player_log
+from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.traces import FORMATS, read_trace
 from trafficgen.capture.traces.column_names import plain_name

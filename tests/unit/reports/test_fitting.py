@@ -16,7 +16,7 @@ from tests.conftest import build_table
 import trafficgen
 from trafficgen.api.reporting import report_of
 from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
-from trafficgen.calibration.loss_measures import LossSource
+from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session

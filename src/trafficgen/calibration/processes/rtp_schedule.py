@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.clock_skew import steady_line
-from trafficgen.calibration.link_rate import dispersion_rates_bps, strongest_mode
+from trafficgen.calibration.path.clock_skew import steady_line
+from trafficgen.calibration.path.link_rate import dispersion_rates_bps, strongest_mode
 from trafficgen.calibration.processes.rtp_frames import AllPackets, complete
 from trafficgen.flows import extend_sequence
 from trafficgen.tables import PacketTable

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from trafficgen.calibration.levels.rate_levels import mean_dwell
-from trafficgen.calibration.player_log import PlayedLevels, PlayerLog
+from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.drawings import Axis, Cells, Curve, Drawing, Rule, Span, thinned
 from trafficgen.formatting import number
 from trafficgen.reports.fits.rate import phase_spans

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trafficgen.calibration.friendliness import INTERVAL_S
-from trafficgen.calibration.loss_measures import LossSource
-from trafficgen.calibration.path_series import PathSeries, path_series
-from trafficgen.calibration.tcp_models import padhye_bps, tcp_friendly_bps
+from trafficgen.calibration.path.loss_measures import LossSource
+from trafficgen.calibration.response.friendliness import INTERVAL_S
+from trafficgen.calibration.response.path_series import PathSeries, path_series
+from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
 from trafficgen.formatting import number
 from trafficgen.models import CongestionResponse, LossModel, ResponsePoint

@@ -11,7 +11,7 @@ import numpy as np
 from trafficgen.calibration import Calibration, FittedViews, PhaseRows, SessionMeasures, phase_rows
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.processes.phase_packets import PhasePackets
-from trafficgen.calibration.streams import stream_packets
+from trafficgen.calibration.streams.fit_streams import stream_packets
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.generation import generate_sessions

@@ -1,0 +1,1 @@
+"""What the path of a capture did: loss, delays, round trips, link rate."""

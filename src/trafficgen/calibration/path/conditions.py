@@ -1,0 +1,213 @@
+"""Conditions of the capture, apart from the source: loss, round-trip time, delays and the rate of
+the narrow link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trafficgen.calibration.path.delay_trends import INCREASING, delay_trends
+from trafficgen.calibration.path.link_rate import estimate_link_rate
+from trafficgen.calibration.path.loss_measures import (
+    Loss,
+    LossSource,
+    loss_of_runs,
+    runs_of,
+    wilson,
+)
+from trafficgen.calibration.path.pairing import Pairing, PairSource
+from trafficgen.calibration.path.path_records import PathRecords, path_records
+from trafficgen.calibration.path.round_trips import is_beside_server, round_trip
+from trafficgen.calibration.path.rtcp_measures import RtcpMeasures, rtcp_measures
+from trafficgen.calibration.streams.source_reconstruction import repeated_packets
+from trafficgen.flows import SessionView, rtp_loss
+from trafficgen.models import CaptureConditions, DelayRange, Estimate
+from trafficgen.tables import PacketTable
+
+_LOSS_SOURCE: dict[PairSource, LossSource] = {"two captures": "pair", "arrival times": "arrival"}
+_FEWEST_DELAYS = 100
+#: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent
+#: every 20 to 40 ms.
+_TREND_STEP_PACKETS = 8
+
+
+@dataclass(frozen=True)
+class PathConditions:
+    """What the path of a capture was like.
+
+    Attributes:
+        conditions: The part of the model.
+        loss: Loss with where it was counted from; None where nothing tells.
+        rtt_s: Round-trip time, s; None where nothing tells.
+        records: What became of each media packet; None where nothing tells.
+        absent: Field of the conditions -> why it is null.
+    """
+
+    conditions: CaptureConditions
+    loss: Loss | None
+    rtt_s: float | None
+    records: PathRecords | None
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+def find_conditions(
+    view: SessionView,
+    *,
+    pairing: Pairing | None,
+    receiver: PacketTable | None,
+    tick_s: float,
+    seed: int,
+) -> PathConditions:
+    """Return the conditions of a session's capture.
+
+    Args:
+        view: The session as captured.
+        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
+        receiver: All packets at the receiver, where both ends are known.
+        tick_s: Granularity of the clock, s.
+        seed: Seed of the resampling behind intervals.
+    """
+    rtcp = rtcp_measures(view)
+    loss = find_loss(view, pairing=pairing, rtcp=rtcp)
+    rtt = round_trip(view, rtcp)
+    records = path_records(view, pairing)
+    if receiver is None and is_beside_server(view.table):
+        link_bps, why_no_link = None, "the capture was taken beside the server, before the path"
+    else:
+        link_bps, why_no_link = estimate_link_rate(
+            view.table if receiver is None else receiver,
+            session=view.session,
+            tick_s=tick_s,
+            seed=seed,
+            has_loss=loss is not None and loss.rate > 0,
+        )
+    queueing = _queueing(records)
+    conditions = CaptureConditions(
+        rtt_s=rtt,
+        loss_rate=loss.estimate() if loss else None,
+        mean_loss_burst_packets=loss.mean_burst_packets if loss else None,
+        loss_source=loss.source if loss else None,
+        loss_model=loss.model if loss else None,
+        jitter_s=rtcp.jitter_s,
+        queueing_delay_s=queueing,
+        link_rate_bps=link_bps,
+        **_of_pair(pairing),
+    )
+    absent = {
+        "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
+        "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
+        "queueing_delay_s": (
+            "neither RTP timestamps nor a second capture tell when packets were sent"
+        ),
+        "link_rate_bps": why_no_link,
+    }
+    known = {name for name in absent if getattr(conditions, name) is not None}
+    return PathConditions(
+        conditions=conditions,
+        loss=loss,
+        rtt_s=rtt.value if rtt else None,
+        records=records,
+        absent={
+            f"provenance.conditions.{name}": why
+            for name, why in absent.items()
+            if name not in known
+        },
+    )
+
+
+def find_loss(
+    view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None
+) -> Loss | None:
+    """Return the loss of the media flows: of both ends of the path, else by RTP numbers, TCP
+    repeats or RTCP reports.
+
+    Numbers on less than half of the media bytes say nothing about the session. Where RTP misses
+    nothing but the receiver reports loss, the capture was taken before the path and the reports are
+    taken.
+    """
+    if pairing is not None:
+        runs = (
+            runs_of(pairing.is_lost)
+            if pairing.are_told_apart
+            else np.array([pairing.lost], dtype=np.int64)
+        )
+        found = loss_of_runs(
+            runs[runs > 0], packets=pairing.is_lost.size, source=_LOSS_SOURCE[pairing.source]
+        )
+        if pairing.are_told_apart:
+            return found
+        low, high = wilson(found.rate, found.packets)
+        return Loss(found.rate, None, found.source, found.packets, low, high)
+    of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
+    reported = rtcp.loss if rtcp is not None else None
+    if of_rtp is not None:
+        return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
+    if _carries_half(view, "tcp_sequence"):
+        return _tcp_loss(view)
+    return reported
+
+
+def _rtp_loss(view: SessionView) -> Loss | None:
+    counted = [found for found in rtp_loss(view.table, view.media) if found.expected > 1]
+    if not counted:
+        return None
+    expected = sum(found.expected for found in counted)
+    runs = np.concatenate([found.lost_runs for found in counted])
+    return loss_of_runs(runs, packets=expected, source="rtp")
+
+
+def _carries_half(view: SessionView, column: str) -> bool:
+    """Return whether packets with a known number carry half of the media bytes or more."""
+    numbered = view.media & view.table.known(column)
+    return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
+
+
+def _tcp_loss(view: SessionView) -> Loss | None:
+    """Return the share of data packets to the client that end at or below the highest number seen,
+    and their runs.
+    """
+    parts = repeated_packets(view)
+    if not parts:
+        return None
+    runs = np.concatenate([runs_of(part) for part in parts])
+    return loss_of_runs(runs, packets=sum(part.size for part in parts), source="tcp")
+
+
+def _queueing(records: PathRecords | None) -> DelayRange | None:
+    if records is None:
+        return None
+    delay_s = records.delay_s[~np.isnan(records.delay_s)]
+    if delay_s.size < _FEWEST_DELAYS:
+        return None
+    trends = delay_trends(delay_s, step_packets=_TREND_STEP_PACKETS)
+    median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
+    return DelayRange(
+        median=median,
+        p95=p95,
+        largest=largest,
+        increasing_share=trends.share(INCREASING) if trends.trend.size else None,
+        method=f"{records.source}; above the line below all delays (Moon, Skelly, Towsley 1999)",
+    )
+
+
+def _of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
+    """Return what only both ends of the path tell."""
+    came = 0 if pairing is None else pairing.is_lost.size - pairing.lost
+    if pairing is None or not came or not pairing.are_told_apart:
+        return {}
+    low, high = wilson(pairing.reordered / came, came)
+    line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
+    return {
+        "one_way_delay_s": Estimate(value=pairing.least_delay_s, method=line),
+        "clock_skew": Estimate(
+            value=pairing.skew, method="slope of that line; 0 where the least delays wander"
+        ),
+        "reordered_share": Estimate(
+            value=pairing.reordered / came,
+            low=low,
+            high=high,
+            method=f"share of {came} packets; Wilson interval",
+        ),
+    }

@@ -1,0 +1,1 @@
+"""Silence, buffering, playout and stalls of a session."""

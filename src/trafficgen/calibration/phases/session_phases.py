@@ -1,0 +1,225 @@
+"""Silence, buffering and playout, parted by change points of the rate, with an interval for the
+change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.calibration.levels.cycles import Cycles, cut_into_cycles
+from trafficgen.calibration.phases.buffering_end import (
+    SMALLEST_RATIO,
+    buffering_cycles,
+    tail_cycles,
+    two_rate_log_likelihood,
+)
+from trafficgen.calibration.phases.rebuffering import Stall, find_stalls
+from trafficgen.calibration.phases.stray_packets import regular_packets
+from trafficgen.calibration.player_log.events import Pause
+from trafficgen.flows import SessionView
+from trafficgen.units import IntArray, kbps_from_bytes, s_from_ns
+
+_REPLICATES = 400
+#: Blocks of cycles that are resampled hold this power of the number of cycles, against dependence
+#: between them.
+_BLOCK_POWER = 1 / 3
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Phases of a session; times in s from its first media packet.
+
+    Attributes:
+        silence_s: From the session's first packet to its first media packet.
+        buffering_end_s: End of buffering, or None where the start is not faster than the rest.
+        low_s: Lower end of the 95% interval of that end.
+        high_s: Upper end.
+        end_s: Last media packet.
+        buffering_kbps: Mean IP rate while buffering.
+        playout_kbps: Mean IP rate from then to ``playout_end_s`` (of all, without buffering).
+        side: Whether the packet at the very end of buffering starts playout (``"left"``, as for
+            `numpy.searchsorted`), or still belongs to buffering because a pause follows it
+            (``"right"``).
+        stalls: Pauses out of the source's rhythm with the refill after them, in order of time.
+        playout_end_s: Last packet before the stream runs out or only strays come; None where it
+            goes on to ``end_s``.
+        anchor: What in a player log placed the end of buffering; None where the packets did.
+        player_stalls: Stalls that a player log reports; None without a log.
+    """
+
+    silence_s: float
+    buffering_end_s: float | None
+    low_s: float | None
+    high_s: float | None
+    end_s: float
+    buffering_kbps: float | None
+    playout_kbps: float
+    side: Literal["left", "right"] = "left"
+    stalls: tuple[Stall, ...] = ()
+    playout_end_s: float | None = None
+    anchor: Literal["buffer_full", "playback_start"] | None = None
+    player_stalls: tuple[Pause, ...] | None = None
+
+    @property
+    def playout_start_s(self) -> float:
+        """Start of playout."""
+        return self.buffering_end_s or 0.0
+
+    @property
+    def ratio(self) -> float | None:
+        """Buffering rate / playout rate."""
+        if self.buffering_kbps is None or self.playout_kbps <= 0:
+            return None
+        return self.buffering_kbps / self.playout_kbps
+
+
+PHASES_METHOD = (
+    "likeliest change of the mean rate (Poisson likelihood of two rates at packet starts), tested"
+    " against a rate that wanders (variance-time); interval by block bootstrap of whole cycles"
+)
+
+
+def find_phases(view: SessionView, *, tick_s: float, generator: np.random.Generator) -> Phases:
+    """Part a session into silence, buffering, playout with its stalls, and end.
+
+    Late strays and a last part that runs out are set apart first; then the start is tested for
+    being faster than the rest (:func:`~trafficgen.calibration.phases.buffering_end.buffering_cycles`) on whole
+    cycles, so that an ON period alone is no phase; stalls are sought in the playout. Nothing is
+    assumed of where in the file the media begin, and all media flows of the session count together.
+
+    Args:
+        view: The session.
+        tick_s: Granularity of the clock, s.
+        generator: Source of the bootstrap's draws.
+    """
+    time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
+    zero_ns = view.first_media_ns
+    silence_s = s_from_ns(zero_ns - int(view.table.time_ns[0]))
+    end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
+    kept = regular_packets(time_ns)
+    cycles = cut_into_cycles(time_ns[:kept], size_bytes[:kept], tick_s=tick_s)
+    left = int(np.searchsorted(time_ns[:kept], cycles.edge_ns[-1]))
+    left_s = s_from_ns(int(time_ns[kept - 1] - cycles.edge_ns[-1]))
+    tail = tail_cycles(cycles, left_bytes=float(size_bytes[left:kept].sum()), left_s=left_s)
+    if tail is not None:
+        kept = int(np.searchsorted(time_ns, cycles.active_end_ns[tail - 1], side="right"))
+        cycles = cycles.first(tail)
+    playout_end_s = s_from_ns(int(time_ns[kept - 1]) - zero_ns)
+    found = _buffering(time_ns[:kept], size_bytes[:kept], cycles, generator=generator)
+    start = found.packets if found else 0
+    start_s = found.end_s if found else 0.0
+    span_s = playout_end_s - start_s
+    return Phases(
+        silence_s=silence_s,
+        buffering_end_s=found.end_s if found else None,
+        low_s=found.low_s if found else None,
+        high_s=found.high_s if found else None,
+        end_s=end_s,
+        buffering_kbps=found.rate_kbps if found else None,
+        playout_kbps=(
+            kbps_from_bytes(float(size_bytes[start:kept].sum()), span_s) if span_s > 0 else 0.0
+        ),
+        side="right" if found and cycles.paused else "left",
+        stalls=find_stalls(
+            view, time_ns[start:kept], size_bytes[start:kept], zero_ns=zero_ns, tick_s=tick_s
+        ),
+        playout_end_s=playout_end_s if kept < time_ns.size else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Buffering:
+    """Buffering: its end with interval, s from the first media packet; its packets; its mean
+    rate.
+    """
+
+    end_s: float
+    low_s: float
+    high_s: float
+    packets: int
+    rate_kbps: float
+
+
+def _buffering(
+    time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, *, generator: np.random.Generator
+) -> _Buffering | None:
+    change = buffering_cycles(cycles)
+    if change is None:
+        return None
+    end_ns = _refined_end(time_ns, size_bytes, cycles, change)
+    packets = int(np.searchsorted(time_ns, end_ns, side="right" if cycles.paused else "left"))
+    duration_s, rest_s = s_from_ns(end_ns - int(time_ns[0])), s_from_ns(int(time_ns[-1]) - end_ns)
+    if duration_s <= 0 or rest_s <= 0:
+        return None
+    rate_kbps = kbps_from_bytes(float(size_bytes[:packets].sum()), duration_s)
+    if rate_kbps < SMALLEST_RATIO * kbps_from_bytes(float(size_bytes[packets:].sum()), rest_s):
+        return None
+    low_s, high_s = _interval(cycles, change, duration_s, generator=generator)
+    return _Buffering(duration_s, low_s, high_s, packets, rate_kbps)
+
+
+def _refined_end(time_ns: IntArray, size_bytes: IntArray, cycles: Cycles, change: int) -> int:
+    """Return the time of the change, ns: the burst where two rates are likeliest, or the last
+    packet before a pause.
+    """
+    last = min(len(cycles), 2 * change + 20)
+    total = np.cumsum(
+        size_bytes[: int(np.searchsorted(time_ns, cycles.edge_ns[last]))], dtype=np.float64
+    )
+    margin = (1, 0) if cycles.paused else (2, 2)
+    around = cycles.edge_ns[[max(0, change - margin[0]), min(len(cycles), change + margin[1])]]
+    first, end = np.searchsorted(cycles.burst_rows, np.searchsorted(time_ns, around))
+    starts = cycles.burst_rows[max(1, first) : max(first + 1, end + cycles.paused)]
+    end_ns = time_ns[starts - 1] if cycles.paused else time_ns[starts]
+    elapsed = np.maximum(end_ns - time_ns[0], 1).astype(np.float64)
+    whole = float(cycles.edge_ns[last] - time_ns[0])
+    likelihood = two_rate_log_likelihood(total[starts - 1], total[-1], elapsed, whole)
+    return int(end_ns[int(np.argmax(likelihood))])
+
+
+def _interval(
+    cycles: Cycles, change: int, end_s: float, *, generator: np.random.Generator
+) -> tuple[float, float]:
+    """Return the 95% interval of the end of buffering by resampling blocks of cycles within each
+    phase.
+
+    The change can't be known better than to a cycle, or to the middle of a pause: so much is added
+    on either side.
+    """
+    n = min(len(cycles), 2 * change + 20)
+    duration_s, size_bytes = cycles.duration_s[:n], cycles.size_bytes[:n]
+    rows = np.concatenate(
+        (
+            _resampled(change, generator=generator),
+            change + _resampled(n - change, generator=generator),
+        ),
+        axis=1,
+    )
+    ends_s = np.cumsum(duration_s[rows], axis=1)
+    total = np.cumsum(size_bytes[rows], axis=1)
+    likelihood = two_rate_log_likelihood(
+        total[:, :-1], total[:, -1:], ends_s[:, :-1], ends_s[:, -1:]
+    )
+    best = np.argmax(likelihood, axis=1)
+    error_s = np.take_along_axis(ends_s, best[:, None], axis=1)[:, 0] - ends_s[:, change - 1]
+    pause_s = s_from_ns(int(cycles.edge_ns[change] - cycles.active_end_ns[change - 1]))
+    margin_s = (
+        pause_s / 2
+        if cycles.paused
+        else float(max(duration_s[change - 1], duration_s[min(change, n - 1)]))
+    )
+    below, above = (float(value) for value in np.quantile(error_s, [0.025, 0.975]))
+    return max(0.0, end_s + min(below, 0.0) - margin_s), end_s + max(above, 0.0) + margin_s
+
+
+def _resampled(count: int, *, generator: np.random.Generator) -> IntArray:
+    """Return rows of a circular block bootstrap (Politis and Romano 1992), shape (replicates,
+    count).
+    """
+    block = max(1, round(count**_BLOCK_POWER))
+    starts = generator.integers(0, count, (_REPLICATES, -(-count // block)))
+    rows = (starts[:, :, None] + np.arange(block)) % count
+    return np.asarray(rows.reshape(_REPLICATES, -1)[:, :count], dtype=np.int64)

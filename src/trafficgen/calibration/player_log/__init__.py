@@ -1,0 +1,1 @@
+"""What a player logged, brought onto the clock of its capture."""

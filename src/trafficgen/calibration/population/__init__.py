@@ -1,0 +1,1 @@
+"""Models of many captures: populations, and one source over several paths."""

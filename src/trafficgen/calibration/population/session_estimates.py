@@ -1,0 +1,177 @@
+"""What one session contributes to a population: its estimates with their standard errors, and what
+it is like.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trafficgen.calibration.population.across_sessions import Observed
+from trafficgen.critical_values import NORMAL_95
+from trafficgen.flows import SessionView
+from trafficgen.models import Estimate, FittedProvenance, Model, PopulationQuantity
+from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+
+#: Batches over which the standard error of a mean rate is taken.
+_BATCHES = 16
+_FEWEST_PACKETS = 2 * _BATCHES
+_RATE_BIN_S = 1.0
+_SMALLEST = 1e-6
+
+
+@dataclass(frozen=True)
+class SessionEstimates:
+    """One fitted session of a corpus.
+
+    Attributes:
+        name: Capture and session, for people.
+        model: Its model.
+        observed: Its quantities; a quantity that is zero or not there is left out.
+        unknown: Quantities that could not be looked for, such as the loss where nothing is
+            numbered.
+        features: What tells its packet process from others, shape (f,).
+        levels_bps: Levels of its rate, bit/s; empty where none were found.
+        warnings: What is doubtful about its fit.
+    """
+
+    name: str
+    model: Model
+    observed: dict[PopulationQuantity, Observed]
+    unknown: frozenset[PopulationQuantity]
+    features: FloatArray
+    levels_bps: tuple[float, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def describe_session(
+    view: SessionView,
+    model: Model,
+    *,
+    name: str,
+    media_start_s: float,
+    levels_bps: tuple[float, ...] = (),
+    warnings: tuple[str, ...] = (),
+) -> SessionEstimates:
+    """Return what a fitted session contributes.
+
+    Standard errors are those of the fit's own intervals where it gives one; those of mean rates are
+    by batch means (16 batches of equal length; Law and Kelton). Lengths and silences are measured,
+    not estimated: their error is 0.
+
+    Args:
+        view: The session's packets.
+        model: The model fitted to it.
+        name: Capture and session.
+        media_start_s: First media packet after the first packet of the capture, s.
+        levels_bps: Levels of its rate, bit/s.
+        warnings: What is doubtful about the fit.
+    """
+    time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
+    buffering_s = model.buffering.duration_s.value if model.buffering else 0.0
+    change = int(np.searchsorted(time_ns, view.first_media_ns + ns_from_s(buffering_s)))
+    playout_error = _log_error_of_rate(time_ns[change:], size_bytes[change:])
+    observed: dict[PopulationQuantity, Observed] = {
+        "media_duration_s": Observed(buffering_s + model.playout.duration_s.value),
+        "playout_rate_bps": Observed(
+            model.playout.rate_bps.value, _log_error(model.playout.rate_bps, default=playout_error)
+        ),
+        "silence_s": Observed(model.startup.silence_s.value),
+        "media_start_s": Observed(media_start_s),
+    }
+    if model.buffering is not None:
+        error = float(
+            np.hypot(playout_error, _log_error_of_rate(time_ns[:change], size_bytes[:change]))
+        )
+        ratio, duration_s = model.buffering.ratio, model.buffering.duration_s
+        observed["buffering_ratio"] = Observed(ratio.value, _log_error(ratio, default=error))
+        observed["buffering_duration_s"] = Observed(
+            duration_s.value, _log_error(duration_s, default=0.0)
+        )
+    conditions, unknown = _conditions(model)
+    observed |= conditions
+    return SessionEstimates(
+        name=name,
+        model=model,
+        observed={quantity: each for quantity, each in observed.items() if each.value > 0},
+        unknown=unknown,
+        features=_features(model, time_ns[change:], size_bytes[change:]),
+        levels_bps=levels_bps,
+        warnings=warnings,
+    )
+
+
+def _conditions(
+    model: Model,
+) -> tuple[dict[PopulationQuantity, Observed], frozenset[PopulationQuantity]]:
+    """Return round-trip time and loss where the capture shows them, and the names of those it does
+    not.
+    """
+    if not isinstance(model.provenance, FittedProvenance):
+        return {}, frozenset({"rtt_s", "loss_rate"})
+    rtt_s, loss = model.provenance.conditions.rtt_s, model.provenance.conditions.loss_rate
+    observed: dict[PopulationQuantity, Observed] = {}
+    if rtt_s is not None:
+        observed["rtt_s"] = Observed(rtt_s.value, _log_error(rtt_s, default=0.0))
+    if loss is not None and loss.low is not None and loss.high is not None and loss.high > 0:
+        # The middle of a Wilson interval is the share with two losses in four more packets: never
+        # zero.
+        middle = (loss.low + loss.high) / 2
+        observed["loss_rate"] = Observed(middle, (loss.high - loss.low) / 2 / NORMAL_95 / middle)
+    looked_for: tuple[tuple[PopulationQuantity, Estimate | None], ...] = (
+        ("rtt_s", rtt_s),
+        ("loss_rate", loss),
+    )
+    return observed, frozenset(quantity for quantity, estimate in looked_for if estimate is None)
+
+
+def _log_error(estimate: Estimate, *, default: float) -> float:
+    """Return the standard error of an estimate's logarithm: from its interval, else the default."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None or estimate.value <= 0:
+        return default
+    if low <= 0:
+        return (high - low) / (2 * NORMAL_95 * estimate.value)
+    return float(np.log(high / low)) / (2 * NORMAL_95)
+
+
+def _log_error_of_rate(time_ns: IntArray, size_bytes: IntArray) -> float:
+    """Return the standard error of the logarithm of a mean rate, by batch means; 0 where there are
+    too few packets.
+    """
+    if time_ns.size < _FEWEST_PACKETS or time_ns[-1] == time_ns[0]:
+        return 0.0
+    edges = np.linspace(time_ns[0], time_ns[-1] + 1, _BATCHES + 1)
+    batch = np.minimum(np.searchsorted(edges, time_ns, side="right") - 1, _BATCHES - 1)
+    sums = np.bincount(batch, weights=size_bytes, minlength=_BATCHES)
+    return float(sums.std(ddof=1) / np.sqrt(_BATCHES) / sums.mean())
+
+
+def _features(model: Model, time_ns: IntArray, size_bytes: IntArray) -> FloatArray:
+    """Return what tells the playout of a session from others: rate, sizes, variability, streams and
+    transport.
+    """
+    stream = model.streams[0]
+    span_s = (
+        max(s_from_ns(int(time_ns[-1] - time_ns[0])), _RATE_BIN_S) if time_ns.size else _RATE_BIN_S
+    )
+    bins = (
+        np.bincount(
+            ((time_ns - time_ns[:1]) // ns_from_s(_RATE_BIN_S)).astype(np.int64), weights=size_bytes
+        )
+        if time_ns.size
+        else np.zeros(1)
+    )
+    mean_bytes = float(size_bytes.mean()) if time_ns.size else 1.0
+    variation = float(bins.std() / bins.mean()) if bins.mean() > 0 else 0.0
+    return np.array(
+        [
+            np.log(max(bps_from_bytes(float(size_bytes.sum()), span_s), _SMALLEST)),
+            np.log(mean_bytes),
+            np.log(max(variation, 0.01)),
+            float(len(model.streams)),
+            float(stream.transport.protocol == "tcp"),
+            float(stream.transport.rtp is not None),
+        ]
+    )

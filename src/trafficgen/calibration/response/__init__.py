@@ -1,0 +1,1 @@
+"""How a source answers to congestion."""

@@ -1,0 +1,1 @@
+"""The media flows of a session as streams of a model."""

@@ -1,0 +1,64 @@
+"""The law of a quantity across sessions says how many sessions it rests on, and is no surer than
+they make it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration.population.across_sessions import Observed, law_across_sessions
+from trafficgen.models import PopulationLaw
+
+
+def law_of(
+    values: list[float], *, error: float = 0.0, sessions: int | None = None
+) -> PopulationLaw:
+    observed = [Observed(value, error) for value in values]
+    generator = np.random.default_rng(0)
+    return law_across_sessions(
+        observed, unit="s", sessions=sessions or len(values), generator=generator
+    )
+
+
+def test_one_session_is_one_value_without_an_interval() -> None:
+    pooled = law_of([12.0])
+    assert pooled.law.family == "atoms"
+    assert pooled.law.atoms[0].value == pytest.approx(12.0)
+    assert pooled.median.low is None
+    assert "no spread" in pooled.method
+
+
+def test_few_sessions_are_lognormal() -> None:
+    pooled = law_of([10.0, 20.0, 40.0])
+    assert pooled.law.family == "lognorm"
+    assert pooled.median.value == pytest.approx(20.0)
+    assert pooled.law.params["s"] == pytest.approx(np.log(2), rel=1e-3)
+
+
+def test_sessions_that_have_it_are_counted_among_all() -> None:
+    assert law_of([1.0, 2.0], sessions=8).positive_share == 0.25
+
+
+def test_two_kinds_of_values_are_no_lognormal() -> None:
+    pooled = law_of([1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 50.0, 51.0, 52.0, 53.0, 54.0, 55.0])
+    assert pooled.law.family == "quantiles"
+
+
+def test_many_sessions_let_families_compete() -> None:
+    values = np.random.default_rng(1).exponential(10, 200) + 1e-3
+    pooled = law_of(values.tolist())
+    assert pooled.law.alternatives
+    assert "BIC" in pooled.method
+
+
+def test_values_within_their_errors_are_one_value() -> None:
+    pooled = law_of([9.9, 10.0, 10.1, 10.0], error=0.2)
+    assert pooled.log_deviation.value == pytest.approx(0, abs=1e-3)
+    assert pooled.error_share > 0.9
+
+
+def test_draws_stay_near_what_was_seen() -> None:
+    law = law_of([10.0, 20.0, 40.0]).law
+    assert law.maximum is not None
+    assert law.distribution().support[1] < 20 * 2**3.5

@@ -1,0 +1,142 @@
+"""Fitted sessions become one model: the typical session, and how the others differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trafficgen.calibration.model_size import LARGEST_MODEL_BYTES, compact_streams, model_bytes
+from trafficgen.calibration.population.across_sessions import Observed
+from trafficgen.calibration.population.pooled_model import pool_sessions
+from trafficgen.calibration.population.session_estimates import SessionEstimates
+from trafficgen.errors import TooFewObservationsError
+from trafficgen.models import (
+    Atom,
+    Estimate,
+    Law,
+    Model,
+    Phase,
+    Playout,
+    PublishedProvenance,
+    PublishedSource,
+    QuantilePoint,
+    RenewalProcess,
+    Startup,
+    Stream,
+    Transport,
+    load_model,
+    save_model,
+)
+
+
+def model(number: int, *, points: int = 4, streams: int = 1) -> Model:
+    """Return a model whose gaps are quantiles, many where the file is to be large."""
+    p = np.linspace(0, 1, points)
+    quantiles = tuple(QuantilePoint(p=float(at), value=float(0.01 + at**2 / 7)) for at in p)
+    gap = Law(unit="s", family="quantiles", quantiles=quantiles, observations=100)
+    size = Law(
+        unit="bytes",
+        family="atoms",
+        atoms=(Atom(value=1000, p=1.0),),
+        integer=True,
+        observations=100,
+    )
+    process = RenewalProcess(gap_s=gap, packet_bytes=size)
+    phase = Phase(name="playout", start_s=0.0, duration_s=60.0, rate_bps=2e5, process=process)
+    transport = Transport(protocol="udp", server_port=5004, client_port=40_000, header_bytes=28)
+    source = PublishedSource(
+        authors=("Nobody",), year=2000, title="Made by hand", supports=("tests",)
+    )
+    estimate = Estimate(value=60.0, method="by hand")
+    return Model(
+        name=f"session{number}",
+        provenance=PublishedProvenance(citations=(source,)),
+        startup=Startup(silence_s=Estimate(value=0.0, method="by hand")),
+        playout=Playout(duration_s=estimate, rate_bps=Estimate(value=2e5, method="by hand")),
+        streams=tuple(
+            Stream(name=f"stream{place}", media="video", transport=transport, phases=(phase,))
+            for place in range(streams)
+        ),
+    )
+
+
+def session(
+    number: int, *, kind: float = 0.0, levels_bps: tuple[float, ...] = (), **size: int
+) -> SessionEstimates:
+    return SessionEstimates(
+        name=f"session{number}",
+        model=model(number, **size),
+        observed={
+            "media_duration_s": Observed(60.0 + number),
+            "playout_rate_bps": Observed(2e5 * (1 + number / 10)),
+        },
+        unknown=frozenset({"loss_rate", "rtt_s"}),
+        features=np.array([kind + 0.01 * number, 1.0]),
+        levels_bps=levels_bps,
+    )
+
+
+def test_without_sessions_there_is_no_population() -> None:
+    with pytest.raises(TooFewObservationsError):
+        pool_sessions([], captures=0, seed=0)
+
+
+def test_what_no_session_has_is_absent_with_a_reason() -> None:
+    population = pool_sessions(
+        [session(number) for number in range(4)], captures=4, seed=0
+    ).population
+    assert population is not None
+    assert set(population.laws) == {"media_duration_s", "playout_rate_bps"}
+    for quantity in ("buffering_ratio", "silence_s", "rtt_s", "loss_rate", "ladder", "dependence"):
+        assert population.absent[quantity]
+
+
+def test_the_model_is_that_of_the_session_in_the_middle_of_the_largest_group() -> None:
+    sessions = [session(number) for number in range(6)] + [
+        session(6 + number, kind=9.0) for number in range(4)
+    ]
+    pooled = pool_sessions(sessions, captures=10, seed=0)
+    assert pooled.population is not None
+    first, second = pooled.population.prototypes
+    assert (first.weight, second.weight) == (0.6, 0.4)
+    assert first.streams is None
+    assert first.name == pooled.name
+    assert second.streams is not None
+    assert second.name in {f"session{number}" for number in range(6, 10)}
+
+
+def test_levels_of_sessions_become_rungs_that_they_share() -> None:
+    ladders = [(1e5, 3e5), (1.05e5, 2.9e5, 8e5), (0.97e5,), ()]
+    sessions = [session(number, levels_bps=levels) for number, levels in enumerate(ladders)]
+    population = pool_sessions(sessions, captures=4, seed=0).population
+    assert population is not None
+    assert [round(rung.rate_bps / 1e4) for rung in population.ladder] == [10, 30, 80]
+    assert [rung.share for rung in population.ladder] == pytest.approx([1.0, 2 / 3, 1 / 3])
+
+
+def test_prototypes_are_fewer_where_the_file_would_be_too_large() -> None:
+    sessions = [
+        session(10 * kind + number, kind=9.0 * kind, points=64, streams=4)
+        for kind in range(4)
+        for number in range(5)
+    ]
+    pooled = pool_sessions(sessions, captures=20, seed=0)
+    assert pooled.population is not None
+    assert model_bytes(pooled) <= LARGEST_MODEL_BYTES
+    assert 1 <= len(pooled.population.prototypes) < 4
+
+
+def test_a_compact_stream_plays_nearly_alike() -> None:
+    (before,) = model(0, points=64).streams
+    (after,) = compact_streams((before,))
+    gaps = [stream.phases[0].process.gap_s for stream in (before, after)]  # type: ignore[union-attr]
+    assert len(gaps[1].quantiles) < len(gaps[0].quantiles)
+    means = [gap.distribution().mean for gap in gaps]
+    assert means[1] == pytest.approx(means[0], rel=0.005)
+
+
+def test_a_population_survives_its_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("model") / "many.json"
+    pooled = pool_sessions([session(number) for number in range(12)], captures=12, seed=0)
+    save_model(pooled, file)
+    assert load_model(file) == pooled
