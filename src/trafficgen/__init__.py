@@ -38,7 +38,6 @@ from trafficgen.errors import (
 if TYPE_CHECKING:
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
-    from trafficgen.api.exporting import export
     from trafficgen.api.fitting import Fit, fit
     from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.capture.inputs import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
+    from trafficgen.export.exporting import export
     from trafficgen.flows import Inspection
     from trafficgen.models import Model, PublishedModel, model_json_schema, save_model
     from trafficgen.models.published import load_model
@@ -83,7 +83,7 @@ _HOMES = {
     "Path": "trafficgen.simulation",
     "PlannedWorkload": "trafficgen.workloads.planned",
     "PopulationFit": "trafficgen.api.populations",
-    "ProjectionReport": "trafficgen.export",
+    "ProjectionReport": "trafficgen.packet_files.report",
     "PublishedModel": "trafficgen.models",
     "Reproduction": "trafficgen.reproduction",
     "SameSourceFit": "trafficgen.api.same_source",
@@ -94,7 +94,7 @@ _HOMES = {
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
     "explore": "trafficgen.explore",
-    "export": "trafficgen.api.exporting",
+    "export": "trafficgen.export.exporting",
     "fit": "trafficgen.api.fitting",
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",

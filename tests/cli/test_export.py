@@ -145,7 +145,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--to", "ns4"], ["no target 'ns4'", "pcap"]),
+        (["--to", "ns4"], ["Unknown target 'ns4'", "pcap"]),
         (["--to", "pcap", "--flow", "7"], ["flow 7"]),
         (["--to", "pcap", "--set", "colour=red"], ["no setting 'colour'", "snaplen_bytes"]),
         (["--to", "pcap", "--set", "snaplen_bytes=0"], ["snaplen_bytes=0"]),

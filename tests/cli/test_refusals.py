@@ -227,9 +227,7 @@ def test_limits_that_mean_nothing_are_refused(
 
 
 def test_unknown_targets_and_commands_are_refused(command: Command, table_file: Path) -> None:
-    _refused(
-        command("export", str(table_file), "--to", "nonsense", "-o", "out"), "targets are pcap"
-    )
+    _refused(command("export", str(table_file), "--to", "nonsense", "-o", "out"), "Use one of pcap")
     _refused(command("nonsense"), "nonsense")
 
 

@@ -146,9 +146,9 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 def _command_default(one: Field[Any], how: Option) -> Any:
     if how.text is not None:
         return how.text
-    if one.default is MISSING:
-        return None if one.default_factory is MISSING else one.default_factory()
-    return one.default
+    if one.default_factory is not MISSING:
+        return one.default_factory()
+    return inspect.Parameter.empty if one.default is MISSING else one.default
 
 
 def _typer_option(how: Option) -> Any:

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import trafficgen
 from trafficgen.cli._closed_loop import settings_of
-from trafficgen.cli._options import (
-    AsJson,
-    At,
-    FlowChoice,
-    Memory,
-    Quiet,
-    Snaplen,
-    Verbose,
-    checked_view,
-    memory_bytes_of,
-    messages_of,
-)
+from trafficgen.cli._options import AsJson, Quiet, Snaplen, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._terminal import say_line
-from trafficgen.export.targets import TARGETS
+from trafficgen.export.options import ExportOptions
 
 if TYPE_CHECKING:
     from trafficgen.packet_files.report import ProjectionReport
 
-TargetSettings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A setting of the target, such as destination=192.0.2.7; see the reference.",
-    ),
-]
+_LISTED_FILES = 8
 
 
+@expand_options
 def export(
     table: Annotated[
         str,
@@ -51,19 +35,17 @@ def export(
             ),
         ),
     ],
-    to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help=f"One of: {', '.join(TARGETS)}.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder to write; other files in it stay."),
-    ],
+    options: ExportOptions,
     force: Force = False,
-    flow: FlowChoice = None,
-    settings: TargetSettings = None,
-    at: At = "sender",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the target, such as destination=192.0.2.7; see the reference.",
+        ),
+    ] = None,
     snaplen: Snaplen = None,
-    memory: Memory = "1GB",
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -79,19 +61,11 @@ def export(
     given: dict[str, Any] = dict(settings_of(settings))
     if snaplen is not None:
         given["snaplen_bytes"] = snaplen
+    out = Path(options.directory)
     claim(Outputs(export=out), force=force, inputs=[table])
     work = trafficgen.export  # loaded here, so that only the work itself counts as progress
-    view = cast("Any", checked_view(at))
     with messages.progress("exporting"):
-        report = work(
-            table,
-            to=to,
-            directory=out,
-            flow=flow,
-            at=view,
-            settings=given,
-            memory_bytes=memory_bytes_of(memory),
-        )
+        report = work(table, **vars(replace(options, settings=given)))
     if as_json:
         print_json(report.to_dict())
         return
@@ -106,22 +80,16 @@ def _print_report(report: ProjectionReport, out: Path) -> None:
     whole = "the model's law" if report.kind == "model" else "the path"
     what = whole if report.packets is None else f"{report.packets:,} packets"
     say_line(f"{what} written to {out}: {_listed(report.files)}")
-    if report.timing_error_s is not None and report.packets_changed is None:
-        say_line(f"timing error at most {number(report.timing_error_s.max)} s")
-    elif report.timing_error_s is not None:
-        most_s = number(report.timing_error_s.max)
-        say_line(
-            f"{report.packets_changed:,} packets changed in size; timing error at most {most_s} s"
-        )
+    if report.timing_error_s is not None:
+        error = f"timing error at most {number(report.timing_error_s.max)} s"
+        changed = report.packets_changed
+        say_line(error if changed is None else f"{changed:,} packets changed in size; {error}")
     for metric, distance in report.distances.items():
         say_line(f"distance {metric}: {number(distance)}")
     for text in report.cannot_express:
-        say_line(f"cannot express: {text}")
+        say_line(f"Lost: {text}")
 
 
 def _listed(names: tuple[str, ...]) -> str:
     more = len(names) - _LISTED_FILES
     return f"{', '.join(names[:_LISTED_FILES])}{f' and {more} more files' if more > 0 else ''}"
-
-
-_LISTED_FILES = 8

@@ -1,54 +1,40 @@
-"""Feeding other tools: packets as a schedule, or a fitted model as the law that the tool draws
-itself.
-"""
+"""Export packets as a schedule, or a fitted model as the law that a tool draws itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.capture.inputs import read_packets
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
 from trafficgen.errors import ExportError, SelectionError
+from trafficgen.export.options import ExportOptions
 from trafficgen.export.readme import README, exported_files, readme_of
-from trafficgen.export.settings import Settings, SettingValue
+from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
+from trafficgen.options import takes
 from trafficgen.output_folders import left_over, whole_folder
-from trafficgen.packet_files.report import ProjectionReport, View
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.view import seen_by
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 
+#: Writes the files of an export into an empty folder.
+Writer = Callable[[Path], Written]
 
-def export(
-    table: PacketTable | Model | str | Path,
-    *,
-    to: str,
-    directory: str | Path,
-    flow: int | None = None,
-    at: View = "sender",
-    settings: Mapping[str, SettingValue] | None = None,
-    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
-) -> ProjectionReport:
-    """Write packets, or a model's law, for another tool into a folder, with a README that says how
-    to use them.
+
+@takes(ExportOptions)
+def export(table: PacketTable | Model | str | Path, options: ExportOptions) -> ProjectionReport:
+    """Write packets, or a model's law, for another tool into a folder, with a README on its use.
 
     Args:
         table: A packet table or the name of a table or capture, whose packets are exported as this
             very schedule; or a fitted model or the name of its file (``.json``), whose law is
             exported where the target can draw it.
-        to: Name of the target.
-        directory: Folder; made when it is not there. Files of an earlier export in it are replaced,
-            or removed where this one does not write them again; other files stay.
-        flow: Number of the flow that is exported alone; None exports all.
-        at: Whose view is written.
-        settings: Settings of the target -> value.
-        memory_bytes: Memory that it may take, bytes; packets of a file that do not fit are refused.
-            None takes what it needs.
+        options: See :class:`~trafficgen.export.options.ExportOptions`.
 
     Raises:
         ExportError: If there is no such target, or it cannot express the traffic.
@@ -69,28 +55,26 @@ def export(
         >>> trafficgen.export(model, to="ns3", directory="for-ns3").kind  # ns-3 draws from the law by itself
         'model'
     """
-    if to not in TARGETS:
-        raise ExportError(f"there is no target {to!r}; targets are {', '.join(TARGETS)}")
-    target = TARGETS[to]
-    values = Settings(target.name, target.settings, settings or {})
+    if options.to not in TARGETS:
+        raise ExportError(f"Unknown target {options.to!r}. Use one of {', '.join(TARGETS)}.")
+    target = TARGETS[options.to]
+    settings = Settings(target.name, target.settings, options.settings or {})
     if isinstance(table, Model) or (not isinstance(table, PacketTable) and _names_a_model(table)):
-        if flow is not None or at != "sender":
-            raise ExportError("a model has neither flows nor views; leave --flow and --at out")
-        write = _model_writer(table, target, values)
+        if options.flow is not None or options.at != "sender":
+            raise ExportError("A model has no flows and no views; leave out --flow and --at.")
+        write = _model_writer(table, target, settings)
     else:
-        packets = (
-            table
-            if isinstance(table, PacketTable)
-            else read_packets(table, memory_bytes=memory_bytes)
-        )
-        write = _schedule_writer(packets, target, values, flow=flow, at=at)
-    report_step(f"exporting for {to}")
-    earlier = exported_files(Path(directory))
-    with whole_folder(Path(directory), earlier=earlier, list_file=README) as folder:
+        if not isinstance(table, PacketTable):
+            table = read_packets(table, memory_bytes=options.memory_bytes)
+        write = _schedule_writer(table, target, settings, options)
+    report_step(f"exporting for {target.name}")
+    directory = Path(options.directory)
+    earlier = exported_files(directory)
+    with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
-        removed = left_over(Path(directory), earlier, [path.name for path in folder.iterdir()])
+        removed = left_over(directory, earlier, [path.name for path in folder.iterdir()])
     return replace(written.report, removed=tuple(removed))
 
 
@@ -100,28 +84,27 @@ def _names_a_model(name: str | Path) -> bool:
     )
 
 
-def _model_writer(
-    model: Model | str | Path, target: Target, settings: Settings
-) -> Callable[[Path], Written]:
+def _model_writer(model: Model | str | Path, target: Target, settings: Settings) -> Writer:
     known = model if isinstance(model, Model) else load_model(model)
     if isinstance(known, PublishedModel):
         raise ExportError(
             f"{known.name} is a source of the catalogue, played by a state machine, and has no law"
-            " to hand over; generate packets of it and export those"
+            " to export; generate packets of it and export those"
         )
-    if target.write_model is None:
+    write_model = target.write_model
+    if write_model is None:
         able = ", ".join(name for name, other in TARGETS.items() if other.write_model)
         raise ExportError(
             f"{target.name} takes packets, not a model's law; generate packets and export those, or"
             f" choose one of {able or 'none'}"
         )
-    write_model = target.write_model
     return lambda folder: write_model(known, folder, settings)
 
 
 def _schedule_writer(
-    packets: PacketTable, target: Target, settings: Settings, *, flow: int | None, at: View
-) -> Callable[[Path], Written]:
+    packets: PacketTable, target: Target, settings: Settings, options: ExportOptions
+) -> Writer:
+    flow = options.flow
     if flow is not None:
         numbers = packets.flows.column("flow").to_pylist()
         if flow not in numbers:
@@ -134,9 +117,9 @@ def _schedule_writer(
         raise ExportError(
             f"there are no packets in {where}; choose another flow or generate a longer session"
         )
-    if at != "sender" and not target.takes_view:
+    if options.at != "sender" and not target.takes_view:
         raise ExportError(f"{target.name} holds both views; leave --at out")
-    seen = seen_by(packets, at)
+    seen = seen_by(packets, options.at)
     write = target.write
     if isinstance(write, FormatWriter):
         stem = "packets" if flow is None else f"flow{flow}"
