@@ -284,7 +284,7 @@ class ExportError(TrafficgenError):
         ...     trafficgen.generate("cbr", "packets.docx")
         ... except trafficgen.ExportError as error:
         ...     print(error)
-        packets.docx: the ending says what is written; use one of ...
+        packets.docx: unknown ending '.docx'; use one of ...
     """
 
 

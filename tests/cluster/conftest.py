@@ -1,6 +1,4 @@
-"""Real servers for tests of workers: a Dask scheduler with two workers, and an S3 server, as
-processes.
-"""
+"""A real Dask scheduler with two workers, as processes."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import fsspec
 import pytest
-import s3fs
 from tests.cluster.played import digest, play, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,9 +78,8 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A scheduler with two workers, which know the way to the bucket."""
-    assert bucket
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler with two workers."""
     cluster = Cluster(tmp_path_factory.mktemp("dask"))
     try:
         cluster.add_worker()
@@ -94,49 +89,11 @@ def cluster(bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         cluster.end()
 
 
-@pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an empty bucket on an S3 server; this process and those that it starts know the
-    way to it.
-    """
-    port = free_port()
-    server = str(Path(sys.executable).with_name("moto_server"))
-    process = started(
-        server, "-H", "127.0.0.1", "-p", str(port), log=tmp_path_factory.mktemp("s3") / "server.log"
-    )
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-            patch.setenv("AWS_ACCESS_KEY_ID", "tests")
-            patch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
-            patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-            until(lambda: answers(port))
-            s3fs.S3FileSystem.clear_instance_cache()
-            s3fs.S3FileSystem(use_listings_cache=False).mkdir("bucket")
-            yield "s3://bucket"
-    finally:
-        ended(process)
-
-
-@pytest.fixture(scope="module")
-def google_bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an empty bucket on a server that speaks as Google's does."""
-    port = free_port()
-    server = str(Path(sys.executable).with_name("gcp-storage-emulator"))
-    log = tmp_path_factory.mktemp("gs") / "server.log"
-    process = started(server, "start", "--host=127.0.0.1", f"--port={port}", "--in-memory", log=log)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-            patch.setenv(
-                "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false"
-            )  # the server does not speak gRPC
-            patch.setitem(fsspec.config.conf, "gs", {"token": "anon"})
-            until(lambda: answers(port))
-            fsspec.filesystem("gs", use_listings_cache=False).mkdir("bucket")
-            yield "gs://bucket"
-    finally:
-        ended(process)
+@pytest.fixture
+def remote(tmp_path: Path) -> str:
+    """The URL of an empty folder, which fsspec opens as it opens any other place."""
+    (tmp_path / "remote").mkdir()
+    return f"local://{tmp_path}/remote"
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import fsspec
 import pytest
-import s3fs
 from tests.cluster.conftest import Cluster
 from tests.cluster.played import digest, play
 
@@ -29,24 +26,13 @@ def test_a_cluster_with_a_common_disk_makes_the_bytes_of_one_process(
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
-def test_a_cluster_with_a_bucket_alone_makes_the_bytes_of_one_process(
-    cluster: Cluster, bucket: str, undisturbed: str, tmp_path: Path
+@pytest.mark.parametrize("on_cluster", [True, False])
+def test_blocks_and_output_at_a_url_have_the_bytes_of_one_process(
+    on_cluster: bool, request: pytest.FixtureRequest, remote: str, undisturbed: str
 ) -> None:
-    written = play(f"{bucket}/day.parquet", scheduler=cluster.url, storage=f"{bucket}/blocks")
-    assert written.path == f"{bucket}/day.parquet"
-    check_alone(s3fs.S3FileSystem(use_listings_cache=False), bucket, undisturbed, tmp_path)
-
-
-def test_blocks_in_a_bucket_of_google_become_the_same_output(
-    google_bucket: str, undisturbed: str, tmp_path: Path
-) -> None:
-    play(f"{google_bucket}/day.parquet", storage=f"{google_bucket}/blocks")
-    files = fsspec.filesystem("gs", use_listings_cache=False)
-    check_alone(files, google_bucket, undisturbed, tmp_path)
-
-
-def check_alone(files: Any, bucket: str, undisturbed: str, folder: Path) -> None:
-    """Check that the output stands alone in a bucket, and is the one that is known."""
-    assert files.find(bucket) == ["bucket/day.parquet"]
-    files.get_file(f"{bucket}/day.parquet", str(folder / "fetched.parquet"))
-    assert digest(folder / "fetched.parquet") == undisturbed
+    scheduler = request.getfixturevalue("cluster").url if on_cluster else None
+    written = play(f"{remote}/day.parquet", scheduler=scheduler, storage=remote)
+    assert written.path == f"{remote}/day.parquet"
+    folder = Path(remote.removeprefix("local://"))
+    assert [path.name for path in folder.iterdir()] == ["day.parquet"]
+    assert digest(folder / "day.parquet") == undisturbed

@@ -201,13 +201,13 @@ def test_a_worker_that_differs_is_refused(name: str) -> None:
 
 
 def test_an_object_that_exists_is_kept_unless_it_is_to_be_replaced(
-    bucket: str, capfd: pytest.CaptureFixture[str]
+    remote: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    generate = ["generate", "cbr", "-q", "--duration", "5", "-o", f"{bucket}/kept.pcap"]
+    generate = ["generate", "cbr", "-q", "--duration", "5", "-o", f"{remote}/kept.pcap"]
     assert run(generate) == 0
     assert run(generate) == 2
     assert (
         capfd.readouterr().err
-        == f"trafficgen: {bucket}/kept.pcap: exists already; give --force, or another name\n"
+        == f"trafficgen: {remote}/kept.pcap: exists already; give --force, or another name\n"
     )
     assert run([*generate, "--force"]) == 0

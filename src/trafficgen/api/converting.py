@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trafficgen.api.writing import format_of
 from trafficgen.capture import holds_packet_table
 from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
 from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
@@ -28,6 +27,7 @@ from trafficgen.capture.traces import (
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat, write_as
 from trafficgen.packet_files.report import ProjectionReport, View
 from trafficgen.packet_files.streams import StreamCounts, write_stream

@@ -8,10 +8,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from trafficgen.api.simulating import PathLike, generate_over_path
-from trafficgen.api.writing import format_of
 from trafficgen.errors import GenerationError
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
+from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
 from trafficgen.packet_files.report import View
 from trafficgen.simulation import Competitor

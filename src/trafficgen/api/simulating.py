@@ -10,11 +10,11 @@ from pathlib import Path as FilePath
 
 from pydantic import JsonValue
 
-from trafficgen.api.writing import format_of
 from trafficgen.errors import GenerationError, SettingError, SimulationWarning
 from trafficgen.generation import session_starts
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
+from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
 from trafficgen.packet_files.report import View
 from trafficgen.provenance import software_version

@@ -12,13 +12,13 @@ from pydantic import JsonValue
 
 from trafficgen.api.playing import generate
 from trafficgen.api.simulating import PathLike
-from trafficgen.api.writing import format_of
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.extent import machine_memory_bytes
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.csv import write_csv_stream
 from trafficgen.packet_files.dataset import write_dataset_stream
+from trafficgen.packet_files.destinations import format_of, local_path
 from trafficgen.packet_files.formats import FileFormat, check_options
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
@@ -35,7 +35,6 @@ from trafficgen.workloads.making import Workload, made_workload, work_folder
 from trafficgen.workloads.open_loop import Playable, playable_of, sessions_apart
 from trafficgen.workloads.planned import PlannedWorkload
 from trafficgen.workloads.received import ReceivedSessions
-from trafficgen.workloads.storage import local_path
 
 #: Memory that a workload takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000
@@ -121,7 +120,7 @@ def generate_workload(
             or its file.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; without
             an ending a folder, a partitioned Parquet dataset. A file may have a URL (``file://``,
-            ``s3://``, ``gs://``).
+            ``s3://``).
         sessions: Number of sessions; None: as the workload says, as many as start in ``window_s``,
             or one.
         window_s: Time in which sessions start, s; None: as the workload says, or until all have
@@ -137,7 +136,7 @@ def generate_workload(
         workers: Processes that make blocks; the bytes do not depend on them.
         scheduler: Address of a Dask scheduler, such as ``tcp://host:8786``, whose workers make
             blocks instead.
-        storage: Where blocks wait, a path or URL (``file://``, ``s3://``, ``gs://``) that all
+        storage: Where blocks wait, a path or URL (``file://``, ``s3://``) that all
             workers reach; None for the folder beside the output.
         memory_bytes: Memory that the run keeps to, about.
         at: Whose view a pcap or CSV shows.

@@ -90,7 +90,7 @@ def files_among(*names: str | None) -> list[str]:
 def _check_packets(out: str | Path | None) -> list[Path]:
     if out is None:
         return []
-    from trafficgen.api.writing import check_output, output_paths  # noqa: PLC0415 - --help needs none of it
+    from trafficgen.packet_files.destinations import check_output, output_paths  # noqa: PLC0415 - --help needs none of it
 
     check_output(out)
     return output_paths(out)

@@ -44,7 +44,7 @@ def generate(
             help=(
                 "File to write: .parquet, .csv, .pcap or .pcapng; without an ending a folder, a"
                 " partitioned Parquet"
-                " dataset. A URL (s3://, gs://, file://) is sent when it is whole."
+                " dataset. A URL (file://, s3://) gets the whole file at the end."
             ),
         ),
     ],
@@ -125,9 +125,8 @@ def generate(
         typer.Option(
             metavar="URL",
             help=(
-                "Where finished blocks wait for the merge: a folder, s3:// or gs:// that all"
-                " workers reach; default:"
-                " beside OUT."
+                "Where finished blocks wait for the merge: a folder or URL that all workers"
+                " reach; default: beside OUT."
             ),
         ),
     ] = None,

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trafficgen.output_files import existing_kept, exists_already
-from trafficgen.workloads.storage import check_reachable, holds_object, local_path, upload
+from trafficgen.packet_files.destinations import local_path
+from trafficgen.workloads.storage import check_reachable, holds_object, upload
 
 _OUTBOX = "out"
 

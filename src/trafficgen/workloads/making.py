@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
+from trafficgen.packet_files.destinations import local_path
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.temporary_names import short_name
@@ -36,7 +37,7 @@ from trafficgen.workloads.blocks import (
 from trafficgen.workloads.cluster import DaskCluster, versions_here
 from trafficgen.workloads.merging import merge_parts
 from trafficgen.workloads.parts import DamagedPartError
-from trafficgen.workloads.storage import Folder, Storage, local_path, storage_at
+from trafficgen.workloads.storage import Folder, Storage, storage_at
 from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers
 
 _LOCK = "lock"

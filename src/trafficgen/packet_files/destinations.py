@@ -1,0 +1,78 @@
+"""Where packets are written to: a file by its ending, a folder, or a URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from trafficgen.errors import ExportError, SettingError
+from trafficgen.output_files import check_files
+from trafficgen.output_folders import check_directory
+from trafficgen.packet_files.csv import flows_file
+from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
+from trafficgen.tables.dataset import is_dataset
+
+
+def format_of(out: str | Path) -> FileFormat:
+    """Return the format that an ending names; a name without one is a folder, a Parquet dataset.
+
+    Raises:
+        ExportError: If the ending names no format.
+    """
+    path = Path(out)
+    found = format_for(path.suffix)
+    if found is not None:
+        return found
+    if str(out).endswith("/") or path.is_dir() or not (path.suffix or path.name.startswith(".")):
+        return DATASET
+    endings = ", ".join(known.suffix for known in FILE_FORMATS.values())
+    raise ExportError(
+        f"{out}: unknown ending {path.suffix!r}; use one of {endings}, or no ending for a folder"
+    )
+
+
+def is_url(place: str | Path) -> bool:
+    """Return whether a place is written as a URL."""
+    return "://" in str(place)
+
+
+def local_path(place: str | Path) -> Path | None:
+    """Return the path of a place on this machine, None for another URL than ``file://``.
+
+    Raises:
+        SettingError: If a ``file://`` URL names a machine.
+    """
+    if not is_url(place):
+        return Path(place)
+    parts = urlsplit(str(place))
+    if parts.scheme != "file":
+        return None
+    if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
+        raise SettingError(f"{place}: a file URL names no machine; write file:///folder")
+    return Path(unquote(parts.path))
+
+
+def output_paths(out: str | Path) -> list[Path]:
+    """Return the files, or the folder, that packets are written to here; the named one is first.
+
+    Raises:
+        ExportError: If the ending names no format.
+    """
+    path = local_path(out)
+    if path is None:
+        return []
+    return [path, flows_file(path)] if format_of(path).name == "csv" else [path]
+
+
+def check_output(out: str | Path) -> None:
+    """Refuse what packets cannot be written to on this machine, before any work is done for them.
+
+    Raises:
+        ExportError: If the ending names no format.
+        OutputFileError: If something is in the way, or nothing can be written there.
+    """
+    paths = output_paths(out)
+    if paths and format_of(out) is DATASET:
+        check_directory(paths[0], is_earlier=is_dataset)
+    elif paths:
+        check_files(paths)
