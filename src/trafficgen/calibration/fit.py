@@ -11,8 +11,8 @@ from typing import Literal, cast
 import numpy as np
 
 from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
-from trafficgen.calibration.levels.level_association import LevelAssociation, associate
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
+from trafficgen.calibration.levels.switch_hazards import LevelAssociation, associate_switches
 from trafficgen.calibration.measured_facts import measured_facts
 from trafficgen.calibration.model_size import compact_model
 from trafficgen.calibration.paper_measures import Measures, operational_measures
@@ -274,7 +274,7 @@ def _measure(
         gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
         process=_playout_process(streams.streams[0]),
         levels=levels,
-        association=None if levels is None else associate(view, levels),
+        association=None if levels is None else associate_switches(view, levels),
         measures=operational_measures(
             view, phases, path, pairing=pairing, levels=levels, log=log, played=played
         ),

@@ -1,9 +1,8 @@
-"""Laws of the time at a level, by maximum likelihood with censoring: the last dwell of a session is
-not seen to end.
-"""
+"""Laws of the time at a level, by maximum likelihood; the last dwell of a session is censored."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,12 +14,15 @@ from trafficgen.models import Alternative, GoodnessOfFit, Law
 from trafficgen.units import FloatArray
 
 DwellFamily = Literal["expon", "gamma", "lognorm", "weibull_min"]
+FAMILIES: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
 
-#: Fewer whole dwells do not tell one family from another.
+#: Fewer whole dwells do not distinguish one family from another.
 FEWEST_DWELLS = 5
 _SHAPE: dict[DwellFamily, str] = {"gamma": "a", "lognorm": "s", "weibull_min": "c"}
 #: Shapes outside this range are regular to one part in a thousand, or without a mean in practice.
 _LOG_SHAPE = (-3.0, 7.0)
+_IMPOSSIBLE = 1e300
+_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Dwells:
     """Times at one level.
 
     Attributes:
-        whole_s: Dwells that were seen to end, s, shape (n,).
+        whole_s: Dwells whose end was observed, s, shape (n,).
         unfinished_s: Dwells that the capture cut off, s, shape (m,).
     """
 
@@ -61,10 +63,17 @@ class DwellFit:
         """Bayesian information criterion for so many whole dwells; smaller is better."""
         return len(self.log_sd) * float(np.log(observations)) - 2 * self.log_likelihood
 
+    def ends(self, sign: int) -> dict[str, float]:
+        """Return the lower (-1) or upper (1) ends of the known 95% intervals."""
+        return {
+            name: self.params[name] * float(np.exp(sign * NORMAL_95 * sd))
+            for name, sd in self.log_sd.items()
+            if np.isfinite(sd)
+        }
+
 
 def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
-    """Fit one family by maximum likelihood, unfinished dwells censored on the right; None where
-    there is no maximum.
+    """Fit one family by maximum likelihood with censoring; None where there is no maximum.
 
     Args:
         family: scipy.stats name.
@@ -76,71 +85,46 @@ def fit_dwell_family(family: DwellFamily, dwells: Dwells) -> DwellFit | None:
     n = int(dwells.whole_s.size)
     if n == 0:
         return None
+    mean_s = dwells.total_s / n
     if family == "expon":
-        scale = dwells.total_s / n
-        return DwellFit(
-            "expon",
-            {"loc": 0.0, "scale": scale},
-            -n * (float(np.log(scale)) + 1),
-            {"scale": n**-0.5},
-        )
+        log_likelihood = -n * (float(np.log(mean_s)) + 1)
+        return DwellFit("expon", {"loc": 0.0, "scale": mean_s}, log_likelihood, {"scale": n**-0.5})
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
     law = getattr(stats, family)
-    mean_s = dwells.total_s / n
 
     def loss(theta: FloatArray) -> float:
-        shape, scale = (
-            float(np.exp(np.clip(theta[0], *_LOG_SHAPE))),
-            mean_s * float(np.exp(theta[1])),
-        )
+        shape = float(np.exp(np.clip(theta[0], *_LOG_SHAPE)))
+        scale = mean_s * float(np.exp(theta[1]))
         value = law.logpdf(dwells.whole_s, shape, scale=scale).sum()
         if dwells.unfinished_s.size:
             value += law.logsf(dwells.unfinished_s, shape, scale=scale).sum()
-        return -float(value) if np.isfinite(value) else 1e300
+        return -float(value) if np.isfinite(value) else _IMPOSSIBLE
 
     spread = float(np.log(dwells.whole_s).std()) or 1.0
     start = {
         "gamma": (-2 * np.log(spread), 2 * np.log(spread)),
         "lognorm": (np.log(spread), -(spread**2) / 2),
-    }
-    first = np.array(start.get(family, (np.log(1.28 / spread), 0.0)))
+    }.get(family, (np.log(1.28 / spread), 0.0))
     found = optimize.minimize(
-        loss, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6}
+        loss, np.array(start), method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-6}
     )
-    if not found.success or found.fun >= 1e300 or not _LOG_SHAPE[0] < found.x[0] < _LOG_SHAPE[1]:
+    inside = _LOG_SHAPE[0] < found.x[0] < _LOG_SHAPE[1]
+    if not found.success or found.fun >= _IMPOSSIBLE or not inside:
         return None
-    shape, scale = float(np.exp(found.x[0])), mean_s * float(np.exp(found.x[1]))
-    sd = _standard_errors(loss, found.x)
-    name = _SHAPE[family]
-    return DwellFit(
-        family,
-        {name: shape, "loc": 0.0, "scale": scale},
-        -float(found.fun),
-        {name: sd[0], "scale": sd[1]},
-    )
+    name, sd = _SHAPE[family], _standard_errors(loss, found.x)
+    scale = mean_s * float(np.exp(found.x[1]))
+    params = {name: float(np.exp(found.x[0])), "loc": 0.0, "scale": scale}
+    return DwellFit(family, params, -float(found.fun), {name: sd[0], "scale": sd[1]})
 
 
-def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
+def _standard_errors(loss: Callable[[FloatArray], float], theta: FloatArray) -> tuple[float, float]:
     """Return standard errors from the observed information, by second differences."""
-    assert callable(loss)
-    step = 1e-3
-    eye = np.eye(2) * step
-    hessian = np.array(
-        [
-            [
-                (
-                    loss(theta + a + b)
-                    - loss(theta + a - b)
-                    - loss(theta - a + b)
-                    + loss(theta - a - b)
-                )
-                / (4 * step**2)
-                for b in eye
-            ]
-            for a in eye
-        ]
-    )
+    hessian = np.empty((2, 2))
+    for row, a in enumerate(np.eye(2) * _STEP):
+        for column, b in enumerate(np.eye(2) * _STEP):
+            mixed = loss(theta + a + b) - loss(theta + a - b) - loss(theta - a + b)
+            hessian[row, column] = (mixed + loss(theta - a - b)) / (4 * _STEP**2)
     try:
         variance = np.diag(np.linalg.inv(hessian))
     except np.linalg.LinAlgError:
@@ -150,44 +134,36 @@ def _standard_errors(loss: object, theta: FloatArray) -> tuple[float, float]:
 
 
 def dwell_law(dwells: Dwells) -> Law | None:
-    """Return the law of the time at a level, or None for a level that was never left.
+    """Fit the law of the time at a level; None for a level that was never left.
 
     The family is chosen by BIC; with fewer than five whole dwells it is exponential. Intervals are
-    of Wald's kind on the logarithms, from the observed information.
+    Wald's on the logarithms, from the observed information.
 
     Args:
         dwells: Times at the level.
     """
     n = int(dwells.whole_s.size)
-    families: tuple[DwellFamily, ...] = ("expon", "gamma", "lognorm", "weibull_min")
-    fits = [
-        fit
-        for family in families[: 1 if n < FEWEST_DWELLS else None]
-        if (fit := fit_dwell_family(family, dwells))
-    ]
+    tried = FAMILIES[: 1 if n < FEWEST_DWELLS else None]
+    fits = [fit for family in tried if (fit := fit_dwell_family(family, dwells))]
     if not fits:
         return None
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
     fits.sort(key=lambda fit: fit.bic(n))
     best = fits[0]
-    known = {name: sd for name, sd in best.log_sd.items() if np.isfinite(sd)}
-    fitted = getattr(stats, best.family)(**best.params)
-    ks = float(stats.kstest(dwells.whole_s, fitted.cdf).statistic)
+    ks = stats.kstest(dwells.whole_s, getattr(stats, best.family)(**best.params).cdf).statistic
     return Law(
         unit="s",
         family=best.family,
         params=best.params,
-        low={
-            name: best.params[name] * float(np.exp(-NORMAL_95 * sd)) for name, sd in known.items()
-        },
-        high={
-            name: best.params[name] * float(np.exp(NORMAL_95 * sd)) for name, sd in known.items()
-        },
+        low=best.ends(-1),
+        high=best.ends(1),
         observations=n,
         log_likelihood=best.log_likelihood,
         alternatives=tuple(
             Alternative(family=fit.family, delta_bic=fit.bic(n) - best.bic(n)) for fit in fits[1:]
         ),
-        fit=GoodnessOfFit(ks=ks, method="of the whole dwells; no p-value, one dwell is censored"),
+        fit=GoodnessOfFit(
+            ks=float(ks), method="of the whole dwells; no p-value, one dwell is censored"
+        ),
     )

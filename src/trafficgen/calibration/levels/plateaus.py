@@ -14,35 +14,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.calibration.levels.cycles import CYCLE_LIMITS, thin_starts
 from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
-#: Units are at least this long and hold this many packets or bursts on average, and are not more
-#: than this many.
-_SHORTEST_UNIT_S = 0.25
-_STARTS_OF_UNIT = 2.0
-_MOST_UNITS = 6000
-#: Pauses longer than this part ON from OFF where they make up this share of the time; a unit is
-#: then a whole period.
-_PAUSE_S = 1.0
-_PAUSED_SHARE = 0.1
-#: A plateau has this many units at least; more of them cost this many logarithms of their number.
-_SHORTEST_PLATEAU = 3
-_PENALTY = 2.0
-#: Long gaps follow one another more than this many standard errors too often where the rate
-#: switches.
-_CLUSTERED_Z = 4.0
-#: The dispersion is no smaller than that of rates that differ by this much from unit to unit.
-_SMALLEST_VARIATION = 0.01
-#: The dispersion is compared over so many units at a time at first, and within plateaus then.
-_FIRST_BATCHES = (1, 2)
-_LATER_BATCHES = (1, 2, 4, 8)
-_FEWEST_BATCHES = 8
-#: Beyond this factor at once it is raised no further: plateaus that were missed raise it too.
-_MOST_INFLATED = 3.0
-_SETTLED = 1.2
+
+@dataclass(frozen=True)
+class PlateauLimits:
+    """How long units and plateaus are, and how much of the noise the dispersion covers."""
+
+    #: Units are at least this long, hold this many packets or bursts on average, and are at most
+    #: this many.
+    shortest_unit_s: float = 0.25
+    starts_of_unit: float = 2.0
+    most_units: int = 6000
+    #: A plateau has this many units at least; each more costs this many logarithms of their number.
+    shortest: int = 3
+    penalty: float = 2.0
+    #: Long gaps that follow one another this many standard errors too often mean a switching rate.
+    clustered_z: float = 4.0
+    #: The dispersion is at least that of rates that differ by this much from unit to unit.
+    smallest_variation: float = 0.01
+    #: The dispersion is compared over so many units at a time, at first and then within plateaus.
+    first_batches: tuple[int, ...] = (1, 2)
+    later_batches: tuple[int, ...] = (1, 2, 4, 8)
+    fewest_batches: int = 8
+    #: It rises by no more than this factor, as missed plateaus raise it too; a rise below the
+    #: second is ignored.
+    most_inflated: float = 3.0
+    settled: float = 1.2
+
+
+_LIMITS = PlateauLimits()
 #: Share of the squared differences that is kept, and the mean of the smallest ones of a chi-squared
-#: law of one degree.
+#: law of one degree, with its median.
 _KEPT_SHARE = 0.8
 _KEPT_MEAN = 0.4404
 _CHI_SQUARED_MEDIAN = 0.4549
@@ -50,8 +55,7 @@ _CHI_SQUARED_MEDIAN = 0.4549
 
 @dataclass(frozen=True)
 class RateUnits:
-    """Successive short pieces of a stream: groups of whole bursts or packets, or whole ON/OFF
-    periods.
+    """Successive short pieces of a stream: groups of bursts or packets, or ON/OFF periods.
 
     Attributes:
         edge_ns: Start of each unit and end of the last, ns, shape (n + 1,).
@@ -69,11 +73,10 @@ class RateUnits:
     @property
     def log_rate(self) -> FloatArray:
         """Natural logarithm of each unit's rate in bytes/s, shape (n,)."""
-        logs: FloatArray = np.log(self.size_bytes / self.duration_s)
-        return logs
+        return np.asarray(np.log(self.size_bytes / self.duration_s))
 
-    def joined(self, count: int) -> RateUnits:
-        """Return units of ``count`` units each; what is left over at the end is dropped."""
+    def join(self, count: int) -> RateUnits:
+        """Return units of ``count`` units each; the rest at the end is dropped."""
         kept = len(self) // count
         rows = slice(0, kept * count)
         return RateUnits(
@@ -87,10 +90,9 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
     """Cut a stream into units, so that bytes over time in each is a fair measure of the rate.
 
     A unit begins with a packet or a burst and ends where the next one begins. Bursts are not those
-    of the gaps'
-    histogram alone: where long gaps follow one another, they come from times of a low rate, and
-    packets are taken one by one. Where pauses of a second and more take a tenth of the time, a unit
-    is a period of pause and packets.
+    of the gaps' histogram alone: where long gaps follow one another, they come from times of a low
+    rate, and packets are taken one by one. Where pauses of a second and more take a tenth of the
+    time, a unit is a period of pause and packets.
 
     Args:
         time_ns: Times of the media packets, ns, ascending, shape (n,).
@@ -98,24 +100,22 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
         tick_s: Granularity of the clock, s.
     """
     gap_s = gaps_s(time_ns)
-    span_s = float(gap_s.sum())
-    if gap_s[gap_s > _PAUSE_S].sum() >= _PAUSED_SHARE * span_s > 0:
-        starts = segment_bursts(time_ns, size_bytes, threshold_s=_PAUSE_S).first
-        shortest_s = span_s / min(max(1, starts.size), _MOST_UNITS)
+    span_s, pause_s = float(gap_s.sum()), CYCLE_LIMITS.pause_s
+    if gap_s[gap_s > pause_s].sum() >= CYCLE_LIMITS.paused_share * span_s > 0:
+        starts = segment_bursts(time_ns, size_bytes, threshold_s=pause_s).first
+        shortest_s = span_s / min(max(1, starts.size), _LIMITS.most_units)
     else:
-        threshold_s = burst_threshold_s(gap_s, tick_s=tick_s)
-        starts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s or 0.0).first
-        shortest_s = max(
-            _SHORTEST_UNIT_S, _STARTS_OF_UNIT * span_s / max(1, starts.size), span_s / _MOST_UNITS
-        )
-    rows = _grouped(time_ns, starts, shortest_ns=ns_from_s(shortest_s))
+        threshold_s = burst_threshold_s(gap_s, tick_s=tick_s) or 0.0
+        starts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
+        dense_s = _LIMITS.starts_of_unit * span_s / max(1, starts.size)
+        shortest_s = max(_LIMITS.shortest_unit_s, dense_s, span_s / _LIMITS.most_units)
+    rows = thin_starts(time_ns, starts, shortest_ns=ns_from_s(shortest_s))
     total = np.concatenate(([0.0], np.cumsum(size_bytes, dtype=np.float64)))
     return RateUnits(time_ns[rows], np.diff(total[rows]), s_from_ns(np.diff(time_ns[rows])))
 
 
 def burst_threshold_s(gap_s: FloatArray, *, tick_s: float) -> float | None:
-    """Return the gap that parts bursts, s, or None where there is none, or where long gaps follow
-    one another.
+    """Find the gap that separates bursts, s; None where there is none, or long gaps cluster.
 
     Between bursts there is one long gap at a time, or as many as chance has; times of a low rate
     have many in a row.
@@ -127,22 +127,9 @@ def burst_threshold_s(gap_s: FloatArray, *, tick_s: float) -> float | None:
     share, pairs = float(long.mean()), int(np.count_nonzero(long[:-1]))
     if pairs == 0 or not 0 < share < 1:
         return threshold_s
-    again = float(long[1:][long[:-1]].mean())
-    clustered = again - share > _CLUSTERED_Z * np.sqrt(share * (1 - share) / pairs)
+    excess = float(long[1:][long[:-1]].mean()) - share
+    clustered = excess > _LIMITS.clustered_z * np.sqrt(share * (1 - share) / pairs)
     return None if clustered else threshold_s
-
-
-def _grouped(time_ns: IntArray, first: IntArray, *, shortest_ns: int) -> IntArray:
-    """Return the rows that start a unit: the next start at least ``shortest_ns`` after the last."""
-    start_ns = time_ns[first]
-    following = np.maximum(
-        np.searchsorted(start_ns, start_ns + shortest_ns), np.arange(1, first.size + 1)
-    ).tolist()
-    kept, row = [], 0
-    while row < first.size:
-        kept.append(row)
-        row = following[row]
-    return first[np.asarray(kept, dtype=np.int64)]
 
 
 @dataclass(frozen=True)
@@ -159,29 +146,26 @@ class Plateaus:
 
 
 def find_plateaus(units: RateUnits) -> list[Plateaus]:
-    """Return the plateaus of the rate: by the noise from unit to unit, and by that of longer
-    stretches if it is larger.
+    """Find the plateaus of the rate, by the noise from unit to unit and by that over longer times.
 
     Noise that is correlated has a larger dispersion over longer stretches, and makes false plateaus
-    with the smaller one; but so do plateaus that were missed. Which is right is for the levels to
-    tell.
+    with the smaller one; but so do plateaus that were missed. The levels decide which is right.
 
     Args:
         units: The stream, cut into units.
     """
-    if len(units) < 2 * _SHORTEST_PLATEAU:
+    if len(units) < 2 * _LIMITS.shortest:
         return []
     first = _dispersion_of_differences(units)
     found = [Plateaus(change_points(units, dispersion_bytes=first), first)]
-    longer = min(dispersion_within(units, found[0].edges), _MOST_INFLATED * first)
-    if longer > _SETTLED * first:
+    longer = min(_dispersion_within(units, found[0].edges), _LIMITS.most_inflated * first)
+    if longer > _LIMITS.settled * first:
         found.append(Plateaus(change_points(units, dispersion_bytes=longer), longer))
     return [plateaus for plateaus in found if plateaus.edges.size > 2]
 
 
 def change_points(units: RateUnits, *, dispersion_bytes: float) -> IntArray:
-    """Return the best cut into plateaus by the penalised quasi-likelihood, shape (p + 1,), 0 and
-    the end included.
+    """Find the best cut by the penalised quasi-likelihood, with 0 and the end, shape (p + 1,).
 
     Args:
         units: The stream, cut into units.
@@ -190,78 +174,63 @@ def change_points(units: RateUnits, *, dispersion_bytes: float) -> IntArray:
     n = len(units)
     total = np.concatenate(([0.0], np.cumsum(units.size_bytes))) / dispersion_bytes
     time_s = np.concatenate(([0.0], np.cumsum(units.duration_s)))
-    penalty = _PENALTY * np.log(n)
+    penalty = _LIMITS.penalty * np.log(n)
     best, came_from = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     best[0] = -penalty
     candidates = np.array([0], dtype=np.int64)
-    for end in range(_SHORTEST_PLATEAU, n + 1):
+    for end in range(_LIMITS.shortest, n + 1):
         size = total[end] - total[candidates]
         cost = best[candidates] - size * np.log(size / (time_s[end] - time_s[candidates]))
         chosen = int(np.argmin(cost))
         best[end], came_from[end] = cost[chosen] + penalty, candidates[chosen]
         # A start that is worse by the penalty now is never the best again (PELT); the newest are
         # not eligible yet.
-        candidates = np.append(candidates[cost <= best[end]], end - _SHORTEST_PLATEAU + 1)
+        candidates = np.append(candidates[cost <= best[end]], end - _LIMITS.shortest + 1)
     edges = [n]
     while edges[-1] > 0:
         edges.append(int(came_from[edges[-1]]))
     return np.array(edges[::-1], dtype=np.int64)
 
 
-def dispersion_within(units: RateUnits, edges: IntArray) -> float:
-    """Return the dispersion of bytes about the plateaus' rates over the stretches where it is
-    largest, bytes.
-
-    Args:
-        units: The stream, cut into units.
-        edges: First unit of each plateau and the number of units, shape (p + 1,).
-    """
+def _dispersion_within(units: RateUnits, edges: IntArray) -> float:
+    """Return the dispersion about the plateaus' rates over the stretches where it is largest."""
     found = [_smallest_dispersion(units)]
-    for count in _LATER_BATCHES:
-        squares = [
+    for count in _LIMITS.later_batches:
+        parts = [
             _squared_excess(units, start, stop, count=count)
             for start, stop in itertools.pairwise(edges)
         ]
-        together = np.concatenate(squares)
-        if together.size >= _FEWEST_BATCHES:
-            found.append(_mean_without_largest(together))
+        squares = np.concatenate(parts)
+        if squares.size >= _LIMITS.fewest_batches:
+            found.append(_mean_without_largest(squares))
     return max(found)
 
 
 def _squared_excess(units: RateUnits, start: int, stop: int, *, count: int) -> FloatArray:
-    """Return the squared deviations of batches from the rate of their plateau over their expected
-    bytes, bytes.
-    """
-    part = RateUnits(
+    """Return squared deviations of batches from their plateau's rate over their expected bytes."""
+    batches = RateUnits(
         units.edge_ns[start : stop + 1], units.size_bytes[start:stop], units.duration_s[start:stop]
-    )
-    batches = part.joined(count)
-    if len(batches) < 2:
+    ).join(count)
+    n = len(batches)
+    if n < 2:
         return np.zeros(0)
     expected = batches.duration_s * float(batches.size_bytes.sum() / batches.duration_s.sum())
-    squares: FloatArray = (
-        (batches.size_bytes - expected) ** 2 / expected * (len(batches) / (len(batches) - 1))
-    )
-    return squares
+    return np.asarray((batches.size_bytes - expected) ** 2 / expected * (n / (n - 1)))
 
 
 def _mean_without_largest(squares: FloatArray) -> float:
-    """Return the mean of squares of normal values from the smallest four fifths: outliers and
-    switches count little.
-    """
+    """Return the mean of squares of normal values from the smallest: outliers count little."""
     ordered = np.sort(squares)
     kept = ordered[: int(np.ceil(_KEPT_SHARE * ordered.size))]
     return max(float(np.median(ordered)) / _CHI_SQUARED_MEDIAN, float(kept.mean()) / _KEPT_MEAN)
 
 
 def _dispersion_of_differences(units: RateUnits) -> float:
-    """Return the dispersion from differences of neighbours, which few shifts of the rate do not
-    change, bytes.
-    """
+    """Return the dispersion from differences of neighbours, which few shifts do not change."""
     found = [_smallest_dispersion(units)]
-    for count in _FIRST_BATCHES:
-        batches = units.joined(count)
-        if len(batches) < _FEWEST_BATCHES:
+    for count in _LIMITS.first_batches:
+        batches = units.join(count)
+        if len(batches) < _LIMITS.fewest_batches:
             break
         rate = batches.size_bytes / batches.duration_s
         each = rate / batches.duration_s
@@ -270,4 +239,4 @@ def _dispersion_of_differences(units: RateUnits) -> float:
 
 
 def _smallest_dispersion(units: RateUnits) -> float:
-    return _SMALLEST_VARIATION**2 * float(units.size_bytes.mean())
+    return _LIMITS.smallest_variation**2 * float(units.size_bytes.mean())

@@ -1,6 +1,4 @@
-"""Scale levels: the few rates between which a source switches, how it switches, and how long it
-stays.
-"""
+"""Scale levels: the few rates between which a source switches, how, and how long it stays."""
 
 from __future__ import annotations
 
@@ -9,26 +7,34 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.calibration.levels.dwells import Dwells, fit_dwell_family
-from trafficgen.calibration.levels.plateaus import RateUnits, cut_into_units, find_plateaus
-from trafficgen.calibration.levels.rate_states import (
-    find_states,
-    joined_for_states,
-    smoothed,
+from trafficgen.calibration.levels.dwells import FEWEST_DWELLS, Dwells, fit_dwell_family
+from trafficgen.calibration.levels.hidden_markov import (
+    most_likely_path,
+    smooth_states,
     transition_matrix,
-    viterbi,
 )
+from trafficgen.calibration.levels.plateaus import RateUnits, cut_into_units, find_plateaus
+from trafficgen.calibration.levels.rate_states import LOWER_95_MEAN, find_states, units_per_element
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
-#: Levels must beat a single level with correlated noise by this much of BIC ("very strong", Kass
-#: and Raftery 1995).
-_CLEAR_BIC = 10.0
-#: A unit whose rate has nothing to do with its level costs no more than this in the log-likelihood.
-_LARGEST_DEVIANCE = 8.0
-_SMALLEST_VARIATION = 0.01
+
+@dataclass(frozen=True)
+class LevelLimits:
+    """When a rate has levels, and how its path among them is refined."""
+
+    #: Levels must beat a single level with correlated noise by this much of BIC: "very strong"
+    #: evidence (Kass and Raftery 1995).
+    clear_bic: float = 10.0
+    #: A unit whose rate is unrelated to its level costs at most this in the log-likelihood.
+    largest_deviance: float = 8.0
+    #: Units with a larger deviance do not count for the rate of their level.
+    trusted_deviance: float = 6.0
+    smallest_variation: float = 0.01
+
+
+_LIMITS = LevelLimits()
 _ROUNDS = 5
 _REWEIGHTED = 2
-_TRUSTED_DEVIANCE = 6.0
 _TAIL = 0.025
 
 
@@ -78,36 +84,33 @@ class Levels:
     def dwells(self, level: int) -> Dwells:
         """Return how long the source stayed at a level.
 
-        The unfinished last dwell is censored. The first one counts as whole: the phase begins with
-        it.
+        The unfinished last dwell is censored. The first counts as whole: the phase begins with it.
         """
         length_s = s_from_ns(np.diff(self.edge_ns))
         here, last = self.level == level, np.arange(self.level.size) == self.level.size - 1
         return Dwells(whole_s=length_s[here & ~last], unfinished_s=length_s[here & last])
 
     def transition_rows(self) -> list[FloatArray | None]:
-        """Return the jump chain row by row: shares of the jumps; None for a level that was never
-        left.
-        """
+        """Return the shares of the jumps from each level; None for a level that was never left."""
         return [row / row.sum() if row.sum() else None for row in self.jumps]
 
     def transition_intervals(self) -> list[list[Interval] | None]:
-        """Return 95% intervals of the jump chain: equal-tailed, from Jeffreys' prior (Brown, Cai
-        and DasGupta 2001).
+        """Return 95% intervals of the jump chain, from Jeffreys' prior (Brown, Cai, DasGupta 2001).
+
+        They are equal-tailed; None stands for a level that was never left.
         """
         rows: list[list[Interval] | None] = []
         for state, row in enumerate(self.jumps):
             total = int(row.sum())
-            rows.append(
-                [_share(int(n), total, self_jump=to == state) for to, n in enumerate(row)]
-                if total
-                else None
-            )
+            shares = [_jeffreys(int(n), total) for n in row] if total else None
+            if shares:
+                shares[state] = Interval(0.0, 0.0)
+            rows.append(shares)
         return rows
 
 
 def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Levels | None:
-    """Return the levels of a stream's rate, or None where its rate has a single one.
+    """Find the levels of a stream's rate; None where its rate has a single one.
 
     The stream is cut into units of whole bursts, packets, or ON/OFF periods, and its plateaus are
     found by change points. A hidden Markov model gives the number of levels by BIC; it must beat a
@@ -129,126 +132,111 @@ def find_levels(time_ns: IntArray, ip_bytes: IntArray, *, tick_s: float) -> Leve
     cuts = find_plateaus(units)
     if not cuts:
         return None
-    joined = joined_for_states(units, dispersion_bytes=cuts[0].dispersion_bytes)
-    coarse = units.joined(joined)
-    middle = np.arange(len(coarse)) * joined + joined // 2
+    count = units_per_element(units, dispersion_bytes=cuts[0].dispersion_bytes)
+    coarse = units.join(count)
+    middle = np.arange(len(coarse)) * count + count // 2
     proposals = [
         find_states(coarse.log_rate, np.searchsorted(cut.edges, middle, side="right") - 1)
         for cut in cuts
     ]
     states = min((found for found in proposals if found), key=lambda found: found.bic, default=None)
-    if states is None or states.single_bic - states.bic < _CLEAR_BIC:
+    if states is None or states.single_bic - states.bic < _LIMITS.clear_bic:
         return None
-    rest = np.full(len(units) - states.path.size * joined, states.path[-1])
-    path = _refined(
-        units, np.concatenate((np.repeat(states.path, joined), rest)), states.centre.size
-    )
-    return _levels(units, path, evidence_bic=states.single_bic - states.bic)
+    rest = np.full(len(units) - states.path.size * count, states.path[-1])
+    path = np.concatenate((np.repeat(states.path, count), rest))
+    refined = _refine_path(units, path, states.centre.size)
+    return _measure_levels(units, refined, evidence_bic=states.single_bic - states.bic)
 
 
-def _refined(units: RateUnits, path: IntArray, count: int) -> IntArray:
-    """Return the most likely path over the units, from one over several units at a time.
+def _refine_path(units: RateUnits, path: IntArray, count: int) -> IntArray:
+    """Find the most likely path over the units, from one over several units at a time.
 
     Rates, dispersions and transitions are fitted by the EM algorithm on the way (Baum and others
     1970).
     """
-    inner = _inner(path)
+    inner = _is_inner(path)
     share = np.zeros((path.size, count))
     share[np.flatnonzero(inner), path[inner]] = 1.0
     transition = transition_matrix(path, count)
     log_density = np.zeros(share.shape)
     for _ in range(_ROUNDS):
         log_density = _log_density(units, share)
-        found = smoothed(log_density, transition)
-        moves = found.moves + 0.5 / count
-        share, transition = found.state, moves / moves.sum(axis=1, keepdims=True)
-    return _without_passages(viterbi(log_density, np.log(transition)))
+        smoothed = smooth_states(log_density, transition)
+        moves = smoothed.moves + 0.5 / count
+        share, transition = smoothed.state, moves / moves.sum(axis=1, keepdims=True)
+    return _drop_passages(most_likely_path(log_density, np.log(transition)))
 
 
-def _inner(path: IntArray) -> BoolArray:
-    """Return which units have neighbours of the same level on both sides, and so lie wholly at
-    their level.
-    """
+def _is_inner(path: IntArray) -> BoolArray:
+    """Return which units have neighbours of the same level on both sides."""
     same = path[1:] == path[:-1]
     inner: BoolArray = np.concatenate(([True], same)) & np.concatenate((same, [True]))
     return inner
 
 
-def _rates(units: RateUnits, path: IntArray, inner: BoolArray, count: int) -> FloatArray:
-    size = np.bincount(path[inner], weights=units.size_bytes[inner], minlength=count)
-    rates: FloatArray = size / np.bincount(
-        path[inner], weights=units.duration_s[inner], minlength=count
-    )
-    return rates
-
-
 def _log_density(units: RateUnits, share: FloatArray) -> FloatArray:
-    """Return the extended quasi-likelihood of each unit at each level (Nelder and Pregibon 1987),
-    shape (n, k).
+    """Return the extended quasi-likelihood of each unit at each level, shape (n, k).
 
-    It is that of a Poisson count over the level's dispersion, up to a constant of each unit. Rates
-    and dispersions are those of the units weighted by how likely they belong to the level; units
-    that fit none badly count least.
+    It is that of a Poisson count over the level's dispersion (Nelder and Pregibon 1987), up to a
+    constant of each unit. Rates and dispersions are those of the units weighted by how likely they
+    belong to the level; units that fit none badly count least.
 
     Args:
         units: The stream, cut into units.
         share: Probability of each level, shape (n, k).
     """
-    size = units.size_bytes[:, None]
+    size, duration_s = units.size_bytes[:, None], units.duration_s[:, None]
     share = np.maximum(share, 1e-12)
-    rate = (share * size).sum(axis=0) / (share * units.duration_s[:, None]).sum(axis=0)
+    rate = (share * size).sum(axis=0) / (share * duration_s).sum(axis=0)
     for _ in range(_REWEIGHTED):
-        expected = units.duration_s[:, None] * rate
+        expected = duration_s * rate
         deviance = 2 * (size * np.log(size / expected) - (size - expected))
         dispersion = _dispersions(units, share, deviance)
-        trusted = share * (deviance < _TRUSTED_DEVIANCE * dispersion)
+        trusted = share * (deviance < _LIMITS.trusted_deviance * dispersion)
         if np.any(trusted.sum(axis=0) < 1):
             break
-        rate = (trusted * size).sum(axis=0) / (trusted * units.duration_s[:, None]).sum(axis=0)
-    density: FloatArray = -0.5 * np.log(dispersion) - np.minimum(
-        0.5 * deviance / dispersion, _LARGEST_DEVIANCE
-    )
-    return density
+        rate = (trusted * size).sum(axis=0) / (trusted * duration_s).sum(axis=0)
+    misfit = np.minimum(0.5 * deviance / dispersion, _LIMITS.largest_deviance)
+    return np.asarray(-0.5 * np.log(dispersion) - misfit)
 
 
 def _dispersions(units: RateUnits, share: FloatArray, deviance: FloatArray) -> FloatArray:
-    """Return the dispersion of each level from the smaller 95% of its units' deviances, bytes,
-    shape (k,).
-    """
+    """Return the dispersion of each level from its units' smaller 95% deviances, shape (k,)."""
     found = np.empty(share.shape[1])
     for level in range(found.size):
         order = np.argsort(deviance[:, level])
         weight = share[order, level]
         total = np.cumsum(weight)
         kept = slice(0, max(1, int(np.searchsorted(total, 0.95 * total[-1]))))
-        smallest = _SMALLEST_VARIATION**2 * float(
-            np.average(units.size_bytes, weights=share[:, level])
-        )
+        mean_bytes = float(np.average(units.size_bytes, weights=share[:, level]))
         mean = float(np.average(deviance[order, level][kept], weights=weight[kept]))
-        found[level] = max(smallest, mean / 0.759)  # mean of the lower 95% of a chi-squared law
+        found[level] = max(_LIMITS.smallest_variation**2 * mean_bytes, mean / LOWER_95_MEAN)
     return found
 
 
-def _without_passages(path: IntArray) -> IntArray:
-    """Return a path without visits of one unit between a lower and a higher level: the switch fell
-    into that unit.
-    """
+def _drop_passages(path: IntArray) -> IntArray:
+    """Drop visits of one unit between a lower and a higher level: the switch fell into it."""
     path = path.copy()
     between = (path[1:-1] - path[:-2]) * (path[2:] - path[1:-1]) > 0
     path[1:-1][between] = path[:-2][between]
     return path
 
 
-def _levels(units: RateUnits, path: IntArray, *, evidence_bic: float) -> Levels | None:
+def _measure_levels(units: RateUnits, path: IntArray, *, evidence_bic: float) -> Levels | None:
     """Return the levels of a path; None where only one is left."""
     visited = np.unique(path)
-    if visited.size < 2:
+    k = visited.size
+    if k < 2:
         return None
     path = np.searchsorted(visited, path)
-    inner = _inner(path)
-    if np.any(np.bincount(path[inner], minlength=visited.size) == 0):
+    inner = _is_inner(path)
+    if np.any(np.bincount(path[inner], minlength=k) == 0):
         inner = np.ones(path.size, dtype=np.bool_)
-    rate = _rates(units, path, inner, visited.size)
+    size, duration_s = (
+        np.bincount(path[inner], weights=of[inner], minlength=k)
+        for of in (units.size_bytes, units.duration_s)
+    )
+    rate = size / duration_s
     order = np.argsort(rate)
     starts = np.flatnonzero(np.concatenate(([True], path[1:] != path[:-1])))
     return Levels(
@@ -259,28 +247,21 @@ def _levels(units: RateUnits, path: IntArray, *, evidence_bic: float) -> Levels 
     )
 
 
-def _share(count: int, total: int, *, self_jump: bool) -> Interval:
-    if self_jump:
-        return Interval(0.0, 0.0)
+def _jeffreys(count: int, total: int) -> Interval:
     low, high = special.betaincinv(count + 0.5, total - count + 0.5, [_TAIL, 1 - _TAIL]).tolist()
     return Interval(0.0 if count == 0 else low, 1.0 if count == total else high)
 
 
 @dataclass(frozen=True)
 class MeanDwell:
-    """Mean time at a level.
-
-    Attributes:
-        mean_s: Estimate, s; None for a level that was never left.
-        interval: 95% interval, or None.
-    """
+    """Mean time at a level, s, and its 95% interval; None for a level that was never left."""
 
     mean_s: float | None
     interval: Interval | None
 
 
 def mean_dwell(dwells: Dwells) -> MeanDwell:
-    """Return the mean time at a level with its interval.
+    """Estimate the mean time at a level with its interval.
 
     It is the mean of a gamma law by maximum likelihood with the unfinished dwell censored, where
     five dwells or more are whole; else that of an exponential law, the time at the level over how
@@ -289,11 +270,9 @@ def mean_dwell(dwells: Dwells) -> MeanDwell:
     n = int(dwells.whole_s.size)
     if n == 0:
         return MeanDwell(None, None)
-    gamma = fit_dwell_family("gamma", dwells) if n >= 5 else None
+    gamma = fit_dwell_family("gamma", dwells) if n >= FEWEST_DWELLS else None
     shape = gamma.params["a"] if gamma else 1.0
     mean_s = shape * gamma.params["scale"] if gamma else dwells.total_s / n
     degrees = 2 * n * shape
-    low, high = (
-        degrees * mean_s / float(special.chdtri(degrees, tail)) for tail in (_TAIL, 1 - _TAIL)
-    )
+    low, high = (degrees * mean_s / float(special.chdtri(degrees, p)) for p in (_TAIL, 1 - _TAIL))
     return MeanDwell(mean_s, Interval(low, high))

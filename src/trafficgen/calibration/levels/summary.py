@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from trafficgen.calibration.levels.level_association import LevelAssociation
 from trafficgen.calibration.levels.rate_levels import Interval, Levels, mean_dwell
-from trafficgen.calibration.levels.switch_hazards import SwitchHazard
+from trafficgen.calibration.levels.switch_hazards import LevelAssociation, SwitchHazard
 from trafficgen.models import Estimate, MmppProcess, PacketProcess
 
 Json = dict[str, object]
@@ -13,7 +12,7 @@ Json = dict[str, object]
 def describe_levels(
     levels: Levels | None, association: LevelAssociation | str | None = None
 ) -> Json | None:
-    """Return the levels of the application's rate, or None where it has a single one.
+    """Describe the levels of the application's rate; None where it has a single one.
 
     ``kbps`` is IP bytes like every measured rate, headers included. ``transition`` and
     ``mean_dwell_s`` are null for a level that was never left. Intervals are 95%. ``association``
@@ -23,6 +22,11 @@ def describe_levels(
         return None
     dwells = [mean_dwell(levels.dwells(level)) for level in range(len(levels))]
     intervals = levels.transition_intervals()
+    hazards: Json | str | None
+    if isinstance(association, LevelAssociation):
+        hazards = {"down": _hazard(association.down), "up": _hazard(association.up)}
+    else:
+        hazards = association
     return {
         "kbps": levels.kbps.tolist(),
         "transition": [None if row is None else row.tolist() for row in levels.transition_rows()],
@@ -32,26 +36,21 @@ def describe_levels(
         "mean_dwell_high_s": [dwell.interval.high if dwell.interval else None for dwell in dwells],
         "transition_low": [_ends(row, low=True) for row in intervals],
         "transition_high": [_ends(row, low=False) for row in intervals],
-        "association": _association(association),
+        "association": hazards,
     }
-
-
-def _association(association: LevelAssociation | str | None) -> Json | str | None:
-    if not isinstance(association, LevelAssociation):
-        return association
-    return {"down": _hazard(association.down), "up": _hazard(association.up)}
 
 
 def _hazard(hazard: SwitchHazard | str) -> Json | str:
     if isinstance(hazard, str):
         return hazard
+    effects = hazard.effects.items()
     return {
         "switches": hazard.switches,
         "intervals": hazard.intervals,
         "p_value": hazard.p_value,
         "odds_ratio_per_sd": {
             name: {"value": effect.odds_ratio, "low": effect.low, "high": effect.high}
-            for name, effect in hazard.effects.items()
+            for name, effect in effects
         },
     }
 
@@ -61,9 +60,7 @@ def _ends(row: list[Interval] | None, *, low: bool) -> list[float] | None:
 
 
 def describe_mmpp(process: PacketProcess) -> Json:
-    """Return rates and mean sojourns of the states of an MMPP, fastest first; nothing for another
-    process.
-    """
+    """Describe rates and mean sojourns of an MMPP, fastest first; nothing for another process."""
     if not isinstance(process, MmppProcess):
         return {}
     return {

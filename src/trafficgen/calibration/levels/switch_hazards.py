@@ -1,4 +1,4 @@
-"""How the switching of levels goes with loss, delay or goodput: a discrete-time hazard model.
+"""How switches of the level depend on loss and goodput before them: a discrete-time hazard model.
 
 In each interval a source at a level either steps down (up) or does not; the probability of it,
 given that it is at that level, is the hazard. Its logit is linear in the covariates (Allison,
@@ -16,11 +16,18 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
+from trafficgen.calibration.levels.rate_levels import Levels
 from trafficgen.critical_values import NORMAL_95
-from trafficgen.units import BoolArray, FloatArray
+from trafficgen.flows import SessionView, extend_sequence
+from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s
 
-#: Fewer switches in a direction say nothing about what goes with them.
+#: Fewer switches in a direction do not show what they depend on.
 FEWEST_SWITCHES = 10
+#: Length of an interval, s, and how many before each give its loss and goodput.
+_INTERVAL_S = 1.0
+_RECENT = 5
+#: Larger steps of the RTP sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
+_LONGEST_GAP_PACKETS = 3000
 _STEPS = 100
 _TOLERANCE = 1e-8
 _LARGEST_MOVE = 2.0
@@ -30,13 +37,7 @@ Direction = Literal["down", "up"]
 
 @dataclass(frozen=True)
 class Effect:
-    """What one covariate does to the odds of a switch.
-
-    Attributes:
-        odds_ratio: Factor of the odds for one standard deviation more of the covariate.
-        low: Lower end of the 95% interval (Wald, on the logarithm).
-        high: Upper end.
-    """
+    """Factor of the odds of a switch for one more standard deviation, with its 95% interval."""
 
     odds_ratio: float
     low: float
@@ -61,24 +62,100 @@ class SwitchHazard:
 
 
 @dataclass(frozen=True)
-class LogisticFit:
-    """Coefficients of a logistic regression by Firth's penalised likelihood.
+class LevelAssociation:
+    """Hazards of stepping down and up, each the fit or the reason why there is none."""
 
-    Attributes:
-        coefficients: Shape (p,).
-        covariance: Inverse of the Fisher information, shape (p, p).
-        penalised_log_likelihood: With half the log-determinant of the information.
+    down: SwitchHazard | str
+    up: SwitchHazard | str
+
+
+def associate_switches(view: SessionView, levels: Levels) -> LevelAssociation | str:
+    """Estimate how the steps of a session depend on loss and goodput, or say why it cannot.
+
+    Time is cut into intervals of 1 s. Covariates of each are the loss (RTP numbers missing, or TCP
+    segments retransmitted, over packets) and the goodput (over the rate of the level at the time)
+    in the 5 s before it.
+
+    Args:
+        view: The session.
+        levels: Its levels.
     """
+    if levels.switches < FEWEST_SWITCHES:
+        return f"{levels.switches} switches, {FEWEST_SWITCHES} are needed"
+    lost = _find_losses(view)
+    if lost is None:
+        return "neither RTP nor TCP sequence numbers in the media flows"
+    edges_ns = np.arange(levels.edge_ns[0], levels.edge_ns[-1], ns_from_s(_INTERVAL_S))
+    if edges_ns.size < _RECENT + 2:
+        return "the session is too short"
+    time_ns, media = view.table.time_ns, view.media
+    packets = _recent_sums(time_ns[media], np.ones(int(media.sum())), edges_ns)
+    size = _recent_sums(time_ns[media], view.media_ip_bytes.astype(np.float64), edges_ns)
+    missing = _recent_sums(time_ns[lost[0]], lost[1], edges_ns)
+    # The level just before each interval: a switch at its very start still comes from that level.
+    dwell = np.maximum(np.searchsorted(levels.edge_ns, edges_ns[:-1], side="left") - 1, 0)
+    level = levels.level[dwell]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariates = {
+            "loss": missing / (packets + missing),
+            "goodput": size / _RECENT / _INTERVAL_S / levels.rate_bytes_per_s[level],
+        }
+    down, up = _find_steps(levels, edges_ns, "down"), _find_steps(levels, edges_ns, "up")
+    return LevelAssociation(
+        down=fit_switch_hazard(down, level > 0, covariates),
+        up=fit_switch_hazard(up, level < len(levels) - 1, covariates),
+    )
 
-    coefficients: FloatArray
-    covariance: FloatArray
-    penalised_log_likelihood: float
+
+def _find_losses(view: SessionView) -> tuple[IntArray, FloatArray] | None:
+    """Return the rows of packets that reveal loss, and how many are lost before each."""
+    rows, counts = [], []
+    table = view.table
+    for flow in view.media_flows:
+        mine = view.media & (table.flow == flow)
+        for column, bits in (("rtp_sequence", 16), ("tcp_sequence", 32)):
+            index = np.flatnonzero(mine & table.known(column))
+            if index.size < 2:
+                continue
+            number = extend_sequence(table.values(column).astype(np.int64)[index], bits=bits)
+            if column == "tcp_sequence":
+                end = number + table.payload_bytes[index]
+                lost = end[1:] <= np.maximum.accumulate(end)[:-1]
+            else:
+                step = np.diff(np.maximum.accumulate(number))
+                lost = np.where(step < _LONGEST_GAP_PACKETS, np.maximum(step - 1, 0), 0)
+            rows.append(index[1:])
+            counts.append(lost.astype(np.float64))
+            break
+    return (np.concatenate(rows), np.concatenate(counts)) if rows else None
+
+
+def _recent_sums(time_ns: IntArray, weight: FloatArray, edges_ns: IntArray) -> FloatArray:
+    """Sum weights over the intervals before each; NaN where these are not all there."""
+    intervals = edges_ns.size - 1
+    place = np.searchsorted(edges_ns, time_ns, side="right") - 1
+    inside = (place >= 0) & (place < intervals)
+    series = np.bincount(place[inside], weights=weight[inside], minlength=intervals)
+    total = np.concatenate(([0.0], np.cumsum(series)))
+    recent = np.full(intervals, np.nan)
+    recent[_RECENT:] = total[_RECENT:intervals] - total[: intervals - _RECENT]
+    return recent
+
+
+def _find_steps(levels: Levels, edges_ns: IntArray, direction: Direction) -> BoolArray:
+    """Return in which intervals the source steps down or up."""
+    change = np.diff(levels.level)
+    at_ns = levels.edge_ns[1:-1][change < 0 if direction == "down" else change > 0]
+    steps = np.zeros(edges_ns.size - 1, dtype=np.bool_)
+    place = np.searchsorted(edges_ns, at_ns, side="right") - 1
+    steps[place[(place >= 0) & (place < steps.size)]] = True
+    return steps
 
 
 def fit_switch_hazard(
     switched: BoolArray, at_risk: BoolArray, covariates: Mapping[str, FloatArray]
 ) -> SwitchHazard | str:
-    """Fit the hazard of switching in one direction, or return why there is nothing to fit.
+    """Fit the hazard of switching in one direction, or say why there is nothing to fit.
 
     Args:
         switched: Whether the source switched in each interval, shape (n,).
@@ -93,11 +170,7 @@ def fit_switch_hazard(
     count = int(events.sum())
     if count < FEWEST_SWITCHES:
         return f"{count} switches, {FEWEST_SWITCHES} are needed"
-    used = {
-        name: values[known]
-        for name, values in covariates.items()
-        if float(np.std(values[known])) > 0
-    }
+    used = {name: values[known] for name, values in covariates.items() if np.std(values[known]) > 0}
     if not used:
         return "nothing that could go with the switches varies"
     if count == events.size:
@@ -119,14 +192,28 @@ def fit_switch_hazard(
 
 
 def _effect(coefficient: float, sd: float) -> Effect:
-    low, value, high = np.exp(
-        [coefficient - NORMAL_95 * sd, coefficient, coefficient + NORMAL_95 * sd]
-    ).tolist()
+    ends = [coefficient - NORMAL_95 * sd, coefficient, coefficient + NORMAL_95 * sd]
+    low, value, high = np.exp(ends).tolist()
     return Effect(value, low, high)
 
 
+@dataclass(frozen=True)
+class LogisticFit:
+    """A logistic regression by Firth's penalised likelihood.
+
+    Attributes:
+        coefficients: Shape (p,).
+        covariance: Inverse of the Fisher information, shape (p, p).
+        penalised_log_likelihood: With half the log-determinant of the information.
+    """
+
+    coefficients: FloatArray
+    covariance: FloatArray
+    penalised_log_likelihood: float
+
+
 def firth_logistic(design: FloatArray, events: FloatArray) -> LogisticFit:
-    """Return a logistic regression by Firth's penalised likelihood.
+    """Fit a logistic regression by Firth's penalised likelihood.
 
     Args:
         design: Covariates with a column of ones, of full rank, shape (n, p).
@@ -138,9 +225,7 @@ def firth_logistic(design: FloatArray, events: FloatArray) -> LogisticFit:
     for _ in range(_STEPS):
         probability = special.expit(design @ coefficients)
         weight = probability * (1 - probability)
-        covariance = np.asarray(
-            np.linalg.inv(design.T @ (design * weight[:, None])), dtype=np.float64
-        )
+        covariance = np.asarray(np.linalg.inv(design.T @ (design * weight[:, None])))
         leverage = weight * np.einsum("ni,ij,nj->n", design, covariance, design)
         step = covariance @ (design.T @ (events - probability + leverage * (0.5 - probability)))
         step *= min(1.0, _LARGEST_MOVE / max(float(np.abs(step).max()), _TOLERANCE))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.calibration.levels.cycles import PAUSE_S
+from trafficgen.calibration.levels.cycles import CYCLE_LIMITS
 from trafficgen.calibration.processes.burst_dependence import burst_dependence
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
 from trafficgen.calibration.processes.frames import propose_frames
@@ -162,13 +162,13 @@ def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     None where such bursts are known already, or where pauses come as the rare gaps of a renewal
     process do: after numbers of packets that follow a geometric law.
     """
-    known = packets.threshold_s is not None and packets.threshold_s >= PAUSE_S / 3
-    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=PAUSE_S)
+    known = packets.threshold_s is not None and packets.threshold_s >= CYCLE_LIMITS.pause_s / 3
+    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=CYCLE_LIMITS.pause_s)
     if known or gamma_to_exponential(bursts.packets.astype(np.float64)) < _CHI_SQUARED_99:
         return None
-    return propose_bursts(packets, fit, threshold_s=PAUSE_S, dependent=True) or propose_bursts(
-        packets, fit, threshold_s=PAUSE_S
-    )
+    return propose_bursts(
+        packets, fit, threshold_s=CYCLE_LIMITS.pause_s, dependent=True
+    ) or propose_bursts(packets, fit, threshold_s=CYCLE_LIMITS.pause_s)
 
 
 def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:

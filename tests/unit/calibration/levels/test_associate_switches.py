@@ -5,9 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.calibration.levels.level_association import LevelAssociation, associate
 from trafficgen.calibration.levels.rate_levels import Levels
-from trafficgen.calibration.levels.switch_hazards import SwitchHazard
+from trafficgen.calibration.levels.switch_hazards import (
+    LevelAssociation,
+    SwitchHazard,
+    associate_switches,
+)
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 from trafficgen.units import ns_array_from_s
@@ -41,7 +44,7 @@ def session(make_table: TableMaker, **columns: Any) -> PacketTable:
 def test_loss_before_each_step_down_goes_with_it(make_table: TableMaker) -> None:
     numbers = sequence(lambda time_s: 6 <= time_s % 20 < 10 and round(time_s * 20) % 3 == 0)
     view = choose_session(session(make_table, rtp_sequence=numbers))
-    found = associate(view, levels())
+    found = associate_switches(view, levels())
     assert isinstance(found, LevelAssociation)
     assert isinstance(found.down, SwitchHazard)
     assert found.down.effects["loss"].low > 1
@@ -57,5 +60,8 @@ def test_few_switches_and_missing_numbers_give_a_reason(make_table: TableMaker) 
         np.array([0, 1]),
         evidence_bic=50.0,
     )
-    assert associate(view, few) == "1 switches, 10 are needed"
-    assert associate(view, levels()) == "neither RTP nor TCP sequence numbers in the media flows"
+    assert associate_switches(view, few) == "1 switches, 10 are needed"
+    assert (
+        associate_switches(view, levels())
+        == "neither RTP nor TCP sequence numbers in the media flows"
+    )
