@@ -39,12 +39,9 @@ if TYPE_CHECKING:
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.fitting import Fit, fit
-    from trafficgen.api.playing import generate
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
-    from trafficgen.api.simulating import simulate
-    from trafficgen.api.workloads import WrittenWorkload, generate_workload
     from trafficgen.capture.inputs import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.exporting import export
@@ -62,10 +59,13 @@ if TYPE_CHECKING:
     from trafficgen.reproduction import Finding, FindingResult, Reproduction
     from trafficgen.reproduction.reproduce import reproduce
     from trafficgen.simulation import Path, SimulationResult
+    from trafficgen.simulation.simulate import simulate
     from trafficgen.tables import PacketTable
     from trafficgen.validation import Comparison, exceeded_limits
     from trafficgen.workloads.files import load_workload
+    from trafficgen.workloads.generate import generate
     from trafficgen.workloads.planned import PlannedWorkload
+    from trafficgen.workloads.write import WrittenWorkload, generate_workload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
 #: statistics behind a fit.
@@ -89,7 +89,7 @@ _HOMES = {
     "SameSourceFit": "trafficgen.api.same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
-    "WrittenWorkload": "trafficgen.api.workloads",
+    "WrittenWorkload": "trafficgen.workloads.write",
     "compare": "trafficgen.api.comparing",
     "convert": "trafficgen.api.converting",
     "exceeded_limits": "trafficgen.validation",
@@ -99,8 +99,8 @@ _HOMES = {
     "fit_population": "trafficgen.api.populations",
     "fit_same_source": "trafficgen.api.same_source",
     "following": "trafficgen.progress",
-    "generate": "trafficgen.api.playing",
-    "generate_workload": "trafficgen.api.workloads",
+    "generate": "trafficgen.workloads.generate",
+    "generate_workload": "trafficgen.workloads.write",
     "inspect": "trafficgen.capture.inputs",
     "load_model": "trafficgen.models.published",
     "load_workload": "trafficgen.workloads.files",
@@ -113,7 +113,7 @@ _HOMES = {
     "save_model": "trafficgen.models",
     "save_plots": "trafficgen.api.reporting",
     "save_report": "trafficgen.api.reporting",
-    "simulate": "trafficgen.api.simulating",
+    "simulate": "trafficgen.simulation.simulate",
 }
 
 

@@ -18,11 +18,11 @@ import pyarrow as pa
 from tests.unit.generation.conftest import model_with, phase, renewal, stream
 
 from trafficgen.api import workloads
-from trafficgen.api.workloads import WrittenWorkload, generate_workload
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model
 from trafficgen.tables import PACKET_SCHEMA
 from trafficgen.workloads.blocks import Block
+from trafficgen.workloads.write import WrittenWorkload, generate_workload
 
 SESSIONS = 120
 BLOCKS = 12

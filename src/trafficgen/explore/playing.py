@@ -8,11 +8,11 @@ import re
 import warnings
 from typing import Any
 
-from trafficgen.api.simulating import run_sessions, sources_of
 from trafficgen.errors import ExploreError, TrafficgenError, TrafficgenWarning
 from trafficgen.explore.asked import Asked
 from trafficgen.models import PublishedModel
 from trafficgen.simulation import SimulationResult
+from trafficgen.simulation.simulate import run_sessions, sources_of
 
 #: Packets after which a simulation is given up: about three seconds of work, and memory of 300 MB.
 MOST_PACKETS = 2_000_000

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from trafficgen.api.simulating import PathLike, generate_over_path
 from trafficgen.errors import GenerationError
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import load_model
@@ -15,6 +14,7 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
 from trafficgen.packet_files.report import View
 from trafficgen.simulation import Competitor
+from trafficgen.simulation.simulate import PathLike, generate_over_path
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 from trafficgen.workloads.open_loop import sessions_apart, table_of
 

@@ -10,8 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import JsonValue
 
-from trafficgen.api.playing import generate
-from trafficgen.api.simulating import PathLike
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.extent import machine_memory_bytes
@@ -25,11 +23,13 @@ from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.packet_files.report import View
 from trafficgen.packet_files.view import seen_by
 from trafficgen.simulation import Competitor
+from trafficgen.simulation.simulate import PathLike
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
+from trafficgen.workloads.generate import generate
 from trafficgen.workloads.held import HeldWorkload, held_workload
 from trafficgen.workloads.making import Workload, made_workload, work_folder
 from trafficgen.workloads.open_loop import Playable, playable_of, sessions_apart
