@@ -12,7 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from trafficgen._core import __version__
 from trafficgen.errors import (
     CalibrationError,
     CaptureError,
@@ -36,6 +35,7 @@ from trafficgen.errors import (
 )
 
 if TYPE_CHECKING:
+    from trafficgen._core import __version__
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.fitting import Fit, fit
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
 #: statistics behind a fit.
 _HOMES = {
+    "__version__": "trafficgen._core",
     "CatalogueModel": "trafficgen.models.published.listing",
     "Comparison": "trafficgen.validation",
     "Conversion": "trafficgen.api.converting",
