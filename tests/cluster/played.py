@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from tests.unit.generation.conftest import model_with, phase, renewal, stream
 
-from trafficgen.api import workloads
 from trafficgen.generation.session import FlowRow
 from trafficgen.models import Model
 from trafficgen.tables import PACKET_SCHEMA
+from trafficgen.workloads import write
 from trafficgen.workloads.blocks import Block
 from trafficgen.workloads.write import WrittenWorkload, generate_workload
 
@@ -49,7 +49,7 @@ def play(
     """Make the workload in a dozen small blocks."""
     count = SESSIONS // BLOCKS
     blocks = tuple(Block(place, place * count, count) for place in range(BLOCKS))
-    with patch.object(workloads, "cut", lambda _, *, packets: blocks if packets else ()):
+    with patch.object(write, "cut", lambda _, *, packets: blocks if packets else ()):
         return generate_workload(
             small_model(),
             out,
