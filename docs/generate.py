@@ -17,6 +17,7 @@ import benchmark_pages
 import console_pages
 import reference_pages
 import verification_pages
+from reference_pages.glossary import glossary_page
 
 ROOT = console_pages.ROOT
 PICTURE = "docs/images/measured-and-synthetic.png"
@@ -24,6 +25,7 @@ CAPTURE = "examples/captures/http_burst_then_paced.pcap.gz"
 #: Pages that are made from code or data, from the root of the repository -> function that makes it.
 MADE = {
     **{f"docs/reference/{name}": make for name, make in reference_pages.PAGES.items()},
+    "docs/glossary.md": glossary_page,
     "docs/explanation/how-sure-are-we.md": verification_pages.page,
     "docs/explanation/how-fast.md": benchmark_pages.page,
 }
