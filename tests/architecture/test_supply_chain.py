@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from release.requirements import list_requirements
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -28,7 +29,18 @@ PINS = [
 #: crates.
 ALLOWED = {
     *tomllib.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))["licenses"]["allow"],
-    *("0BSD", "CC0-1.0", "HPND", "ISC", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unlicense"),
+    *(
+        "0BSD",
+        "CC0-1.0",
+        "HPND",
+        "ISC",
+        "MIT-0",
+        "MIT-CMU",
+        "MPL-2.0",
+        "PSF-2.0",
+        "Python-2.0",
+        "Unlicense",
+    ),
 }
 #: What older metadata call them: classifiers, and free text of the field License.
 SPOKEN = {
@@ -39,6 +51,8 @@ SPOKEN = {
     "OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "OSI Approved :: Python Software Foundation License": "PSF-2.0",
     "Public Domain": "Unlicense",
+    "3-Clause BSD License": "BSD-3-Clause",
+    "BSD": "BSD-3-Clause",
 }
 
 
@@ -107,9 +121,9 @@ def test_every_crate_may_be_used() -> None:
 
 
 def _needed() -> dict[str, Distribution]:
-    """Return all that is installed with the program, by name."""
+    """Return all that is installed with the program and its extras, by name."""
     found: dict[str, Distribution] = {}
-    waiting = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+    waiting = [Requirement(text) for text in list_requirements(["all"])]
     while waiting:
         wanted = waiting.pop()
         name = canonicalize_name(wanted.name)
