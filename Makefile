@@ -2,36 +2,87 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 RUN := $(BIN)/python
 MINUTES ?= 30
 CAPTURES ?= examples/captures
 SEED ?= 0
-
 SECONDS ?= 120
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+#: Markers that only their own targets run.
+APART := not slow and not benchmark and not ns3 and not kernel
 
-# Tests start trafficgen a thousand times: each would compile what it loads where images forbid to keep that.
+# Tests start trafficgen a thousand times: keep compiled Python even where an image forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-rust lint lint-python lint-rust fuzz mutate verify ns3 kernel verification-results callgrind bench bench-results release release-check wheels soak audit docs site format clean
+.PHONY: help demo optimised test test-all test-rest test-rust lint lint-python lint-rust fuzz mutate verify \
+	ns3 kernel verification-results callgrind bench bench-results release release-check wheels \
+	soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-$(VENV)/installed: pyproject.toml constraints.txt Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade 'pip>=25.1'  # the first that knows --group
-	$(PIP) install --constraint constraints.txt --group test --group lint --group docs --editable .
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(BIN)/maturin: constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --no-compile --constraint constraints.txt maturin
 	touch $@
 
-demo: $(VENV)/installed  ## build, then inspect, fit, generate and compare a shipped capture
+# The Rust core, in a profile that compiles quickly, put beside the Python sources.
+$(VENV)/core: $(RUST) $(BIN)/maturin
+	$(BIN)/maturin develop --locked --profile quick --skip-install
+	touch $@
+
+# The same for speed: link-time optimisation, one unit of code.
+optimised: $(VENV)/installed
+	$(BIN)/maturin develop --locked --release --skip-install
+	rm -f $(VENV)/core  # the next target that needs no speed puts the other back
+
+# What the demo needs: the core dependencies and the extra `report`.
+$(VENV)/packages-demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(RUN) release/requirements.py report >$(VENV)/requirements.txt
+	$(PIP) install --no-compile --progress-bar off --constraint constraints.txt \
+		--requirement $(VENV)/requirements.txt
+	touch $@
+
+# What tests, lint and docs need: all extras and groups.
+$(VENV)/packages: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --upgrade 'pip>=25.1'  # the first that knows --group
+	$(RUN) release/requirements.py all >$(VENV)/requirements.txt
+	$(PIP) install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt \
+		--group test --group lint --group docs
+	touch $@ $(VENV)/packages-demo
+
+# The command `trafficgen`; its packages are there already.
+define install_command
+$(BIN)/maturin develop --quiet --locked --profile quick
+touch $@
+endef
+
+$(VENV)/installed: $(VENV)/packages $(VENV)/core
+	$(install_command)
+
+$(VENV)/installed-demo: $(VENV)/packages-demo $(VENV)/core
+	$(install_command)
+
+demo:  ## build, then inspect, fit, generate and compare a shipped capture
+	@echo "# Compiling the Rust core and installing Python packages, side by side"
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed-demo
 	$(RUN) examples/demo.py
 
-test: test-rust $(VENV)/installed  ## the test suite: Rust core, then everything else from Python
-	$(RUN) -m pytest -n auto --dist worksteal
+test:  ## the tests that a change needs, in 6 minutes
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/installed
+	@$(MAKE) --no-print-directory test-rust
+	$(RUN) -m pytest -n auto --dist worksteal -m "not long and $(APART)"
+
+test-all: test test-rest  ## every test but those of `verify`, `ns3`, `kernel` and `bench`
+
+test-rest: $(VENV)/installed  ## what `test` leaves to `test-all`: real tools, browser, cluster, long
+	$(RUN) -m pytest -n auto --dist worksteal -m "long and $(APART)"
 
 test-rust:
-	cargo test --quiet --release --workspace
+	cargo test --quiet --profile quick --workspace
 
 lint: lint-python lint-rust  ## style, types, layers, stub against binary
 
@@ -43,9 +94,9 @@ lint-python: $(VENV)/installed
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --quiet --release --workspace --all-targets -- --deny warnings
+	cargo clippy --quiet --profile quick --workspace --all-targets -- --deny warnings
 
-fuzz:  ## fuzz targets of the Rust core, SECONDS=120 together (libFuzzer: needs a C++ compiler)
+fuzz:  ## fuzz the Rust core, SECONDS=120 in all (libFuzzer: needs a C++ compiler)
 	$(PYTHON) fuzz/run.py --seconds $(SECONDS) $(if $(JOBS),--jobs $(JOBS))
 
 mutate: $(VENV)/installed  ## commands on damaged captures, for SECONDS=120
@@ -69,22 +120,22 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install nfstream==6.6.0
 	touch $@
 
-ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64; installs its wheel into .venv-ns3)
+ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python 3.11 on x86-64)
 	TRAFFICGEN_NS3_PYTHON=$(CURDIR)/.venv-ns3/bin/python $(RUN) -m pytest -m ns3
 
-kernel: $(VENV)/installed  ## the same dumbbell in network namespaces (root; iproute2, ethtool, iperf3; 15 minutes)
+kernel: $(VENV)/installed  ## the dumbbell in network namespaces (root; 15 minutes)
 	$(RUN) -m pytest -m kernel
 
-verification-results: $(VENV)/installed  ## the records behind "How sure are we" (PARTS="theory exports"; all take an hour)
+verification-results: $(VENV)/installed  ## renew the records of "How sure are we" (an hour; PARTS="theory exports")
 	$(RUN) docs/verification_results.py $(PARTS)
 
-callgrind: $(VENV)/installed  ## instructions that the Rust loops take for a packet, beside those that are stored (valgrind)
+callgrind: $(VENV)/installed  ## instructions a packet of the Rust loops against those stored (valgrind)
 	$(RUN) benchmarks/instructions.py
 
-bench: $(VENV)/installed  ## us and the peers side by side, with ratios (half an hour; .venv-peers/installed and .venv-ns3/installed make more peers)
+bench: optimised  ## trafficgen and other tools, with ratios (half an hour; peers: .venv-peers/installed)
 	$(RUN) benchmarks/run.py
 
-bench-results: $(VENV)/installed .venv-peers/installed  ## the records behind "How fast" (an idle machine, an hour; PARTS="ingest merge")
+bench-results: optimised .venv-peers/installed  ## records of "How fast" (idle machine)
 	$(RUN) benchmarks/run.py --record $(PARTS)
 
 release: $(VENV)/installed  ## wheel for this platform, source archive and bill of materials, in dist/
@@ -92,27 +143,27 @@ release: $(VENV)/installed  ## wheel for this platform, source archive and bill 
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(RUN) release/sbom.py dist/trafficgen-streaming.cdx.json
 
-release-check: release  ## install what was built, away from the sources, and take a shipped capture along the road
+release-check: release  ## install the wheel elsewhere and run it on a shipped capture
 	$(RUN) release/check.py dist
 
-wheels: $(VENV)/installed  ## wheels for Linux on x86-64 and aarch64 with an older glibc, by zig (pip install ziglang; rustup target add)
+wheels: $(VENV)/installed  ## Linux wheels for x86-64 and aarch64 with older glibc (zig)
 	for machine in x86_64 aarch64; do $(BIN)/maturin build --release --locked --zig --target $$machine-unknown-linux-gnu \
 		--compatibility manylinux_2_28 --out dist || exit 1; done
 
-soak: $(VENV)/installed  ## the whole road in a loop with random options (MINUTES=30 CAPTURES=FOLDER SEED=0)
+soak: $(VENV)/installed  ## all commands in a loop, random options (MINUTES=30 CAPTURES=DIR SEED=0)
 	$(RUN) -m tests.soak.road --minutes $(MINUTES) --captures $(CAPTURES) --seed $(SEED)
 
-audit: $(VENV)/installed  ## ask the databases of known weaknesses about all dependencies (network; pip-audit, cargo-deny or cargo-audit)
+audit: $(VENV)/installed  ## look up known vulnerabilities of all dependencies (pip-audit, cargo-deny or cargo-audit)
 	@! command -v cargo-deny >/dev/null || cargo deny --locked check
 	@! command -v cargo-audit >/dev/null || cargo audit
-	@command -v cargo-deny cargo-audit >/dev/null || echo "note: neither cargo-deny nor cargo-audit is installed; crates were not asked about"
+	@command -v cargo-deny cargo-audit >/dev/null || echo "note: neither cargo-deny nor cargo-audit is installed; crates were not checked"
 	@if command -v pip-audit >/dev/null; then pip-audit --requirement constraints.txt --no-deps --disable-pip; \
-	else echo "note: pip-audit is not installed; Python packages were not asked about"; fi
+	else echo "note: pip-audit is not installed; Python packages were not checked"; fi
 
 docs: $(VENV)/installed  ## regenerate the generated pages and pictures
 	$(RUN) docs/generate.py
 
-site: $(VENV)/installed  ## a website of the documentation, in docs/_build/html; a broken link is an error
+site: $(VENV)/installed  ## build the website of the docs in docs/_build/html
 	$(RUN) docs/build_site.py
 
 format: $(VENV)/installed  ## format all sources

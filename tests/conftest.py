@@ -17,8 +17,20 @@ from trafficgen.units import ns_array_from_s
 
 CAPTURES = Path(__file__).resolve().parents[1] / ".." / "shared" / "captures"
 
+#: Folders whose tests all run other programs or take long: `make test` leaves them to
+#: `make test-all`.
+LONG_FOLDERS = frozenset(("benchmarks", "browser", "cluster", "mutated", "real_tools", "soak"))
+
 TableMaker = Callable[..., PacketTable]
 CaptureFinder = Callable[[str], Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of `LONG_FOLDERS` as long."""
+    here = Path(__file__).resolve().parent
+    for item in items:
+        if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in LONG_FOLDERS:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def test_pages_that_are_made_are_what_code_and_results_give() -> None:
     _check(*MADE_AND_NOT_RUN)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     shutil.which("bash") is None, reason="the commands of the pages are run by bash"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,7 @@ from reference_pages.glossary import KEYS_HEADING, meanings_of_keys
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 TERMS, _, KEYS = PAGE.read_text(encoding="utf-8").partition(KEYS_HEADING)
 #: Keys of one object of the schema whose values are words of the field.
-DEFINITIONS: dict[str, Any] = trafficgen.models_schema()["$defs"]
+DEFINITIONS = cast("dict[str, Any]", trafficgen.models_schema()["$defs"])
 
 
 def kinds(part: str) -> list[str]:

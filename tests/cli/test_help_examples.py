@@ -68,6 +68,7 @@ def test_command_has_an_example(name: str) -> None:
     assert examples_of(COMMANDS[name].help)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "line"), EXAMPLES, ids=[line.removeprefix("trafficgen ") for _, line in EXAMPLES]
 )

@@ -313,6 +313,7 @@ def check_ended(
         ), of
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "seed"),
     [

@@ -38,6 +38,7 @@ def test_a_population_is_fitted_written_and_played(command: Command, captures: l
     assert len(command("inspect", "out.pcap", "--json").json["sessions"]) == 5
 
 
+@pytest.mark.long
 def test_the_population_does_not_depend_on_the_workers(
     command: Command, captures: list[str]
 ) -> None:

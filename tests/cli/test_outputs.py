@@ -355,6 +355,7 @@ def test_a_command_ends_with_its_code_and_all_its_output_without_tearing_python_
         assert done.stderr.count("\n") == (code != 0)
 
 
+@pytest.mark.long
 def test_worker_processes_leave_no_complaint_behind() -> None:
     done = _program("reproduce", "-q", "BMW-T1.1", "--runs", "2", "--workers", "2")
     assert (done.returncode, done.stderr) == (0, "")

@@ -37,6 +37,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("elsewhere")
 
 
+@pytest.mark.long
 def test_types_of_the_public_functions_are_seen_from_outside(elsewhere: Path) -> None:
     program = elsewhere / "program.py"
     shutil.copy(EXAMPLES, program)

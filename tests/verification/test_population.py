@@ -183,6 +183,7 @@ def generated(fitted: trafficgen.PopulationFit) -> dict[str, FloatArray]:
     return {name: np.array(values) for name, values in found.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("quantity", TRUTH)
 def test_laws_across_sessions_cover_the_truth(
     fitted: trafficgen.PopulationFit, quantity: str
@@ -197,6 +198,7 @@ def test_laws_across_sessions_cover_the_truth(
     assert law.log_deviation.value == pytest.approx(deviation, rel=3.3 / np.sqrt(2 * law.sessions))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("quantity", TRUTH)
 def test_generated_sessions_follow_the_true_laws(
     generated: dict[str, FloatArray], quantity: str

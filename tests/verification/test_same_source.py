@@ -89,6 +89,7 @@ def pooled(
     return fitted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "kind"),
     [
@@ -106,6 +107,7 @@ def test_the_answer_to_loss_is_told(
     assert response.source == "path0.parquet"
 
 
+@pytest.mark.long
 def test_the_curve_of_a_thinning_source_is_found(
     pooled: Callable[[Source], PooledResponse],
 ) -> None:
@@ -205,6 +207,7 @@ def test_the_slope_is_that_of_the_mixed_model() -> None:
     assert 0.95 * 1.96 * fitted.bse[1] * step < half < 1.5 * 1.96 * fitted.bse[1] * step
 
 
+@pytest.mark.long
 def test_intervals_of_the_slope_cover() -> None:
     rng, replicates, held = np.random.default_rng(4), 200, 0
     for _ in range(replicates):
