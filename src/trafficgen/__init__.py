@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.api.same_source import SameSourceFit, fit_same_source
-    from trafficgen.capture.inputs import inspect, read_packets
+    from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.exporting import export
     from trafficgen.flows import Inspection
@@ -102,14 +102,14 @@ _HOMES = {
     "following": "trafficgen.progress",
     "generate": "trafficgen.workloads.generate",
     "generate_workload": "trafficgen.workloads.write",
-    "inspect": "trafficgen.capture.inputs",
+    "inspect": "trafficgen.capture.reading",
     "load_model": "trafficgen.models.published",
     "load_workload": "trafficgen.workloads.files",
     "model_json_schema": "trafficgen.models",
     "models_list": "trafficgen.models.published.listing",
     "models_schema": "trafficgen.models.published.listing",
     "models_show": "trafficgen.models.published.listing",
-    "read_packets": "trafficgen.capture.inputs",
+    "read_packets": "trafficgen.capture.reading",
     "reproduce": "trafficgen.reproduction.reproduce",
     "save_model": "trafficgen.models",
     "save_plots": "trafficgen.api.reporting",

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from trafficgen.capture import read_capture
+from trafficgen.capture.packets import read_capture
 from trafficgen.packet_files.pcap import write_pcap, write_pcapng
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, PacketTable
 from trafficgen.units import NS_PER_S

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trafficgen.capture import read_capture
+from trafficgen.capture.packets import read_capture
 from trafficgen.flows import choose_session
 from trafficgen.generation import generate_sessions
 from trafficgen.models import (

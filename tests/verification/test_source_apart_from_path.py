@@ -12,7 +12,7 @@ import pytest
 
 import trafficgen
 from trafficgen.calibration import pair_sessions, restore_source
-from trafficgen.capture.inputs import read_packets
+from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import open_session
 from trafficgen.flows import (
     SessionView,

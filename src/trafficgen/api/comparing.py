@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trafficgen.capture import Progress
 from trafficgen.capture.inputs import Paths, as_paths, file_text
 from trafficgen.capture.memory import COMPARE_PACKET_BYTES, Budget
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.validation import Comparison, compare_tables
 
@@ -26,7 +25,6 @@ def compare(
     seed: int = 0,
     undo_offload: bool = True,
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
-    progress: Progress | None = None,
 ) -> Comparison:
     """Compare two captures or packet tables on the direction to the client, both measured by the
     same code.
@@ -50,7 +48,6 @@ def compare(
         undo_offload: Whether segmentation-offload packets are cut back to MTU size first, as `fit`
             does.
         memory_bytes: Memory that it may take, bytes; None takes what it needs.
-        progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If an input cannot be read at all, or does not fit into the memory.
@@ -73,25 +70,18 @@ def compare(
     if (candidate_flow is not None and candidate_session is not None) or (own and every):
         raise ValueError("give one of candidate_flow, candidate_session and every")
     # Both sides are in memory together.
-    budget = None if memory_bytes is None else Budget(memory_bytes, COMPARE_PACKET_BYTES)
-    measured = open_session(
-        reference,
-        flow=flow,
-        session=session,
-        every=every,
-        upload=upload,
-        budget=budget,
-        progress=progress,
-    )
-    budget = None if budget is None else budget.less(len(measured.view.table))
+    budget = Budget(memory_bytes, COMPARE_PACKET_BYTES)
+    choice = SessionChoice(flow=flow, session=session, every=every, upload=upload)
+    how = ReadOptions(memory_bytes=memory_bytes)
+    measured = open_session(reference, choice, how, packet_bytes=COMPARE_PACKET_BYTES)
+    if own:
+        choice = replace(choice, flow=candidate_flow, session=candidate_session)
+    turned = (None if upload else False) if candidate_upload is None else candidate_upload
     judged = open_session(
         candidate,
-        flow=candidate_flow if own else flow,
-        session=candidate_session if own else session,
-        every=every,
-        upload=(None if upload else False) if candidate_upload is None else candidate_upload,
-        budget=budget,
-        progress=progress,
+        replace(choice, upload=turned),
+        replace(how, memory_bytes=budget.left_after(len(measured.view.table))),
+        packet_bytes=COMPARE_PACKET_BYTES,
     )
     comparison = compare_tables(measured.view, judged.view, seed=seed, undo_offload=undo_offload)
     return replace(comparison, names=(_called(reference), _called(candidate)))

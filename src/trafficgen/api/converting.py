@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trafficgen.capture import holds_packet_table
 from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
-from trafficgen.capture.packets_or_stream import Packets, packets_or_stream
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions
+from trafficgen.capture.reading import Packets, read_or_stream
+from trafficgen.capture.table_files import holds_packet_table
 from trafficgen.capture.traces import (
     OPTIONS,
     SIZE_KINDS,
@@ -199,7 +199,11 @@ def convert(
     read = _read(name, from_format, options)
     if read is None:
         return _converted(
-            name, packets_or_stream(name, memory_bytes=memory_bytes), out, file_format, at=at
+            name,
+            read_or_stream(name, ReadOptions(memory_bytes=memory_bytes)),
+            out,
+            file_format,
+            at=at,
         )
     report, written = None, 0
     if file_format is not None and out is not None:

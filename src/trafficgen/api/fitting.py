@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trafficgen.calibration import Calibration, PlayerLog, aligned, calibrate, read_player_log
-from trafficgen.capture import Progress
-from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model, read_packets
-from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions, SessionChoice
+from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import OpenedSession, TimeWindow, open_session
 from trafficgen.errors import CalibrationError, CaptureWarning
 from trafficgen.flows import heaviest_upload, rate_curve, turned_round
@@ -96,7 +95,6 @@ def fit(
     from_s: float = 0.0,
     to_s: float = math.inf,
     memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
-    progress: Progress | None = None,
 ) -> Fit:
     """Fit a model to one session of captures (read as one) or of a packet table.
 
@@ -124,7 +122,6 @@ def fit(
         from_s: Start of the window that is fitted, s after the capture's first packet.
         to_s: End of that window, s after the capture's first packet; infinite for all to the end.
         memory_bytes: Memory that the fit may take, bytes; None takes what all packets need.
-        progress: Called with bytes read so far and in all.
 
     Raises:
         InputFileError: If an input cannot be read at all, the player log is not one of this
@@ -152,17 +149,11 @@ def fit(
             " to_s, or cut the captures first"
         )
     log = None if player_log is None else read_player_log(player_log)
-    opened = open_session(
-        names,
-        flow=flow,
-        session=session,
-        upload=upload,
-        decapsulate=decapsulate,
-        idle_timeout_s=idle_timeout_s,
-        budget=None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES),
-        window=window,
-        progress=progress,
+    how = ReadOptions(
+        decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, memory_bytes=memory_bytes
     )
+    choice = SessionChoice(flow=flow, session=session, upload=upload)
+    opened = open_session(names, choice, how, window=window)
     digests = (
         []
         if any(is_stream(name) for name in names)
@@ -177,11 +168,7 @@ def fit(
             seed=seed,
             resegment=resegment,
             receiver=_other_end(
-                receiver,
-                decapsulate=decapsulate,
-                idle_timeout_s=idle_timeout_s,
-                upload=upload,
-                progress=progress,
+                receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, upload=upload
             ),
             receiver_files=[name_in_model(name) for name in as_paths(receiver or ())],
             player_log=_aligned(log, opened, offset_s=player_log_offset_s),
@@ -213,12 +200,7 @@ def _of_window(model: Model, window: TimeWindow) -> Model:
 
 
 def _other_end(
-    receiver: Paths | None,
-    *,
-    decapsulate: bool,
-    idle_timeout_s: float | None,
-    upload: bool,
-    progress: Progress | None,
+    receiver: Paths | None, *, decapsulate: bool, idle_timeout_s: float | None, upload: bool
 ) -> PacketTable | None:
     """Return the packets of the second capture, in order of time; its oddities are not those of the
     fit.
@@ -228,7 +210,7 @@ def _other_end(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CaptureWarning)
         table = read_packets(
-            receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s, progress=progress
+            receiver, decapsulate=decapsulate, idle_timeout_s=idle_timeout_s
         ).sorted_by_time()
     return turned_round(table) if upload else table
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from trafficgen.api.fitting import Fit, fit_opened
@@ -14,7 +13,7 @@ from trafficgen.calibration.population.pooled_model import pool_sessions
 from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
 from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions, SessionChoice
 from trafficgen.capture.session import OpenedSession, open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.flows import choose_session
@@ -285,32 +284,26 @@ def _fit_capture(name: str, options: _Options) -> _FittedCapture:
 
 def _opened(name: str, options: _Options) -> tuple[list[OpenedSession], tuple[str, ...]]:
     """Return the sessions of a capture that count, and what is to be said of them."""
-    budget = (
-        None if options.memory_bytes is None else Budget(options.memory_bytes, FIT_PACKET_BYTES)
-    )
-    reading = partial(
-        open_session,
-        name,
-        upload=options.upload,
+    budget = Budget(options.memory_bytes, FIT_PACKET_BYTES)
+    how = ReadOptions(
         decapsulate=options.decapsulate,
         idle_timeout_s=options.idle_timeout_s,
-        budget=budget,
+        memory_bytes=options.memory_bytes,
     )
-    heaviest = reading(session=options.session)
+    chosen = SessionChoice(session=options.session, upload=options.upload)
+    heaviest = open_session(name, chosen, how)
     if options.session is not None:
         return [heaviest], ()
     numbers = _sessions_that_count(heaviest)
     if len(numbers) == 1 or is_stream(name):
         return [heaviest], ()
-    drawn = (
-        numbers
-        if budget is None
-        else sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
-    )
+    drawn = sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
     note = () if len(drawn) == len(numbers) else (_drawn_sentence(name, len(drawn), len(numbers)),)
     if len(drawn) == 1:
-        return [heaviest if drawn[0] == heaviest.view.session else reading(session=drawn[0])], note
-    table = reading(together=drawn).view.table
+        if drawn[0] == heaviest.view.session:
+            return [heaviest], note
+        return [open_session(name, replace(chosen, session=drawn[0]), how)], note
+    table = open_session(name, replace(chosen, together=drawn), how).view.table
     return [replace(heaviest, view=choose_session(table, session=number)) for number in drawn], note
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from trafficgen.api.fitting import Fit, fit_opened
 from trafficgen.calibration.population.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
-from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES
+from trafficgen.capture.memory import share_memory
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.errors import CalibrationError, TrafficgenError
 from trafficgen.formatting import count_warnings, format_count
@@ -120,22 +120,18 @@ def fit_same_source(
         <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
     names = as_paths(paths)
-    budget = (
-        None if memory_bytes is None else Budget(memory_bytes, FIT_PACKET_BYTES).share(len(names))
+    choice = SessionChoice(session=session, upload=upload)
+    how = ReadOptions(
+        decapsulate=decapsulate,
+        idle_timeout_s=idle_timeout_s,
+        memory_bytes=share_memory(memory_bytes, len(names)),
     )
     captures: list[SourceCapture] = []
     fits: list[Fit] = []
     left_out: dict[str, str] = {}
     for done, name in enumerate(names, start=1):
         try:
-            opened = open_session(
-                name,
-                session=session,
-                upload=upload,
-                decapsulate=decapsulate,
-                idle_timeout_s=idle_timeout_s,
-                budget=budget,
-            )
+            opened = open_session(name, choice, how)
             fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
             levels = fits[-1].calibration.summary()["levels"] is not None
             captures.append(

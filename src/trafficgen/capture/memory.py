@@ -1,11 +1,9 @@
-"""How many packets fit into the memory that a command may take, and what is done with sessions that
-have more.
-"""
+"""How many packets and flows of an input fit into the memory that a command may take."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,32 +11,53 @@ import pyarrow.compute as pc
 
 from trafficgen.errors import CaptureError, InputFileError, PacketTableError
 from trafficgen.formatting import size_text
+from trafficgen.units import IntArray
 
-#: What the interpreter and its libraries take, bytes, before there is a packet.
-_PROGRAM_BYTES = 240_000_000
-#: What a packet takes at most while a command works on it, bytes, by measurement.
+#: Most memory that a packet takes while a command works on it, bytes, measured.
 FIT_PACKET_BYTES = 360
 COMPARE_PACKET_BYTES = 360
 TABLE_PACKET_BYTES = 220
-#: What a flow of a capture takes at most, from its counts to the lines that tell of it, bytes;
-#: ``python benchmarks/run.py ingest`` measures it without those lines.
-_FLOW_BYTES = 780
-_FEWEST_FLOWS = 10_000
-#: IP packets of segmentation offload are cut to about this before a fit.
-_USUAL_PACKET_BYTES = 1500
-#: A fit of fewer packets would not pay, whatever the memory.
-_FEWEST_PACKETS = 20_000
+
+
+@dataclass(frozen=True)
+class MemoryCosts:
+    """What takes memory apart from packets, and the least that is always taken.
+
+    Measured with GNU time and ``benchmarks/run.py ingest``; a higher cost refuses inputs sooner,
+    a lower one lets the kernel kill the command instead.
+
+    Attributes:
+        program_bytes: The interpreter and its libraries before there is a packet.
+        flow_bytes: A flow of a capture, from its counts to the lines that describe it.
+        fewest_flows: Flows that are distinguished however little memory is allowed.
+        fewest_packets: Packets that are read however little memory is allowed: a fit of fewer is
+            not worth it.
+        full_packet_bytes: Segmentation offload is cut into packets of this size before a fit, so
+            a flow counts for at least its bytes divided by it.
+    """
+
+    program_bytes: int = 240_000_000
+    flow_bytes: int = 780
+    fewest_flows: int = 10_000
+    fewest_packets: int = 20_000
+    full_packet_bytes: int = 1500
+
+
+COSTS = MemoryCosts()
 
 
 def most_flows_in(memory_bytes: int | None) -> int | None:
-    """Return how many flows of a capture fit into the memory that a command may take, None for any
-    number.
-    """
-    return (
-        None
-        if memory_bytes is None
-        else max(_FEWEST_FLOWS, (memory_bytes - _PROGRAM_BYTES) // _FLOW_BYTES)
-    )
+    """Return how many flows of a capture fit into memory; None for any number."""
+    if memory_bytes is None:
+        return None
+    return max(COSTS.fewest_flows, (memory_bytes - COSTS.program_bytes) // COSTS.flow_bytes)
+
+
+def share_memory(memory_bytes: int | None, inputs: int) -> int | None:
+    """Return the memory of one of several inputs that are in memory together, bytes."""
+    if memory_bytes is None:
+        return None
+    return COSTS.program_bytes + max(0, memory_bytes - COSTS.program_bytes) // inputs
 
 
 @dataclass(frozen=True)
@@ -46,30 +65,30 @@ class Budget:
     """Memory for the packets of an input.
 
     Attributes:
-        memory_bytes: What the whole process may take, bytes.
+        memory_bytes: What the whole process may take, bytes; None sets no limit.
         packet_bytes: What a packet takes, bytes.
     """
 
-    memory_bytes: int
+    memory_bytes: int | None
     packet_bytes: int
 
     @property
-    def most_packets(self) -> int:
-        """Packets that fit."""
-        return max(_FEWEST_PACKETS, (self.memory_bytes - _PROGRAM_BYTES) // self.packet_bytes)
+    def most_packets(self) -> int | None:
+        """Number of packets that fit; None for any number."""
+        if self.memory_bytes is None:
+            return None
+        room_bytes = self.memory_bytes - COSTS.program_bytes
+        return max(COSTS.fewest_packets, room_bytes // self.packet_bytes)
 
-    def less(self, packets: int) -> Budget:
-        """Return what is left when so many packets are in memory."""
-        return replace(self, memory_bytes=self.memory_bytes - packets * self.packet_bytes)
+    def holds(self, packets: int) -> bool:
+        """Return whether so many packets fit."""
+        return self.most_packets is None or packets <= self.most_packets
 
-    def share(self, inputs: int) -> Budget:
-        """Return the memory of one of several inputs whose packets are in memory together."""
-        packets_bytes = max(0, self.memory_bytes - _PROGRAM_BYTES) // inputs
-        return replace(self, memory_bytes=_PROGRAM_BYTES + packets_bytes)
-
-    def needed_bytes(self, packets: int) -> int:
-        """Return the memory that so many packets need."""
-        return _PROGRAM_BYTES + packets * self.packet_bytes
+    def left_after(self, packets: int) -> int | None:
+        """Return the memory that is left with so many packets in memory, bytes."""
+        if self.memory_bytes is None:
+            return None
+        return self.memory_bytes - packets * self.packet_bytes
 
     def refusal(
         self,
@@ -80,49 +99,34 @@ class Budget:
         of_table: bool = False,
         at_least: bool = False,
     ) -> InputFileError:
-        """Return the error that says that an input has too many packets, or ``at_least`` so many,
-        and what to do.
-        """
-        need, allowed = size_text(self.needed_bytes(packets)), size_text(self.memory_bytes)
-        error = PacketTableError if of_table else CaptureError
+        """Return the error for an input of so many packets, or ``at_least`` so many."""
+        need = size_text(COSTS.program_bytes + packets * self.packet_bytes)
         more = "more --memory" if at_least else f"--memory {need.replace(' ', '')}"
-        return error(
+        return (PacketTableError if of_table else CaptureError)(
             file=name,
             problem=(
                 f"{'more than ' * at_least}{packets:,} packets need some {need} of memory,"
-                f" {allowed} is allowed"
+                f" {size_text(self.memory_bytes or 0)} is allowed"
             ),
             remedy=f"give {more} where the machine has it, {remedy}",
         )
 
 
-def packets_of(flows: pa.Table, wanted: Collection[int]) -> int:
-    """Return how many packets some flows have."""
-    rows = _of_flows(flows, wanted)
-    return sum(
-        pc.sum(rows.column(f"packets_to_{end}")).as_py() or 0 for end in ("client", "server")
-    )
-
-
 def weight_of(flows: pa.Table, wanted: Collection[int]) -> int:
-    """Return as how many packets some flows count: packets of segmentation offload are cut into
-    many before a fit.
-    """
-    rows = _of_flows(flows, wanted)
-    frame_bytes = sum(
-        pc.sum(rows.column(f"frame_bytes_to_{end}")).as_py() or 0 for end in ("client", "server")
-    )
-    return int(max(packets_of(flows, wanted), frame_bytes // _USUAL_PACKET_BYTES))
+    """Return as how many packets some flows count once segmentation offload is cut."""
+    numbers = pa.array(list(wanted), flows.schema.field("flow").type)
+    rows = flows.filter(pc.is_in(flows.column("flow"), numbers))
+    packets, frame_bytes = (int(_both_ways(rows, what).sum()) for what in _WEIGHED)
+    return max(packets, frame_bytes // COSTS.full_packet_bytes)
 
 
 def sessions_that_fit(
     flows: pa.Table, sessions: Sequence[int], budget: Budget, seed: int
 ) -> list[int]:
-    """Return sessions that fit into the memory together: all, or a uniform sample of them, at least
-    one.
+    """Return all sessions if they fit into memory together, else a uniform sample of them.
 
     They are drawn one after another until the next has no room: to pass it over and go on would
-    prefer short ones.
+    prefer short ones. At least one is drawn.
 
     Args:
         flows: The flow table.
@@ -133,28 +137,28 @@ def sessions_that_fit(
     Returns:
         The sessions, in the order in which they were given.
     """
-    from trafficgen.randomness import random_stream  # noqa: PLC0415 - a look into a capture draws nothing
+    from trafficgen.randomness import random_stream  # noqa: PLC0415 - inspect draws nothing
 
-    packets, frame_bytes = (
-        flows.column(f"{what}_to_client").to_numpy().astype(np.int64)
-        + flows.column(f"{what}_to_server").to_numpy().astype(np.int64)
-        for what in ("packets", "frame_bytes")
-    )
+    packets, frame_bytes = (_both_ways(flows, what) for what in _WEIGHED)
     weights = np.bincount(
-        flows.column("session").to_numpy(), np.maximum(packets, frame_bytes // _USUAL_PACKET_BYTES)
+        flows.column("session").to_numpy(),
+        np.maximum(packets, frame_bytes // COSTS.full_packet_bytes),
     )
-    left = budget.most_packets
-    drawn: set[int] = set()
+    packets_drawn, drawn = 0, set[int]()
     order = random_stream(seed, session=0, purpose="fit/sessions").permutation(len(sessions))
     for session in (sessions[place] for place in order.tolist()):
-        left -= int(weights[session])
-        if left < 0 and drawn:
+        packets_drawn += int(weights[session])
+        if drawn and not budget.holds(packets_drawn):
             break
         drawn.add(session)
     return [session for session in sessions if session in drawn]
 
 
-def _of_flows(flows: pa.Table, wanted: Collection[int]) -> pa.Table:
-    return flows.filter(
-        pc.is_in(flows.column("flow"), pa.array(list(wanted), flows.schema.field("flow").type))
+_WEIGHED = ("packets", "frame_bytes")
+
+
+def _both_ways(flows: pa.Table, what: str) -> IntArray:
+    to_client, to_server = (
+        flows.column(f"{what}_to_{end}").to_numpy().astype(np.int64) for end in ("client", "server")
     )
+    return np.asarray(to_client + to_server, dtype=np.int64)

@@ -63,6 +63,13 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnlimitedReadOptions(ReadOptions):
+    """How all packets of an input are read; memory is not limited by default."""
+
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SessionChoice:
     """Which packets of an input are measured; by default those of its heaviest session.
 

@@ -5,7 +5,7 @@ by the flows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 from trafficgen._core import CaptureReader, FlowPlan
 from trafficgen._core.rtp_streams import each_stream
 from trafficgen._core.types import CapturedFlowsDict, RtpStreamDict, Texts
+from trafficgen.capture.memory import most_flows_in
+from trafficgen.capture.options import ReadOptions
 from trafficgen.capture.rtsp import STATIC_CLOCK_HZ, RtspMessage, parse_rtsp
 from trafficgen.capture.warnings import describe_oddities
 from trafficgen.progress import report_step
@@ -24,12 +26,64 @@ from trafficgen.tables import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, FlowR
 from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import ns_from_s, s_from_ns
 
-#: Called now and then with bytes read so far and in all (None where that is not known, as of a
-#: pipe).
-Progress = Callable[[int, int | None], None]
-
 _PACKETS_PER_STEP = 250_000
 _LONGEST_TIMEOUT_S = 9e9  # beyond that nanoseconds leave 64 bits; nothing is silent for 285 years
+
+
+@dataclass(frozen=True)
+class ReaderSetup:
+    """Capture files and how the core reads them.
+
+    Attributes:
+        files: Names as given.
+        options: How they are read.
+        most_flows: Number of flows that are distinguished at most; None for any number.
+    """
+
+    files: tuple[str, ...]
+    options: ReadOptions
+    most_flows: int | None
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[str | Path],
+        options: ReadOptions | None,
+        *,
+        most_flows: int | None = None,
+    ) -> ReaderSetup:
+        """Return a setup with the flows that the memory of the options holds.
+
+        Raises:
+            ValueError: If the idle timeout is not above 0.
+        """
+        options = options or ReadOptions()
+        if options.idle_timeout_s is not None and not options.idle_timeout_s > 0:
+            raise ValueError(f"idle_timeout_s must be above 0, got {options.idle_timeout_s}")
+        if most_flows is None:
+            most_flows = most_flows_in(options.memory_bytes)
+        return cls(tuple(str(path) for path in paths), options, most_flows)
+
+    def open(
+        self, *, keep_packets: bool, keep_flows: npt.NDArray[np.bool_] | None = None
+    ) -> CaptureReader:
+        """Open a reader of the core at the beginning of the files."""
+        timeout_s = self.options.idle_timeout_s
+        return CaptureReader(
+            list(self.files),
+            decapsulate=self.options.decapsulate,
+            idle_timeout_ns=(
+                None if timeout_s is None else ns_from_s(min(timeout_s, _LONGEST_TIMEOUT_S))
+            ),
+            keep_packets=keep_packets,
+            keep_flows=None if keep_flows is None else keep_flows.tolist(),
+            most_flows=self.most_flows,
+        )
+
+    @property
+    def name(self) -> str:
+        """The file, or how many there are."""
+        return self.files[0] if len(self.files) == 1 else f"{len(self.files)} files"
 
 
 @dataclass(frozen=True)
@@ -37,7 +91,7 @@ class CaptureScan:
     """What is in capture files.
 
     Attributes:
-        files: Names as given.
+        setup: The files and how they were read.
         packets: Packets in all, IP or not.
         ip_packets: Packets that have a place in a flow.
         frame_bytes: Bytes on the wire in all, link headers included.
@@ -55,10 +109,9 @@ class CaptureScan:
             heavier flows where there are many.
         numbers: Number in the flow table by the order in which flows began, shape (n,).
         plan: What was decided about the flows, as the core needs it to read their packets.
-        most_flows: Flows that were told apart at most; None for all.
     """
 
-    files: tuple[str, ...]
+    setup: ReaderSetup
     packets: int
     ip_packets: int
     frame_bytes: int
@@ -74,87 +127,47 @@ class CaptureScan:
     rates: Mapping[int, FlowRates]
     numbers: npt.NDArray[np.uint32]
     plan: FlowPlan = field(repr=False, compare=False)
-    most_flows: int | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files as given."""
+        return self.setup.files
 
 
 def scan_capture(
     paths: Sequence[str | Path],
+    options: ReadOptions | None = None,
     *,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
     most_flows: int | None = None,
-    progress: Progress | None = None,
 ) -> CaptureScan:
     """Measure the flows of capture files, read as one.
 
     Args:
         paths: pcap or pcapng files, plain or compressed; ``-`` is standard input.
-        decapsulate: Whether tunnels are looked into; otherwise their packets count for the outer
-            flow.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
-            splits.
-        most_flows: Flows that are told apart, the first ones; of others a warning counts the
-            packets. None for all.
-        progress: Called with bytes read so far and in all.
+        options: How they are read; None reads them with the defaults.
+        most_flows: Number of flows that are distinguished, the first ones; a warning counts the
+            packets of others. None takes as many as memory holds.
 
     Raises:
         CaptureError: If a file cannot be read at all. Damage further on becomes a warning.
     """
-    reader = open_reader(
-        paths,
-        decapsulate=decapsulate,
-        idle_timeout_s=idle_timeout_s,
-        keep_packets=False,
-        most_flows=most_flows,
-    )
-    read_all(reader, progress)
-    return collect_scan(reader, paths, most_flows=most_flows)
-
-
-def open_reader(
-    paths: Sequence[str | Path],
-    *,
-    decapsulate: bool,
-    idle_timeout_s: float | None,
-    keep_packets: bool,
-    keep_flows: list[bool] | None = None,
-    most_flows: int | None = None,
-) -> CaptureReader:
-    """Return a reader of the core, with options checked and converted."""
-    if idle_timeout_s is not None and not idle_timeout_s > 0:
-        raise ValueError(f"idle_timeout_s must be above 0, got {idle_timeout_s}")
-    return CaptureReader(
-        [str(path) for path in paths],
-        decapsulate=decapsulate,
-        idle_timeout_ns=(
-            None if idle_timeout_s is None else ns_from_s(min(idle_timeout_s, _LONGEST_TIMEOUT_S))
-        ),
-        keep_packets=keep_packets,
-        keep_flows=keep_flows,
-        most_flows=most_flows,
-    )
-
-
-def read_all(reader: CaptureReader, progress: Progress | None) -> None:
-    """Run a reader to its end, in steps so that progress is shown and an interrupt is heard."""
-    for _ in read_steps(reader, progress):
+    setup = ReaderSetup.of(paths, options, most_flows=most_flows)
+    reader = setup.open(keep_packets=False)
+    for _ in read_steps(reader):
         pass
+    return collect_scan(reader, setup)
 
 
-def read_steps(reader: CaptureReader, progress: Progress | None) -> Iterator[None]:
-    """Run a reader to its end and stop after each step, the last one included."""
+def read_steps(reader: CaptureReader) -> Iterator[None]:
+    """Run a reader to its end, with a stop after each step to report progress and hear interrupts."""
     while reader.read(_PACKETS_PER_STEP):
         done_bytes, total_bytes = reader.progress()
         report_step("reading", done_bytes, total_bytes, unit="bytes")
-        if progress is not None:
-            progress(done_bytes, total_bytes)
         yield
     yield
 
 
-def collect_scan(
-    reader: CaptureReader, paths: Sequence[str | Path], *, most_flows: int | None = None
-) -> CaptureScan:
+def collect_scan(reader: CaptureReader, setup: ReaderSetup) -> CaptureScan:
     """Return what a reader that has come to its end has counted."""
     counts, found = reader.counts(), reader.flows()
     start_ns = counts["first_ns"] or 0
@@ -170,10 +183,9 @@ def collect_scan(
         clock.payload_type: clock.clock_hz for *_, message in rows for clock in message.media_clocks
     }
     streams = _streams(found, numbers, interleaved, clocks_hz)
-    files = tuple(str(path) for path in paths)
-    name = files[0] if len(files) == 1 else f"{len(files)} files"
+    oddities = describe_oddities(counts, name=setup.name, flows=len(numbers))
     return CaptureScan(
-        files=files,
+        setup=setup,
         packets=counts["packets"],
         ip_packets=counts["ip_packets"],
         frame_bytes=counts["frame_bytes"],
@@ -185,11 +197,10 @@ def collect_scan(
         rtcp=_rtcp_table(reader.rtcp_reports(), found, numbers, start_ns),
         rtcp_flows=frozenset(numbers[found["is_rtcp"]].tolist()),
         out_of_order=counts["steps_back"] > 0,
-        warnings=(*reader.damages(), *describe_oddities(counts, name=name, flows=len(numbers))),
+        warnings=(*reader.damages(), *oddities),
         rates=_rates(found, numbers, start_ns),
         numbers=numbers,
         plan=reader.plan(numbers),
-        most_flows=most_flows,
     )
 
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture import (
-    Progress,
-    TableFile,
-    packets_in,
-    read_capture,
-    scan_capture,
-    stream_capture,
-)
 from trafficgen.capture.inputs import (
     Paths,
     as_paths,
-    inspection_of,
-    long_table,
-    named_once,
+    find_long_table,
+    keep_streams,
     read_table_file,
-    renamed,
-    rereadable,
 )
-from trafficgen.capture.memory import Budget, most_flows_in, weight_of
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, weight_of
+from trafficgen.capture.options import ReadOptions, SessionChoice
+from trafficgen.capture.packets import read_flows
+from trafficgen.capture.reading import inspection_of
+from trafficgen.capture.scan import scan_capture
+from trafficgen.capture.streams import stream_capture
+from trafficgen.capture.table_streams import TableFile, packets_in
 from trafficgen.errors import SelectionError
 from trafficgen.flows import (
     Inspection,
@@ -90,270 +85,220 @@ class TimeWindow:
 
 def open_session(
     paths: Paths,
+    choice: SessionChoice | None = None,
+    options: ReadOptions | None = None,
     *,
-    flow: int | None = None,
-    session: int | None = None,
-    every: bool = False,
-    together: Collection[int] | None = None,
-    upload: bool | None = False,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
-    budget: Budget | None = None,
+    packet_bytes: int = FIT_PACKET_BYTES,
     window: TimeWindow | None = None,
-    progress: Progress | None = None,
 ) -> OpenedSession:
-    """Return the packets of one session (or flow) of an input, and what is in the whole.
+    """Return the packets of one session (or flow) of an input, and a summary of the whole.
 
     Captures are read twice: once to find the flows, once to keep the packets of the session alone.
 
     Args:
-        paths: As for :func:`inspect`.
-        flow: Number of a flow that is to be taken alone.
-        session: Number of a session; without a choice, the one that carries most bytes to a client.
-        every: Take all sessions as one.
-        together: Sessions that are taken as one, of a capture; of a packet table all are.
-        upload: Turn all flows round: what goes to a server is taken for what goes to a client. None
-            turns them where more payload goes to the servers than to the clients, of what is
-            chosen.
-        decapsulate: As for :func:`inspect`.
-        idle_timeout_s: As for :func:`inspect`.
-        budget: Memory for the packets; None takes what they need.
+        paths: As for :func:`~trafficgen.inspect`.
+        choice: Which packets; None takes the session that carries most bytes to a client.
+        options: How the input is read; None reads it with the defaults.
+        packet_bytes: Memory that a packet of the session takes, bytes.
         window: Packets of the session outside of it are left out; flows and sessions stay those of
             the whole input. None where the caller has no window to offer.
-        progress: As for :func:`inspect`.
 
     Raises:
-        InputFileError: If an input cannot be read at all, or has more packets than the memory
-            holds.
+        InputFileError: If an input cannot be read at all, or has more packets than memory holds.
         SelectionError: If there is no such flow or session, or nothing that carries payload to a
             client.
     """
-    names = as_paths(paths)
-    named_once(names)
-    choice = _Choice(flow, session, every or together is not None, upload, together)
-    how = _How(decapsulate, idle_timeout_s, budget, window, progress)
+    names, options = as_paths(paths), options or ReadOptions()
+    opening = _Opening(
+        tuple(names),
+        choice or SessionChoice(),
+        options,
+        Budget(options.memory_bytes, packet_bytes),
+        window,
+    )
     try:
-        if budget is not None and (long := long_table(names, budget)) is not None:
-            return _openedlong_table(long, choice, how)
+        if (long := find_long_table(names, opening.budget)) is not None:
+            return opening.open_long_table(long)
         table = read_table_file(names)
-        return (
-            _opened_captures(names, choice, how)
-            if table is None
-            else _opened_table(table, names, choice, how)
-        )
+        return opening.open_captures() if table is None else opening.open_table(table)
     except SelectionError as error:
         raise error.at(", ".join(names)) from None
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """Which packets of an input are looked at."""
+class _Opening:
+    """One input that is opened, and which packets of it are wanted."""
 
-    flow: int | None
-    session: int | None
-    every: bool
-    upload: bool | None
-    together: Collection[int] | None
+    names: tuple[str, ...]
+    choice: SessionChoice
+    options: ReadOptions
+    budget: Budget
+    window: TimeWindow | None
 
-    def is_upload(self, flows: pa.Table) -> bool:
-        return (
-            _is_upload(flows, flow=self.flow, session=self.session)
-            if self.upload is None
-            else self.upload
+    def open_table(self, table: PacketTable) -> OpenedSession:
+        timeout_s = self.options.idle_timeout_s
+        inspection, measured = inspect_table(table, files=self.names, idle_timeout_s=timeout_s)
+        if self._is_upload(inspection.flows):
+            inspection, measured = inspect_table(
+                turned_round(table), files=self.names, idle_timeout_s=timeout_s
+            )
+        cut = self._cut(measured, [measured.packets], inspection)
+        return OpenedSession(inspection, _choose(cut, self.choice))
+
+    def open_captures(self) -> OpenedSession:
+        with keep_streams(list(self.names)) as real_names:
+            scan = scan_capture(real_names, self.options)
+            found = _name_as_given(inspection_of(scan), self.names, real_names)
+            wanted = self._choose_flows(found)
+            if self.is_whole:
+                table = read_flows(scan, wanted.flows)
+            else:
+                stream = stream_capture(scan, wanted.flows)
+                table = self._cut(stream.head, stream.pieces, wanted.inspection)
+        return self._view(table, wanted)
+
+    def open_long_table(self, table: TableFile) -> OpenedSession:
+        """Open a session of a packet table that does not fit into memory."""
+        name = str(table.path)
+        if self.options.idle_timeout_s is not None:
+            remedy = "or leave --idle-timeout out"
+            raise self.budget.refusal(name, packets_in(table.path), remedy=remedy, of_table=True)
+        wanted = self._choose_flows(inspect_stream(table.stream(), files=(name,)))
+        stream = table.stream(wanted.flows)
+        return self._view(self._cut(stream.head, stream.pieces, wanted.inspection), wanted)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.window is None or self.window.is_whole
+
+    def _choose_flows(self, found: Inspection) -> _WantedFlows:
+        """Return the flows whose packets are needed; raise if they do not fit into memory."""
+        upload = self._is_upload(found.flows)
+        inspection = found.turned_round() if upload else found
+        flows = _wanted_flows(inspection, self.choice)
+        if self.is_whole:
+            self._refuse_beyond(weight_of(inspection.flows, flows), inspection)
+        return _WantedFlows(inspection, flows, upload)
+
+    def _view(self, table: PacketTable, wanted: _WantedFlows) -> OpenedSession:
+        """Return the session among the packets of the flows that were wanted."""
+        flows = wanted.inspection.flows
+        table = replace(turned_round(table) if wanted.upload else table, flows=flows)
+        return OpenedSession(wanted.inspection, _choose(table, _settle(self.choice, flows)))
+
+    def _is_upload(self, flows: pa.Table) -> bool:
+        """Return whether servers and clients are exchanged."""
+        if self.choice.upload is not None:
+            return self.choice.upload
+        for name in ("flow", "session"):
+            if (number := getattr(self.choice, name)) is not None:
+                flows = flows.filter(pc.equal(flows.column(name), number))
+        to_server, to_client = (
+            pc.sum(flows.column(f"payload_bytes_to_{end}")).as_py() or 0
+            for end in ("server", "client")
+        )
+        return bool(to_server > to_client)
+
+    def _refuse_beyond(self, packets: int, inspection: Inspection, *, more: bool = False) -> None:
+        """Raise if so many packets, or ``more`` than so many, do not fit into memory."""
+        if self.budget.holds(packets):
+            return
+        remedy = (
+            "choose a shorter --flow or --session, or cut the input (editcap does that for captures)"
+            if self.window is None
+            else "or fit a window of the session (--from 5min --to 25min)"
+        )
+        raise self.budget.refusal(
+            ", ".join(inspection.files), packets, remedy=remedy, at_least=more
         )
 
-    def view(self, table: PacketTable) -> SessionView:
-        return (
-            all_sessions(table)
-            if self.every
-            else choose_session(table, flow=self.flow, session=self.session)
-        )
+    def _cut(
+        self, table: PacketTable, pieces: Iterable[pa.Table], inspection: Inspection
+    ) -> PacketTable:
+        """Return a session's table with the packets that lie in the window.
 
-    def settled(self, flows: pa.Table) -> _Choice:
-        """Return the choice with the session that is taken without one."""
-        if self.every or self.flow is not None or self.session is not None:
-            return self
-        return replace(self, session=heaviest_session(flows))
+        Reports of RTCP before the window stay: later reports go on from their counts.
+
+        Args:
+            table: All but the packets.
+            pieces: The packets in order of time.
+            inspection: What is in the input.
+
+        Raises:
+            InputFileError: If more packets are in the window than memory holds.
+            SelectionError: If no packet is in the window.
+        """
+        if self.window is None or self.window.is_whole:
+            return replace(table, packets=pa.concat_tables(list(pieces)))
+        zero_ns = inspection.start_time_ns - inspection.origin_ns
+        from_ns = zero_ns + ns_from_s(self.window.from_s)
+        to_ns = zero_ns + ns_from_s(min(self.window.to_s, inspection.duration_s + 1))
+        kept: list[pa.Table] = []
+        packets = 0
+        for piece in pieces:
+            inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
+            kept.append(piece.filter(inside))
+            packets += kept[-1].num_rows
+            self._refuse_beyond(packets, inspection, more=True)
+        if not packets:
+            raise SelectionError(
+                what=f"packet of the session from {self.window}",
+                available=f"the input lasts {inspection.duration_s:.6g} s",
+            )
+        rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
+        return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)
 
 
 @dataclass(frozen=True)
-class _How:
-    """How an input is read."""
+class _WantedFlows:
+    """What is in an input, which flows are wanted, and whether these are an upload."""
 
-    decapsulate: bool
-    idle_timeout_s: float | None
-    budget: Budget | None
-    window: TimeWindow | None
-    progress: Progress | None
+    inspection: Inspection
+    flows: list[int]
+    upload: bool
 
 
-def _opened_table(
-    table: PacketTable, names: list[str], choice: _Choice, how: _How
-) -> OpenedSession:
-    inspection, measured = inspect_table(
-        table, files=tuple(names), idle_timeout_s=how.idle_timeout_s
-    )
-    if choice.is_upload(inspection.flows):
-        inspection, measured = inspect_table(
-            turned_round(table), files=tuple(names), idle_timeout_s=how.idle_timeout_s
-        )
-    return OpenedSession(inspection, choice.view(_cut(measured, None, inspection, how)))
+def _name_as_given(found: Inspection, names: Sequence[str], real_names: list[str]) -> Inspection:
+    """Put the given names in place of those of temporary files."""
+    texts = list(found.warnings)
+    for name, real in zip(names, real_names, strict=True):
+        texts = [text.replace(real, name) for text in texts]
+    return replace(found, files=tuple(names), warnings=tuple(texts))
 
 
-def _opened_captures(names: list[str], choice: _Choice, how: _How) -> OpenedSession:
-    with rereadable(names) as real_names:
-        scan = scan_capture(
-            real_names,
-            decapsulate=how.decapsulate,
-            idle_timeout_s=how.idle_timeout_s,
-            most_flows=None if how.budget is None else most_flows_in(how.budget.memory_bytes),
-            progress=how.progress,
-        )
-        inspection = renamed(inspection_of(scan), names, real_names)
-        upload = choice.is_upload(inspection.flows)
-        if upload:
-            inspection = inspection.turned_round()
-        wanted = _wanted_flows(inspection, choice)
-        _refuse_too_many(inspection, wanted, how)
-        if how.window is None or how.window.is_whole:
-            table = read_capture(
-                real_names,
-                decapsulate=how.decapsulate,
-                idle_timeout_s=how.idle_timeout_s,
-                flows=wanted,
-                scan=scan,
-                progress=how.progress,
-            ).table
-        else:
-            stream = stream_capture(
-                real_names,
-                scan,
-                decapsulate=how.decapsulate,
-                idle_timeout_s=how.idle_timeout_s,
-                flows=wanted,
-                progress=how.progress,
-            )
-            table = _cut(stream.head, stream.pieces, inspection, how)
-    table = replace(turned_round(table) if upload else table, flows=inspection.flows)
-    return OpenedSession(inspection, choice.settled(inspection.flows).view(table))
+def _takes_every(choice: SessionChoice) -> bool:
+    return choice.every or choice.together is not None
 
 
-def _openedlong_table(table: TableFile, choice: _Choice, how: _How) -> OpenedSession:
-    """Return a session of a packet table of which not all fits into the memory."""
-    assert how.budget is not None
-    name = str(table.path)
-    if how.idle_timeout_s is not None:
-        remedy = "or leave --idle-timeout out"
-        raise how.budget.refusal(name, packets_in(table.path), remedy=remedy, of_table=True)
-    inspection = inspect_stream(table.stream(), files=(name,))
-    upload = choice.is_upload(inspection.flows)
-    if upload:
-        inspection = inspection.turned_round()
-    wanted = _wanted_flows(inspection, choice)
-    _refuse_too_many(inspection, wanted, how)
-    stream = table.stream(wanted)
-    packets = _cut(stream.head, stream.pieces, inspection, how)
-    packets = replace(turned_round(packets) if upload else packets, flows=inspection.flows)
-    return OpenedSession(inspection, choice.settled(inspection.flows).view(packets))
+def _choose(table: PacketTable, choice: SessionChoice) -> SessionView:
+    if _takes_every(choice):
+        return all_sessions(table)
+    return choose_session(table, flow=choice.flow, session=choice.session)
 
 
-def _refuse_too_many(inspection: Inspection, wanted: list[int], how: _How) -> None:
-    """Raise where the flows that are wanted, all of them, do not fit into the memory."""
-    if how.window is None or how.window.is_whole:
-        _refuse_beyond(weight_of(inspection.flows, wanted), inspection, how)
+def _settle(choice: SessionChoice, flows: pa.Table) -> SessionChoice:
+    """Return the choice with the heaviest session where none was chosen."""
+    if _takes_every(choice) or choice.flow is not None or choice.session is not None:
+        return choice
+    return replace(choice, session=heaviest_session(flows))
 
 
-def _refuse_beyond(packets: int, inspection: Inspection, how: _How, *, more: bool = False) -> None:
-    """Raise where so many packets, or ``more`` than so many, do not fit into the memory."""
-    if how.budget is None or packets <= how.budget.most_packets:
-        return
-    remedy = (
-        "choose a shorter --flow or --session, or cut the input (editcap does that for captures)"
-        if how.window is None
-        else "or fit a window of the session (--from 5min --to 25min)"
-    )
-    raise how.budget.refusal(", ".join(inspection.files), packets, remedy=remedy, at_least=more)
-
-
-def _cut(
-    table: PacketTable, pieces: Iterable[pa.Table] | None, inspection: Inspection, how: _How
-) -> PacketTable:
-    """Return a table with packets of a session, those outside of the window left out.
-
-    Reports of RTCP before the window stay: their counts are what later ones go on from.
-
-    Args:
-        table: All but the packets.
-        pieces: The packets in order of time; None where the table has them.
-        inspection: What is in the input.
-        how: The window and the memory.
-
-    Raises:
-        InputFileError: If more packets are in the window than the memory holds.
-        SelectionError: If no packet is in the window.
-    """
-    pieces = [table.packets] if pieces is None else pieces
-    if how.window is None or how.window.is_whole:
-        return replace(table, packets=pa.concat_tables(list(pieces)))
-    zero_ns = inspection.start_time_ns - inspection.origin_ns
-    from_ns = zero_ns + ns_from_s(how.window.from_s)
-    to_ns = zero_ns + ns_from_s(min(how.window.to_s, inspection.duration_s + 1))
-    kept: list[pa.Table] = []
-    packets = 0
-    for piece in pieces:
-        inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
-        kept.append(piece.filter(inside))
-        packets += kept[-1].num_rows
-        _refuse_beyond(packets, inspection, how, more=True)
-    if not packets:
-        raise SelectionError(
-            what=f"packet of the session from {how.window}",
-            available=f"the input lasts {inspection.duration_s:.6g} s",
-        )
-    rtcp = table.rtcp.filter(pc.field("time_ns") < to_ns)
-    return replace(table, packets=pa.concat_tables(kept), rtcp=rtcp)
-
-
-def _is_upload(flows: pa.Table, *, flow: int | None, session: int | None) -> bool:
-    """Return whether more payload goes to the servers than to the clients, of a flow, a session or
-    all flows.
-    """
-    for name, wanted in (("flow", flow), ("session", session)):
-        if wanted is not None:
-            flows = flows.filter(pc.equal(flows.column(name), wanted))
-    to_server, to_client = (
-        pc.sum(flows.column(f"payload_bytes_to_{end}")).as_py() or 0 for end in ("server", "client")
-    )
-    return bool(to_server > to_client)
-
-
-def _wanted_flows(inspection: Inspection, choice: _Choice) -> list[int]:
-    """Return the flows whose packets are needed; an unknown choice is left for ``choose_session``
-    to refuse.
-    """
+def _wanted_flows(inspection: Inspection, choice: SessionChoice) -> list[int]:
+    """Return the flows whose packets are needed; ``choose_session`` refuses unknown choices."""
     columns = inspection.flows.select(["flow", "session"]).to_pydict()
-    if choice.together is not None:
-        chosen = set(choice.together)
-        return [
-            number
-            for number, its in zip(columns["flow"], columns["session"], strict=True)
-            if its in chosen
-        ]
-    if choice.every:
-        return list(columns["flow"])
-    if choice.flow is not None:
-        return [number for number in columns["flow"] if number == choice.flow]
-    session = choice.settled(inspection.flows).session
-    if session is None:
-        raise SelectionError(
-            what="media packet",
-            available=(
+    flows: list[int] = columns["flow"]
+    if choice.together is None and choice.every:
+        return flows
+    if choice.together is None and choice.flow is not None:
+        return [number for number in flows if number == choice.flow]
+    sessions = choice.together
+    if sessions is None:
+        session = _settle(choice, inspection.flows).session
+        if session is None:
+            problem = (
                 f"none of the {inspection.ip_packets} IP packets carries payload to a client; "
             )
-            + NO_MEDIA_REMEDY,
-        )
-    return [
-        number
-        for number, its in zip(columns["flow"], columns["session"], strict=True)
-        if its == session
-    ]
+            raise SelectionError(what="media packet", available=problem + NO_MEDIA_REMEDY)
+        sessions = [session]
+    chosen = set(sessions)
+    return [flow for flow, its in zip(flows, columns["session"], strict=True) if its in chosen]

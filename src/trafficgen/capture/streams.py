@@ -4,14 +4,13 @@ any length.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.capture.read import CAPTURE_SCHEMA, taken_batches
-from trafficgen.capture.scan import CaptureScan, Progress, open_reader, read_steps
+from trafficgen.capture.packets import CAPTURE_SCHEMA, take_batches
+from trafficgen.capture.scan import CaptureScan, read_steps
 from trafficgen.errors import CaptureError
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
@@ -21,50 +20,28 @@ from trafficgen.units import s_from_ns
 ORDER_WINDOW_ROWS = 1 << 17
 
 
-def stream_capture(
-    paths: Sequence[str | Path],
-    scan: CaptureScan,
-    *,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
-    flows: Collection[int] | None = None,
-    progress: Progress | None = None,
-) -> PacketStream:
-    """Read capture files that were scanned once more, their packets piece by piece in order of
-    time.
+def stream_capture(scan: CaptureScan, flows: Collection[int] | None = None) -> PacketStream:
+    """Read scanned captures once more, their packets piece by piece in order of time.
 
     Args:
-        paths: The files.
-        scan: What a scan of them with the same options found.
-        decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
-            splits.
+        scan: What a scan of the captures found.
         flows: Numbers of the flows whose packets are wanted; None wants all.
-        progress: Called with bytes read so far and in all.
 
     Returns:
-        A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` where the
+        A stream whose head has the scan's flow table; its pieces raise ``CaptureError`` if the
         files have changed since, or are out of order by more than :data:`ORDER_WINDOW_ROWS`
         packets.
 
     Raises:
         CaptureError: If a file cannot be read at all.
     """
-    keep = None if flows is None else np.isin(scan.numbers, list(flows)).tolist()
-    reader = open_reader(
-        paths,
-        decapsulate=decapsulate,
-        idle_timeout_s=idle_timeout_s,
-        keep_packets=True,
-        keep_flows=keep,
-        most_flows=scan.most_flows,
-    )
-    name = scan.files[0] if len(scan.files) == 1 else f"{len(scan.files)} files"
+    keep = None if flows is None else np.isin(scan.numbers, list(flows))
+    reader, name = scan.setup.open(keep_packets=True, keep_flows=keep), scan.setup.name
 
     def pieces() -> Iterator[pa.Table]:
-        for _ in read_steps(reader, progress):
+        for _ in read_steps(reader):
             try:
-                batches = list(taken_batches(reader, scan))
+                batches = list(take_batches(reader, scan))
             except ValueError as error:
                 problem, remedy = "has changed while it was read", "copy it, and give the copy"
                 raise CaptureError(file=name, problem=problem, remedy=remedy) from error

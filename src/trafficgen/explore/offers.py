@@ -12,6 +12,7 @@ from typing import Any
 
 from trafficgen.api.fitting import fit_opened
 from trafficgen.capture.inputs import file_text, is_stream
+from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
 from trafficgen.explore.controls import CONTROLS
 from trafficgen.explore.option_fields import option_fields
@@ -101,7 +102,9 @@ def opened_offer(
     if _names_a_model(what):
         model = load_model(what)
         return Offer(name=file_text(name), model=model, argument=name, values=_values_for(model))
-    opened = open_session([name], flow=flow, session=session)
+    opened = open_session(
+        [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
+    )
     fitted = fit_opened(opened, name, seed=seed, resegment=True)
     model_file = "model.json"
     chosen = [

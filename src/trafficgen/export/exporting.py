@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from trafficgen.capture.inputs import read_packets
+from trafficgen.capture.reading import read_packets
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.readme import README, exported_files, readme_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from trafficgen.calibration import Calibration, calibrate
-from trafficgen.capture import read_capture
+from trafficgen.capture.packets import read_capture
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import choose_session
 from trafficgen.models import BurstProcess, Model, RenewalProcess, dump_model

@@ -11,8 +11,11 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.capture import read_capture, scan_capture, stream_capture
 from trafficgen.capture.memory import most_flows_in
+from trafficgen.capture.options import ReadOptions
+from trafficgen.capture.packets import read_flows
+from trafficgen.capture.scan import scan_capture
+from trafficgen.capture.streams import stream_capture
 from trafficgen.packet_files.pcap import write_pcap
 
 
@@ -49,12 +52,15 @@ def test_flows_that_just_fit_are_all_told_apart(ten_flows: Path) -> None:
 
 def test_packets_are_those_of_the_flows_that_the_scan_has(ten_flows: Path) -> None:
     scan = scan_capture([ten_flows], most_flows=4)
-    assert len(read_capture([ten_flows], scan=scan).table) == 12
-    assert sum(piece.num_rows for piece in stream_capture([ten_flows], scan).pieces) == 12
+    assert len(read_flows(scan, range(4))) == 12
+    assert sum(piece.num_rows for piece in stream_capture(scan).pieces) == 12
 
 
 def test_silence_splits_no_more_flows_than_there_is_room_for(ten_flows: Path) -> None:
-    apart = [scan_capture([ten_flows], idle_timeout_s=5, most_flows=most) for most in (10, 15, 100)]
+    apart = [
+        scan_capture([ten_flows], ReadOptions(idle_timeout_s=5), most_flows=most)
+        for most in (10, 15, 100)
+    ]
     assert [scan.flows.num_rows for scan in apart] == [10, 15, 30]
     assert [scan.ip_packets for scan in apart] == [30, 30, 30]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scapy.all import IP, UDP, Ether, Raw, wrpcap  # type: ignore[attr-defined]
 
-from trafficgen.capture import read_parquet_table
-from trafficgen.capture.inputs import read_packets
+from trafficgen.capture.reading import read_packets
+from trafficgen.capture.table_files import read_parquet_table
 from trafficgen.packet_files.parquet import write_parquet
 
 

@@ -12,14 +12,10 @@ import pytest
 from tests.conftest import TableMaker
 
 import trafficgen
-from trafficgen.capture import (
-    open_table_file,
-    packets_in,
-    read_capture,
-    scan_capture,
-    stream_capture,
-)
-from trafficgen.capture.streams import in_order
+from trafficgen.capture.packets import read_flows
+from trafficgen.capture.scan import scan_capture
+from trafficgen.capture.streams import in_order, stream_capture
+from trafficgen.capture.table_streams import open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
 from trafficgen.flows import inspect_stream
 from trafficgen.packet_files.csv import write_csv
@@ -34,8 +30,8 @@ EXAMPLE = (
 
 def test_packets_of_a_stream_are_those_of_the_capture() -> None:
     scan = scan_capture([EXAMPLE])
-    whole = read_capture([EXAMPLE], scan=scan, flows=[1, 2]).table
-    stream = stream_capture([EXAMPLE], scan, flows=[1, 2])
+    whole = read_flows(scan, [1, 2])
+    stream = stream_capture(scan, [1, 2])
     assert pa.concat_tables(list(stream.pieces)).equals(whole.packets)
     assert (stream.head.flows, stream.head.origin_ns) == (whole.flows, whole.origin_ns)
     assert {"rtp_sequence", "tcp_sequence", "time_ns"} <= stream.columns
@@ -50,7 +46,7 @@ def test_a_capture_that_grows_meanwhile_is_refused(make_table: TableMaker, tmp_p
         file,
     )
     with pytest.raises(CaptureError, match="changed while it was read"):
-        list(stream_capture([file], scan).pieces)
+        list(stream_capture(scan).pieces)
 
 
 def pieces_at(*times_ns: list[int]) -> list[pa.Table]:

@@ -1,4 +1,4 @@
-"""Capture files into a packet table: all packets, or those of chosen flows."""
+"""Read the packets of captures into a table: all of them, or those of chosen flows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen._core import CaptureReader
-from trafficgen.capture.scan import CaptureScan, Progress, collect_scan, open_reader, read_steps
+from trafficgen.capture.options import ReadOptions
+from trafficgen.capture.scan import CaptureScan, ReaderSetup, collect_scan, read_steps
 from trafficgen.tables import OPTIONAL_FIELDS, REQUIRED_FIELDS, PacketTable
 
 _RTP_FIELDS = ("rtp_ssrc", "rtp_sequence", "rtp_timestamp", "rtp_marker")
@@ -56,85 +57,66 @@ class CapturePackets:
 
 def read_capture(
     paths: Sequence[str | Path],
+    options: ReadOptions | None = None,
     *,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
-    flows: Collection[int] | None = None,
-    scan: CaptureScan | None = None,
-    most_flows: int | None = None,
     most_packets: int | None = None,
-    progress: Progress | None = None,
 ) -> CapturePackets:
-    """Read packets into memory, about 50 bytes each.
+    """Read all packets of captures into memory, about 50 bytes each.
 
     Args:
         paths: pcap or pcapng files, plain or compressed, read as one; ``-`` is standard input.
-        decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
-            splits.
-        flows: Numbers of the flows whose packets are kept; needs ``scan``. None keeps all.
-        scan: An earlier scan of the same files with the same options.
-        most_flows: Flows that are told apart where there is no scan, which has a number of its own;
-            None for all.
+        options: How they are read; None reads them with the defaults.
         most_packets: Packets after which the reading ends with an error; None has no limit.
-        progress: Called with bytes read so far and in all.
 
     Raises:
         PacketsBeyondLimitError: If there are more than ``most_packets``.
         CaptureError: If a file cannot be read at all.
-        ValueError: If ``flows`` is given without ``scan``.
     """
-    if flows is not None and scan is None:
-        raise ValueError("flows are numbered by a scan; give the scan as well")
-    keep = (
-        np.isin(scan.numbers, list(flows)).tolist()
-        if flows is not None and scan is not None
-        else None
-    )
-    most_flows = most_flows if scan is None else scan.most_flows
-    reader = open_reader(
-        paths,
-        decapsulate=decapsulate,
-        idle_timeout_s=idle_timeout_s,
-        keep_packets=True,
-        keep_flows=keep,
-        most_flows=most_flows,
-    )
-    for _ in read_steps(reader, progress):
+    setup = ReaderSetup.of(paths, options)
+    reader = setup.open(keep_packets=True)
+    for _ in read_steps(reader):
         if most_packets is not None and reader.counts()["packets"] > most_packets:
             raise PacketsBeyondLimitError(reader.counts()["packets"])
-    found = collect_scan(reader, paths, most_flows=most_flows)
+    scan = collect_scan(reader, setup)
+    return CapturePackets(_table(reader, scan), scan)
+
+
+def read_flows(scan: CaptureScan, flows: Collection[int]) -> PacketTable:
+    """Read captures once more, and return the packets of some flows by their numbers in a scan.
+
+    Raises:
+        CaptureError: If a file cannot be read at all.
+    """
+    reader = scan.setup.open(keep_packets=True, keep_flows=np.isin(scan.numbers, list(flows)))
+    for _ in read_steps(reader):
+        pass
+    return _table(reader, collect_scan(reader, scan.setup))
+
+
+def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:
     table = PacketTable(
-        packets=_packets(reader, found),
-        flows=found.flows,
-        origin_ns=found.start_time_ns,
-        signalling=found.signalling,
-        rtcp=found.rtcp,
-        notes={"files": list(found.files)},
+        packets=pa.Table.from_batches(list(take_batches(reader, scan)), schema=CAPTURE_SCHEMA),
+        flows=scan.flows,
+        origin_ns=scan.start_time_ns,
+        signalling=scan.signalling,
+        rtcp=scan.rtcp,
+        notes={"files": list(scan.files)},
     )
-    if found.out_of_order:
-        table = table.sorted_by_time()
-    return CapturePackets(table=table, scan=found)
+    return table.sorted_by_time() if scan.out_of_order else table
 
 
-def _packets(reader: CaptureReader, scan: CaptureScan) -> pa.Table:
-    return pa.Table.from_batches(list(taken_batches(reader, scan)), schema=CAPTURE_SCHEMA)
-
-
-def taken_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
+def take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.RecordBatch]:
     """Yield the packets that a reader has kept so far, named as a scan of the same files says.
 
     Raises:
         ValueError: If there are flows that the scan has not seen.
     """
     while (columns := reader.take_columns(scan.plan, scan.start_time_ns)) is not None:
-        yield _record_batch(columns)
+        yield _wrap_columns(columns)
 
 
-def _record_batch(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
-    """Wrap the core's columns without copying; booleans and validity are packed as Arrow wants
-    them.
-    """
+def _wrap_columns(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
+    """Wrap the core's columns without copying; bits are packed as Arrow wants them."""
     count = len(columns["time_ns"])
     arrays = []
     for field in CAPTURE_SCHEMA:

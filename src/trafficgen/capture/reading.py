@@ -1,0 +1,179 @@
+"""Read whole inputs: `trafficgen inspect`, and all packets in memory or piece by piece."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from trafficgen.capture.inputs import (
+    Paths,
+    as_paths,
+    find_long_table,
+    is_stream,
+    is_table_file,
+    read_table_file,
+)
+from trafficgen.capture.memory import TABLE_PACKET_BYTES, Budget
+from trafficgen.capture.options import ReadOptions, UnlimitedReadOptions
+from trafficgen.capture.packets import PacketsBeyondLimitError, read_capture
+from trafficgen.capture.scan import CaptureScan, scan_capture
+from trafficgen.capture.streams import stream_capture
+from trafficgen.capture.table_streams import packets_in
+from trafficgen.errors import CaptureWarning
+from trafficgen.flows import Inspection, group_sessions, inspect_stream, inspect_table
+from trafficgen.options import takes
+from trafficgen.tables import PACKET_SCHEMA, PacketTable
+from trafficgen.tables.stream import PacketStream
+
+_OTHER_REMEDY = "or cut the input (editcap does that for captures)"
+
+
+@takes(ReadOptions)
+def inspect(paths: Paths, options: ReadOptions) -> Inspection:
+    """Summarise captures (read as one) or a packet table: flows, RTP streams, sessions, problems.
+
+    Captures, and packet tables that do not fit into memory, are read piece by piece: memory grows
+    with the number of flows, not of packets. If a capture has more flows than fit, the first ones
+    are distinguished, and a warning counts the packets of the others.
+
+    Args:
+        paths: One or several capture files, one packet table, or one trace of another tool that is
+            recognised by its content (see :func:`~trafficgen.convert`); ``-`` is standard input,
+            for a capture.
+        options: See :class:`~trafficgen.capture.options.ReadOptions`.
+
+    Raises:
+        InputFileError: If an input cannot be read at all.
+
+    Example:
+        >>> import trafficgen
+        >>> found = trafficgen.inspect("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> for flow in found.describe_flows():
+        ...     print(flow["media"], flow["packets"], "packets in", f"{flow['duration_s']:.1f} s")
+        video 1920 packets in 61.1 s
+        audio 126 packets in 58.6 s
+        control 23 packets in 61.2 s
+    """
+    names = as_paths(paths)
+    files, timeout_s = tuple(names), options.idle_timeout_s
+    if (long := find_long_table(names, _budget(options))) is not None:
+        return inspect_stream(long.stream(), files=files, idle_timeout_s=timeout_s)
+    if (table := read_table_file(names)) is not None:
+        return inspect_table(table, files=files, idle_timeout_s=timeout_s)[0]
+    return inspection_of(scan_capture(names, options))
+
+
+@takes(UnlimitedReadOptions)
+def read_packets(paths: Paths, options: ReadOptions) -> PacketTable:
+    """Return all packets of captures (read as one) or of a packet table, about 50 bytes each.
+
+    Args:
+        paths: As for :func:`inspect`.
+        options: See :class:`~trafficgen.capture.options.ReadOptions`; more packets than fit into
+            ``memory_bytes`` are refused, None (the default) takes what they need.
+
+    Raises:
+        InputFileError: If an input cannot be read at all, or does not fit into memory.
+
+    Warns:
+        CaptureWarning: For each problem of the input.
+
+    Example:
+        >>> import trafficgen
+        >>> table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> table
+        <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
+        >>> print(f"{table.ip_bytes[table.to_client].mean():.0f} IP bytes in a packet to the client")
+        920 IP bytes in a packet to the client
+    """
+    names, budget = as_paths(paths), _budget(options)
+    if (long := find_long_table(names, budget)) is not None:
+        raise budget.refusal(names[0], packets_in(long.path), remedy=_OTHER_REMEDY, of_table=True)
+    if (table := read_table_file(names)) is not None:
+        return inspect_table(table, files=tuple(names), idle_timeout_s=options.idle_timeout_s)[1]
+    try:
+        return _captured_packets(names, options)
+    except PacketsBeyondLimitError as error:
+        name = ", ".join(names)
+        raise budget.refusal(name, error.packets, remedy=_OTHER_REMEDY, at_least=True) from None
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Packets of an input.
+
+    Attributes:
+        table: The packets; empty if they are in ``stream``.
+        stream: The packets, read once; None if they are in ``table``.
+    """
+
+    table: PacketTable = field(default_factory=lambda: PacketTable(PACKET_SCHEMA.empty_table()))
+    stream: PacketStream | None = None
+
+
+def read_or_stream(name: str, options: ReadOptions) -> Packets:
+    """Return all packets of a capture or packet table; as a stream if they do not fit into memory.
+
+    Raises:
+        InputFileError: If it cannot be read at all, or can be read only once and does not fit.
+
+    Warns:
+        CaptureWarning: For each problem of the input.
+    """
+    budget = _budget(options)
+    if (long := find_long_table([name], budget)) is not None:
+        stream = long.stream()
+        flows = inspect_stream(long.stream(), files=(name,)).flows
+        return Packets(stream=replace(stream, head=replace(stream.head, flows=flows)))
+    if budget.memory_bytes is None or is_stream(name) or is_table_file(name):
+        return Packets(read_packets(name, memory_bytes=budget.memory_bytes))
+    try:
+        return Packets(_captured_packets([name], options))
+    except PacketsBeyondLimitError:
+        scan = scan_capture([name], options)
+    _warn(scan)
+    stream = stream_capture(scan)
+    return Packets(stream=replace(stream, head=replace(stream.head, flows=grouped_flows(scan))))
+
+
+def _budget(options: ReadOptions) -> Budget:
+    return Budget(options.memory_bytes, TABLE_PACKET_BYTES)
+
+
+def _captured_packets(names: list[str], options: ReadOptions) -> PacketTable:
+    """Return all packets of captures; raise PacketsBeyondLimitError if they do not fit."""
+    read = read_capture(names, options, most_packets=_budget(options).most_packets)
+    _warn(read.scan)
+    return replace(read.table, flows=grouped_flows(read.scan))
+
+
+def _warn(scan: CaptureScan) -> None:
+    for text in scan.warnings:
+        warnings.warn(text, CaptureWarning, stacklevel=4)
+
+
+def inspection_of(scan: CaptureScan) -> Inspection:
+    """Return what a scan found, its flows grouped to sessions."""
+    return Inspection(
+        files=scan.files,
+        packets=scan.packets,
+        ip_packets=scan.ip_packets,
+        frame_bytes=scan.frame_bytes,
+        start_time_ns=scan.start_time_ns,
+        origin_ns=scan.start_time_ns,
+        duration_s=scan.duration_s,
+        flows=grouped_flows(scan),
+        rtp_streams=scan.rtp_streams,
+        signalling=scan.signalling,
+        warnings=scan.warnings,
+        rates=scan.rates,
+    )
+
+
+def grouped_flows(scan: CaptureScan) -> pa.Table:
+    """Return the flow table of a scan with flows grouped to sessions."""
+    return group_sessions(
+        scan.flows, scan.signalling, rtp_streams=scan.rtp_streams, rtcp_flows=scan.rtcp_flows
+    )
