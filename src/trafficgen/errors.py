@@ -2,23 +2,23 @@
 
 The tree::
 
-    TrafficgenError                  anything the user can put right; the command line prints one
-    line, exit code 2 ├── InputFileError               a file that cannot be used: which, where in
-    it, what to do │   ├── CaptureError             a capture file
-    │   ├── PacketTableError         a packet table (Parquet or CSV), or a trace of another tool
+    TrafficgenError                  the user can put it right: one line, exit code 2
+    ├── InputFileError               a file that cannot be used: which, where, what to do
+    │   ├── CaptureError             a capture file
+    │   ├── PacketTableError         a packet table (Parquet, CSV) or a trace of another tool
     │   ├── PlayerLogError           a player log
     │   ├── ModelFileError           a model file
-    │   └── WorkloadFileError        a workload file, or a file of numbers beside it
-    ├── OutputFileError              a file that cannot be written
-    ├── SelectionError               a flow or session that is not there
-    ├── CalibrationError             a fit that the data do not allow
+    │   ├── WorkloadFileError        a workload file, or a file of numbers that it names
+    │   └── OutputFileError          a file or folder that cannot be written
+    ├── SelectionError               a flow or session that does not exist
+    ├── CalibrationError             data that do not allow the fit
     │   └── TooFewObservationsError
-    ├── SettingError                 an option or parameter that a model has not, or a value it
-    cannot take ├── GenerationError              a model that cannot be played as asked
-    ├── SimulationError              a path, a competitor or a parameter that cannot be simulated
-    ├── ExportError                  a target that cannot express the traffic
-    └── ExploreError                 a local page that cannot be served, or something asked of it
-    that it does not do TrafficgenWarning                a doubtful but usable result
+    ├── SettingError                 an unknown option of a model, or a value out of range
+    ├── GenerationError              a model that cannot be played this way
+    ├── SimulationError              a path, competing flow or parameter that cannot be simulated
+    ├── ExportError                  traffic that the target cannot express
+    └── ExploreError                 a local page that cannot be served
+    TrafficgenWarning                a doubtful but usable result
     ├── CaptureWarning
     └── SimulationWarning
 
@@ -44,20 +44,16 @@ class TrafficgenError(Exception):
     """
 
     def at(self, place: str) -> Self:
-        """Return the same error with a place before its message, such as the name of the input it
-        came from.
-        """
+        """Put a place, such as the name of an input, before the message; return the error."""
         self.args = (f"{place}: {self}",)
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Let the error come back from another process as it was: by its message, not by the
-        arguments it took.
-        """
-        return _as_it_was, (type(self), self.args, self.__dict__)
+        """Pickle the message and attributes: another process may not have the arguments."""
+        return _restore_error, (type(self), self.args, self.__dict__)
 
 
-def _as_it_was(
+def _restore_error(
     kind: type[TrafficgenError], args: tuple[object, ...], attributes: dict[str, object]
 ) -> TrafficgenError:
     error = kind.__new__(kind, *args)
@@ -104,8 +100,7 @@ class CaptureError(InputFileError):
 
 
 class PacketTableError(InputFileError):
-    r"""A packet table or trace of another tool that lacks columns, holds impossible values or has
-    nothing readable.
+    r"""A packet table, or trace of another tool, that lacks columns or has impossible values.
 
     Example:
         >>> import pathlib, trafficgen
@@ -119,13 +114,14 @@ class PacketTableError(InputFileError):
 
 
 class PlayerLogError(InputFileError):
-    """A player log that is not one, or holds impossible values.
+    """A player log without entries or with impossible values.
 
     Example:
         >>> import pathlib, trafficgen
         >>> _ = pathlib.Path("player.json").write_text("[]")
+        >>> capture = "examples/captures/rtsp_rtp_two_streams.pcap.gz"
         >>> try:
-        ...     trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz", player_log="player.json")
+        ...     trafficgen.fit(capture, player_log="player.json")
         ... except trafficgen.PlayerLogError as error:
         ...     print(error.problem, "|", error.remedy)
         has no entries | give a CSV or JSON with time_s or unix_time_s and any of buffer_s,
@@ -149,8 +145,7 @@ class ModelFileError(InputFileError):
 
 
 class WorkloadFileError(InputFileError):
-    """A workload file that is not valid YAML, has unknown keys or values out of range, or a file it
-    names.
+    """A workload file, or a file it names: invalid YAML, unknown keys, values out of range.
 
     Example:
         >>> import pathlib, trafficgen
@@ -178,11 +173,11 @@ class OutputFileError(InputFileError):
 
 
 class SelectionError(TrafficgenError):
-    """A flow or session was asked for that the capture does not have.
+    """A flow or session that the capture does not have.
 
     Attributes:
-        what: What was asked for, such as ``"flow 7"``.
-        available: What there is.
+        what: The request, such as ``"flow 7"``.
+        available: The flows or sessions that exist.
 
     Example:
         >>> import trafficgen
@@ -218,7 +213,7 @@ class TooFewObservationsError(CalibrationError):
     Attributes:
         what: What was to be estimated.
         required: Smallest number of observations.
-        available: Number of observations there are.
+        available: Number of observations found.
 
     Example:
         >>> import trafficgen
@@ -236,7 +231,7 @@ class TooFewObservationsError(CalibrationError):
 
 
 class SettingError(TrafficgenError):
-    """An option or parameter that a published model does not have, or a value that it cannot take.
+    """An unknown option of a published model, or a value out of its range.
 
     Example:
         >>> import trafficgen
@@ -289,10 +284,10 @@ class ExportError(TrafficgenError):
 
 
 class ExploreError(TrafficgenError):
-    """The local page cannot be served, or does not do what was asked of it.
+    """The local page cannot be served, or cannot do what was requested.
 
     Attributes:
-        control: Name of the control that it is about; None where it is about none.
+        control: Name of the control concerned, if any.
 
     Example:
         >>> import trafficgen
@@ -322,13 +317,12 @@ class TrafficgenWarning(UserWarning):
 
 
 class CaptureWarning(TrafficgenWarning):
-    """A capture that is damaged, cut short, out of order or otherwise odd, and was read as far as
-    possible.
+    """A damaged, truncated or otherwise odd capture, read as far as possible.
 
     Example:
         >>> import warnings, trafficgen
         >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("error", trafficgen.CaptureWarning)  # refuse a capture that is odd
+        ...     warnings.simplefilter("error", trafficgen.CaptureWarning)
         ...     trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
         Traceback (most recent call last):
         trafficgen.errors.CaptureWarning: ...: 1984 packets captured in part (at most 64 bytes); ...
@@ -336,7 +330,7 @@ class CaptureWarning(TrafficgenWarning):
 
 
 class SimulationWarning(TrafficgenWarning):
-    """A simulation that rests on an assumption which should be known before it is used.
+    """A simulation whose result rests on an assumption that the user should know.
 
     Example:
         >>> import warnings, trafficgen
