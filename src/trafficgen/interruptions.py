@@ -1,10 +1,8 @@
-"""Interrupts that leave nothing behind: what is to be tidied up, and moments that no interrupt may
-split.
+"""Interrupts that leave nothing behind: what is to be cleaned up, and moments that none may split.
 
-Python raises an interrupt between any two instructions, within what tidies up as well. So what is
-unfinished is noted
-here beforehand: who ends the process calls :func:`clean_up`, and the interpreter does where it ends
-by itself.
+Python raises an interrupt between any two instructions, within what cleans up as well. So what is
+unfinished is noted here beforehand: whatever ends the process calls :func:`clean_up`, and the
+interpreter does where it ends by itself.
 """
 
 from __future__ import annotations
@@ -15,19 +13,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 
 #: Signals that people end a program by; each may be turned into an exception at any moment.
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: What is to be done yet, and the process that is to do it: a fork must not tidy up for its parent.
+#: What is to be done yet, and the process that is to do it: a fork must not clean up for its parent.
 _unfinished: dict[object, tuple[int, Callable[[], None]]] = {}
 
 
 @contextmanager
-def cleaned_up(cleanup: Callable[[], None]) -> Iterator[None]:
-    """Have something tidied up at the end of the block, however it ends, and once more where that
-    was interrupted.
+def clean_up_after(cleanup: Callable[[], None]) -> Iterator[None]:
+    """Call a function at the end of the block, however it ends, and once more if interrupted.
 
     Args:
         cleanup: What is done; a second call must do no harm.
@@ -37,14 +33,14 @@ def cleaned_up(cleanup: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        with held_back():
+        with defer_signals():
             cleanup()
             _unfinished.pop(key, None)
 
 
 @atexit.register
 def clean_up() -> None:
-    """Tidy up after blocks of :func:`cleaned_up` that did not come to it."""
+    """Clean up after blocks of :func:`clean_up_after` that did not come to it."""
     for key, (process, cleanup) in list(_unfinished.items()):
         if process == os.getpid():
             with suppress(OSError):
@@ -53,8 +49,8 @@ def clean_up() -> None:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Have signals that end the program wait for the end of the block.
+def defer_signals() -> Iterator[None]:
+    """Defer signals that end the program to the end of the block.
 
     To block them in this thread would not do: another thread takes them, and Python handles them in
     this one all the same. Other threads than the main one are never interrupted.
@@ -63,14 +59,10 @@ def held_back() -> Iterator[None]:
         yield
         return
     waiting: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        waiting.append(number)
-
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     handled = {number: handler for number, handler in before.items() if callable(handler)}
     for number in handled:
-        signal.signal(number, note)
+        signal.signal(number, lambda number, _frame: waiting.append(number))
     try:
         yield
     finally:

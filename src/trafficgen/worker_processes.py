@@ -46,7 +46,7 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     interrupt is ended.
 
     They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
-    the work over in :func:`interrupts_held_back`.
+    the work over in :func:`interrupts_defer_signals`.
     """
     others = set(active_children())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin)
@@ -85,7 +85,7 @@ def _end_after(sentinel: int) -> None:
 
 
 @contextmanager
-def interrupts_held_back() -> Iterator[None]:
+def interrupts_defer_signals() -> Iterator[None]:
     """Have an interrupt wait for the end of the block; processes started in it never see one.
 
     It is for this process to be interrupted and to end them; from their first moment on they would

@@ -2,10 +2,10 @@
 ``_rust.pyi``.
 """
 
-from trafficgen.interruptions import held_back
+from trafficgen.interruptions import defer_signals
 
 with (
-    held_back()
+    defer_signals()
 ):  # an interrupt while numpy's own interface is looked up would be a panic of the core
     from trafficgen._core._rust import (
         CLOCK_CANDIDATES_HZ,

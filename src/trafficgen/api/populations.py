@@ -22,7 +22,7 @@ from trafficgen.models import FittedProvenance, Model, Population
 from trafficgen.notebook import NotebookView
 from trafficgen.provenance import combined_digest, file_digest
 from trafficgen.units import bps_from_kbps, s_from_ns
-from trafficgen.worker_processes import interrupts_held_back, worker_pool
+from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
 
 #: Without a choice, a session counts that carries at least this share of what the heaviest of its
 #: capture carries: what is lighter is what a player fetches beside the media. Where the heaviest
@@ -244,7 +244,7 @@ def _fitted_captures(
         return
     try:
         with worker_pool(min(workers, len(names))) as pool:
-            with interrupts_held_back():
+            with interrupts_defer_signals():
                 futures = [pool.submit(_fit_capture, name, options) for name in names]
             for done in futures:
                 yield done.result()

@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 
 from trafficgen.errors import OutputFileError
-from trafficgen.output_files import (
+from trafficgen.outputs import (
     check_files,
+    check_folder,
     existing_kept,
     exists_already,
     is_stream,
     keep_existing,
 )
-from trafficgen.output_folders import check_folder
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 #: Kinds of plots by default, as :mod:`trafficgen.reports.static` makes them.
@@ -131,7 +131,7 @@ def _check_export(folder: Path, read: Sequence[Path]) -> None:
     from trafficgen.export.readme import exported_files  # noqa: PLC0415 - --help needs none of it
 
     earlier = exported_files(folder)
-    check_folder(folder, earlier)
+    check_folder(folder, earlier=earlier)
     for path in read:
         if (
             path.name in earlier
@@ -145,7 +145,7 @@ def _check_plots(folder: Path, formats: Sequence[str]) -> None:
     """Refuse a folder that has plots in it: which ones this command makes is known when its work is
     done.
     """
-    check_folder(folder, ())
+    check_folder(folder)
     if existing_kept() and folder.is_dir():
         for path in sorted(folder.iterdir()):
             if path.suffix.removeprefix(".") in formats:

@@ -16,7 +16,7 @@ from trafficgen.export.targets import TARGETS
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.options import takes
-from trafficgen.output_folders import left_over, whole_folder
+from trafficgen.outputs import left_over, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.view import seen_by
 from trafficgen.progress import report_step

@@ -14,7 +14,7 @@ from trafficgen.json_text import JsonTextError, read_json
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.models.schema import SCHEMA_VERSION, Model
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
-from trafficgen.output_files import whole_files
+from trafficgen.outputs import whole_files
 
 #: Gives the content of a catalogue entry by its name.
 ParentOf = Callable[[str], Mapping[str, Any]]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from trafficgen.output_files import whole_files
+from trafficgen.outputs import whole_files
 from trafficgen.packet_files.report import ProjectionReport, View
 from trafficgen.packet_files.view import seen_by
 from trafficgen.progress import report_step

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from trafficgen.output_folders import whole_directory
+from trafficgen.outputs import whole_folder
 from trafficgen.packet_files.parquet import PARQUET_OPTIONS, all_columns
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
@@ -60,7 +60,7 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
     metadata = table_metadata(stream.head, arrivals_known="arrival_ns" in stream.columns)
     del metadata["flows"]
     done = 0
-    with whole_directory(folder, is_earlier=is_dataset) as staging:
+    with whole_folder(folder, is_earlier=is_dataset) as staging:
         pq.write_table(stream.head.flows, staging / FLOWS_FILE, compression="zstd")
         pieces = (all_columns(piece) for piece in stream.in_pieces(min(PIECE_ROWS, part_rows)))
         for place, part in enumerate(_parts(pieces, part_rows)):

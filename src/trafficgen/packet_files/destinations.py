@@ -6,8 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.output_files import check_files
-from trafficgen.output_folders import check_directory
+from trafficgen.outputs import check_files, check_folder
 from trafficgen.packet_files.csv import flows_file
 from trafficgen.packet_files.formats import DATASET, FILE_FORMATS, FileFormat, format_for
 from trafficgen.tables.dataset import is_dataset
@@ -73,6 +72,6 @@ def check_output(out: str | Path) -> None:
     """
     paths = output_paths(out)
     if paths and format_of(out) is DATASET:
-        check_directory(paths[0], is_earlier=is_dataset)
+        check_folder(paths[0], is_earlier=is_dataset)
     elif paths:
         check_files(paths)

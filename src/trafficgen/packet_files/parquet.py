@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from trafficgen.output_files import whole_files
+from trafficgen.outputs import whole_files
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen._core import CaptureWriter
-from trafficgen.output_files import whole_files
+from trafficgen.outputs import whole_files
 from trafficgen.packet_files.capture_losses import CaptureLosses
 from trafficgen.packet_files.report import ProjectionReport, View
 from trafficgen.packet_files.view import seen_by

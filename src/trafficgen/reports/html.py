@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from trafficgen.drawings import Drawing
-from trafficgen.output_files import whole_files
+from trafficgen.outputs import whole_files
 from trafficgen.reports.page import Block, Report, Text
 from trafficgen.reports.palette import DARK, LIGHT, css_variables
 

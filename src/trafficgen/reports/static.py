@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import OutputFileError
-from trafficgen.output_folders import whole_folder
+from trafficgen.outputs import whole_folder
 from trafficgen.reports.palette import LIGHT
 
 if TYPE_CHECKING:

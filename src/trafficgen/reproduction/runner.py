@@ -15,7 +15,7 @@ from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.reproduction.base import Experiment, Finding
 from trafficgen.reproduction.results import FindingResult, Reproduction
-from trafficgen.worker_processes import interrupts_held_back, worker_pool
+from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
 
 #: Name of the experiment, run, part.
 _Key = tuple[str, int, int]
@@ -107,7 +107,7 @@ def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key,
         return
     try:
         with worker_pool(workers) as pool:
-            with interrupts_held_back():
+            with interrupts_defer_signals():
                 futures = [pool.submit(_measure, piece) for piece in pieces]
             for done in as_completed(futures):
                 yield done.result()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trafficgen.output_files import existing_kept, exists_already
+from trafficgen.outputs import existing_kept, exists_already
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.workloads.storage import check_reachable, holds_object, upload
 

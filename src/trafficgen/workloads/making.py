@@ -19,10 +19,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError
+from trafficgen.outputs import short_name
 from trafficgen.packet_files.destinations import local_path
 from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA
-from trafficgen.temporary_names import short_name
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import (
     RUN,

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from trafficgen.errors import GenerationError, OutputFileError
-from trafficgen.worker_processes import interrupts_held_back, worker_pool
+from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
 from trafficgen.workloads.blocks import Block, MadeBlock, Sessions, make_block
 from trafficgen.workloads.storage import Storage
 
@@ -122,7 +122,7 @@ class ProcessPool:
         """
         while waiting or given:
             while waiting and len(given) < AHEAD * self.workers:
-                with interrupts_held_back():
+                with interrupts_defer_signals():
                     future = pool.submit(make_packed, packed, waiting[-1])
                 given[future] = waiting.pop()
             done, _ = wait(given, return_when=FIRST_COMPLETED)

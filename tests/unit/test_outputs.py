@@ -13,7 +13,7 @@ import pytest
 
 from trafficgen.errors import OutputFileError
 from trafficgen.interruptions import clean_up
-from trafficgen.output_files import check_files, keep_existing, whole_files
+from trafficgen.outputs import check_files, keep_existing, whole_files, whole_folder
 
 
 def put(*paths: Path, text: str = "new", then: Callable[[], object] = lambda: None) -> None:
@@ -35,7 +35,7 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have outputs that exist kept, as commands do without ``--force``."""
-    monkeypatch.setattr("trafficgen.output_files.existing_kept", lambda: True)
+    monkeypatch.setattr("trafficgen.outputs.existing_kept", lambda: True)
 
 
 def test_a_failure_before_the_end_keeps_the_old_file(tmp_path: Path) -> None:
@@ -80,23 +80,6 @@ def test_a_file_that_comes_meanwhile_is_kept_too(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP])
-@pytest.mark.usefixtures("kept")
-def test_where_a_file_can_have_one_name_only_others_are_kept_as_well(
-    refused: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def link(*_: object) -> None:
-        raise OSError(refused, "no links here")
-
-    monkeypatch.setattr(os, "link", link)
-    put(tmp_path / "out")
-    assert (tmp_path / "out").read_text() == "new"
-    late = tmp_path / "late"
-    with pytest.raises(OutputFileError, match="exists already"):
-        put(late, then=lambda: late.write_text("of someone else"))
-    assert late.read_text() == "of someone else"
-
-
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
     target, link = tmp_path / "far" / "target", tmp_path / "link"
@@ -128,7 +111,9 @@ def test_a_link_to_a_kept_file_is_refused_as_the_file_is(tmp_path: Path) -> None
 def test_links_that_lead_to_themselves_are_refused(targets: list[str], tmp_path: Path) -> None:
     for name, target in zip(("a", "b"), targets, strict=False):
         (tmp_path / name).symlink_to(target)
-    with pytest.raises(OutputFileError, match="a: is a link that leads to itself"):
+    with pytest.raises(
+        OutputFileError, match=r"a: cannot be written \(Too many levels of symbolic links"
+    ):
         put(tmp_path / "a")
 
 
@@ -191,22 +176,8 @@ def test_devices_and_descriptors_are_written_as_they_are(tmp_path: Path) -> None
         given = [Path(f"/dev/fd/{file.fileno()}"), Path(f"/proc/self/fd/{file.fileno()}")]
         for path in (*given, link):
             put(path, text=f"{path}\n")
-    assert (tmp_path / "redirected").read_text().splitlines() == [
-        str(path) for path in (*given, link)
-    ]
+            assert (tmp_path / "redirected").read_text() == f"{path}\n"
     assert names(tmp_path) == ["link", "redirected"]
-
-
-def test_a_descriptor_gets_what_is_written_where_it_stands(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text("kept\n")
-    with log.open("a") as file:
-        put(Path(f"/dev/fd/{file.fileno()}"), text="first\n")
-        with pytest.raises(KeyboardInterrupt):
-            put(Path(f"/dev/fd/{file.fileno()}"), text="half", then=interrupted)
-        put(Path(f"/dev/fd/{file.fileno()}"), text="second\n")
-    assert log.read_text() == "kept\nfirst\nsecond\n"
-    assert names(tmp_path) == ["log"]
 
 
 def test_a_reader_that_goes_away_is_told_in_the_error() -> None:
@@ -264,18 +235,6 @@ def test_an_output_never_stands_without_the_file_that_belongs_to_it(
     put(out, beside)
     assert seen == [(False, "old"), (False, "new")]
     assert (out.read_text(), beside.read_text()) == ("new", "new")
-
-
-@pytest.mark.usefixtures("kept")
-def test_what_a_run_left_that_was_killed_between_two_files_is_replaced(
-    dead_process: str, tmp_path: Path
-) -> None:
-    (tmp_path / "out.beside").write_text("new already")
-    with pytest.raises(OutputFileError, match=r"out\.beside: exists already"):
-        put(tmp_path / "out", tmp_path / "out.beside")
-    (tmp_path / f".out.{dead_process}.part").write_text("not renamed yet")
-    put(tmp_path / "out", tmp_path / "out.beside")
-    assert names(tmp_path) == ["out", "out.beside"]
 
 
 def test_data_is_on_the_disk_before_it_has_its_name_and_the_name_after(
@@ -336,3 +295,169 @@ def test_what_an_interrupted_cleaning_leaves_is_cleaned_at_the_end(tmp_path: Pat
     clean_up()
     assert names(tmp_path) == []
     assert opened.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None) is False
+
+
+def test_a_folder_is_made_with_what_was_put_into_it_and_keeps_what_it_had(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    for text in ("first", "second"):
+        with whole_folder(folder, earlier=["both"]) as staging:
+            (staging / text).write_text(text)
+            (staging / "both").write_text(text)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "first": "first",
+        "second": "second",
+        "both": "second",
+    }
+
+
+def test_what_an_earlier_output_left_is_removed_when_it_is_not_written_again(
+    tmp_path: Path,
+) -> None:
+    for name in ("again", "gone", "other"):
+        (tmp_path / name).write_text("old")
+    with whole_folder(tmp_path, earlier=["again", "gone", "never there"]) as staging:
+        (staging / "again").write_text("new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "again": "new",
+        "other": "old",
+    }
+
+
+def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("old")
+
+    def put() -> None:
+        with whole_folder(tmp_path, earlier=["a"]) as staging:
+            (staging / "a").write_text("new")
+            (staging / "b").write_text("new")
+
+    with pytest.raises(OutputFileError, match=r"/b: would be overwritten"):
+        put()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"b": "old"}
+
+
+def test_a_failure_leaves_neither_files_nor_new_folders(tmp_path: Path) -> None:
+    def fail_half_way() -> None:
+        with whole_folder(tmp_path / "a" / "b") as staging:
+            (staging / "half").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail_half_way()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(OutputFileError, match=r"file/out: cannot be written \(Not a directory\)"),
+        whole_folder(tmp_path / "file" / "out"),
+    ):
+        pass
+
+
+def test_a_folder_with_too_long_a_name_leaves_none_of_those_above_it(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OutputFileError, match="File name too long"),
+        whole_folder(tmp_path / "a" / "b" / ("x" * 300)),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_and_nothing_is_moved(tmp_path: Path) -> None:
+    (tmp_path / "out" / "second").mkdir(parents=True)
+    (tmp_path / "out" / "first").write_text("old")
+
+    def put() -> None:
+        with whole_folder(tmp_path / "out", earlier=["first"]) as staging:
+            for name in ("a", "first", "second"):
+                (staging / name).write_text("new")
+
+    with pytest.raises(OutputFileError, match=r"out/second: cannot be written \(it is a folder\)"):
+        put()
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"first", "second"}
+    assert (tmp_path / "out" / "first").read_text() == "old"
+
+
+def test_a_file_of_the_folder_that_cannot_be_written_is_told_of_as_the_folder(
+    tmp_path: Path,
+) -> None:
+    with (
+        pytest.raises(OutputFileError, match=r"/out: cannot be written \(No space") as caught,
+        whole_folder(tmp_path / "out") as staging,
+    ):
+        raise OutputFileError(
+            file=str(staging / "x"), problem="cannot be written (No space)", remedy="no"
+        )
+    assert ".part" not in str(caught.value)
+
+
+def test_a_new_folder_gets_its_name_with_all_its_files(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "out") as staging:
+        (staging / "file").write_text("new")
+        assert not (tmp_path / "out").exists()
+        assert staging.parent == tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_list_of_the_files_is_moved_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = []
+    replace = Path.replace
+
+    def watch(part: Path, target: Path) -> Path:
+        moved.append(target.name)
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", watch)
+    with whole_folder(tmp_path, list_file="list") as staging:
+        for name in ("a", "list", "z"):
+            (staging / name).write_text("new")
+    assert moved == ["list", "a", "z"]
+
+
+def _is_earlier(folder: Path) -> bool:
+    return (folder / "mark").exists()
+
+
+def test_a_directory_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        with whole_folder(tmp_path / "out", is_earlier=_is_earlier) as staging:
+            (staging / "mark").write_text(text)
+            (staging / text).write_text(text)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"mark", "new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_directory_that_exists_is_kept_and_an_empty_one_filled(tmp_path: Path) -> None:
+    def put() -> None:
+        with whole_folder(tmp_path / "out", is_earlier=_is_earlier) as staging:
+            (staging / "mark").write_text("new")
+
+    (tmp_path / "out").mkdir()
+    put()
+    with pytest.raises(OutputFileError, match="out: exists already; give --force"):
+        put()
+
+
+@pytest.mark.parametrize("name", ["two\nlines", os.fsdecode(b"\xff\xfe"), "x" * 255, "[a]*?"])
+def test_a_folder_may_have_any_name_that_the_system_takes(name: str, tmp_path: Path) -> None:
+    for _ in range(2):
+        with whole_folder(tmp_path / name, earlier=["file"]) as staging:
+            (staging / "file").write_text("new")
+        with whole_folder(tmp_path / name / name, is_earlier=_is_earlier) as staging:
+            (staging / "mark").write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert {path.name for path in (tmp_path / name).iterdir()} == {"file", name}
+
+
+def test_a_link_to_a_directory_stays(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to("far")
+    with whole_folder(tmp_path / "link", is_earlier=_is_earlier) as staging:
+        (staging / "mark").write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["mark"]

@@ -1,0 +1,338 @@
+"""Output that appears whole or not at all: written under a temporary name, synced, then renamed.
+
+- A file that exists is replaced, unless :func:`keep_existing` was called; the new one gets its
+  permissions. A read-only file, and a folder in the place of a file, are refused.
+- A symbolic link stays, and what it points to is replaced or made.
+- A stream (FIFO, device, descriptor such as ``/dev/stdout``) is written as it is.
+- What a killed run left under temporary names is removed by the next run of the same output.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from trafficgen.errors import OutputFileError
+from trafficgen.interruptions import clean_up_after, defer_signals
+
+_FILE_REMEDY = "choose a folder that exists, is writable and has room"
+_FOLDER_REMEDY = "choose a folder that can be made and written and has room"
+#: What file systems say that cannot sync.
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EROFS}
+#: Longer names are digests in temporary names, which file systems limit to 255 bytes.
+_LONGEST_NAME_BYTES = 230
+_DESCRIPTORS = re.compile(r"/proc/\d+/fd|/dev/fd")
+_kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
+
+#: Tells whether a folder is an earlier output, which may be replaced as a whole.
+IsEarlier = Callable[[Path], bool]
+
+
+def keep_existing() -> None:
+    """Refuse to replace outputs that exist, from here on in this context, as commands do."""
+    _kept.set(True)
+
+
+def existing_kept() -> bool:
+    """Return whether outputs that exist are kept."""
+    return _kept.get()
+
+
+def exists_already(name: str | Path) -> OutputFileError:
+    """Return the error about an output that is kept."""
+    return _error(name, "exists already", "give --force, or another name")
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a FIFO, a device, or a descriptor such as ``/dev/stdout``."""
+    try:
+        mode = path.stat().st_mode
+        names = [path, path.parent / path.readlink()] if path.is_symlink() else [path]
+    except OSError:
+        return False
+    if not stat.S_ISREG(mode):
+        return not stat.S_ISDIR(mode)
+    return any(_DESCRIPTORS.fullmatch(os.path.realpath(name.parent)) for name in names)
+
+
+def check_files(paths: Sequence[Path]) -> None:
+    """Refuse, before the work, what the files of an output cannot replace.
+
+    Raises:
+        OutputFileError: If there is a folder, a file that is kept or read-only, or no file of that
+            name can be made there.
+    """
+    with _system_errors(", ".join(map(str, paths)), _FILE_REMEDY):
+        for target in map(_target, paths):
+            if target.part != target.path:
+                _check_writable(target.part.parent)
+
+
+@contextmanager
+def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Give temporary names for files; rename them at the end, or remove them when anything fails.
+
+    Of several files the first is the output, and the others belong to it: they get their names
+    before it, so that it never stands there without them.
+
+    Raises:
+        OutputFileError: If a file cannot be written, or one that is kept is there.
+    """
+    with _system_errors(", ".join(map(str, paths)), _FILE_REMEDY):
+        targets = [_target(path) for path in paths]
+        files = [target for target in targets if target.part != target.path]
+
+        def remove() -> None:
+            for target in files:
+                with suppress(OSError):
+                    target.part.unlink(missing_ok=True)
+
+        with clean_up_after(remove):
+            yield [target.part for target in targets]
+            for target in files:
+                _sync(target.part)
+            with defer_signals():
+                if len(targets) > 1 and targets[0].mode is not None:
+                    targets[0].path.unlink(missing_ok=True)
+                for target in reversed(files):
+                    target.put_in_place()
+            for target in files:
+                _remove_leftovers(target.path)
+            for folder in {target.path.parent for target in files}:
+                _sync(folder)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A file to be.
+
+    Attributes:
+        path: Its name, links followed.
+        part: The name under which it is written: the same for a stream.
+        mode: Permissions of the file that is replaced; None where there is none.
+    """
+
+    path: Path
+    part: Path
+    mode: int | None = None
+
+    def put_in_place(self) -> None:
+        """Give the file its name."""
+        if self.mode is not None:
+            self.part.chmod(self.mode)
+        elif existing_kept() and os.path.lexists(self.path):  # it came meanwhile
+            raise exists_already(self.path)
+        self.part.replace(self.path)
+
+
+def _target(path: Path) -> _Target:
+    """Find out what becomes of an output; raise OSError or OutputFileError if nothing can."""
+    if is_stream(path):
+        return _Target(path, path)
+    followed = Path(os.path.realpath(path)) if path.is_symlink() else path
+    part = _temporary(followed, "part")
+    try:
+        mode = followed.stat().st_mode
+    except FileNotFoundError:
+        return _Target(followed, part)
+    if stat.S_ISDIR(mode):
+        raise _error(path, "cannot be written (it is a folder)", "give the name of a file in it")
+    if existing_kept():
+        _remove_leftovers(followed)
+        raise exists_already(path)
+    if not mode & 0o222:
+        raise _error(path, "is read-only", "make it writable (chmod u+w), or give another name")
+    return _Target(followed, part, stat.S_IMODE(mode))
+
+
+def check_folder(
+    folder: Path, *, earlier: Collection[str] = (), is_earlier: IsEarlier | None = None
+) -> None:
+    """Refuse, before the work, a folder that cannot be written or replaced; see `whole_folder`.
+
+    Raises:
+        OutputFileError: If it is so, or an earlier output there is kept.
+    """
+    with _system_errors(folder, _FOLDER_REMEDY):
+        there = _is_there(folder)
+        above = next(path for path in folder.parents if path.exists())
+        if is_earlier is None:
+            _check_writable(folder if there else above)
+            held = any(os.path.lexists(folder / name) for name in earlier)
+            if existing_kept() and held:
+                raise _error(folder, "has an earlier output in it", "give --force, or another name")
+            return
+        _check_writable(folder.parent)
+        if there and not folder.is_dir():
+            raise _error(folder, "is a file, not a folder", "choose another name")
+        if there and any(folder.iterdir()):
+            if not is_earlier(folder):
+                problem = "is a folder with other files in it, which would be lost"
+                raise _error(folder, problem, "choose another folder, or empty it")
+            if existing_kept():
+                raise exists_already(folder)
+
+
+@contextmanager
+def whole_folder(
+    folder: Path,
+    *,
+    earlier: Collection[str] = (),
+    list_file: str | None = None,
+    is_earlier: IsEarlier | None = None,
+) -> Iterator[Path]:
+    """Give an empty folder that becomes ``folder`` at the end, or is removed if anything fails.
+
+    Where ``folder`` exists, the new files are moved into it, and files of other names stay; with
+    ``is_earlier`` it is replaced as a whole.
+
+    Args:
+        folder: Where the files go.
+        earlier: Names of files that an earlier output left there: they are replaced, or removed
+            where they are not written again. No other file is overwritten.
+        list_file: Name of the file by which ``earlier`` is known. It is moved first: what a run
+            that is killed between two files leaves is known by it.
+        is_earlier: Whether a folder is an earlier output, which is replaced as a whole.
+
+    Raises:
+        OutputFileError: If the folder cannot be made or written, has a file of someone else's by
+            one of the names, or an earlier output that is kept.
+    """
+    whole = is_earlier is not None
+    folder = Path(os.path.realpath(folder)) if whole and folder.is_symlink() else folder
+    beside = folder if whole or not os.path.lexists(folder) else folder / "trafficgen"
+    staging, old = _temporary(beside, "part"), _temporary(beside, "old")
+    made: list[Path] = []
+
+    def remove() -> None:
+        shutil.rmtree(staging, ignore_errors=True)
+        if old.exists() and not folder.exists():
+            old.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
+        for path in reversed(made):
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
+
+    try:
+        with _system_errors(folder, _FOLDER_REMEDY), clean_up_after(remove):
+            check_folder(folder, earlier=earlier, is_earlier=is_earlier)
+            for path in [path for path in folder.parents if not path.exists()][::-1]:
+                path.mkdir(exist_ok=True)
+                made.append(path)
+            _remove_leftovers(beside)
+            staging.mkdir()
+            yield staging
+            names = sorted(part.name for part in staging.iterdir())
+            if beside != folder:
+                _refuse_files_of_others(folder, earlier, names)
+            for path in (*(staging / name for name in names), staging):
+                _sync(path)
+            if whole:
+                check_folder(folder, is_earlier=is_earlier)  # someone may have come meanwhile
+            with defer_signals():
+                if beside != folder:
+                    for name in left_over(folder, earlier, names):
+                        (folder / name).unlink(missing_ok=True)
+                    for name in sorted(names, key=lambda name: name != list_file):
+                        (staging / name).replace(folder / name)
+                else:
+                    if folder.exists():
+                        folder.replace(old)
+                    staging.replace(folder)
+            _sync(folder)
+            _sync(folder.parent)
+    except OutputFileError as error:
+        if str(staging) not in error.file:
+            raise
+        raise _error(folder, error.problem, _FOLDER_REMEDY) from error
+
+
+def left_over(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
+    """List the files of an earlier output in a folder that the new one does not write, sorted."""
+    return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
+
+
+def _refuse_files_of_others(folder: Path, earlier: Collection[str], names: Sequence[str]) -> None:
+    for target in (folder / name for name in names):
+        if target.is_dir():
+            raise _error(target, "cannot be written (it is a folder)", "choose another folder")
+        if os.path.lexists(target) and target.name not in earlier:
+            problem = "would be overwritten, and is not of an earlier export"
+            raise _error(target, problem, "choose another folder, or move the file away")
+
+
+def short_name(path: Path) -> str:
+    """Return the name of a file, or a digest where temporary names with it would be too long."""
+    name = os.fsencode(path.name)
+    return path.name if len(name) <= _LONGEST_NAME_BYTES else hashlib.sha256(name).hexdigest()[:32]
+
+
+def _temporary(path: Path, ending: str) -> Path:
+    return path.with_name(f".{short_name(path)}.{os.getpid()}.{ending}")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed processes left of an output under temporary names."""
+    beginning = f".{short_name(path)}."
+    for part in path.parent.glob(f"{glob.escape(beginning)}*"):
+        found = re.fullmatch(r"(\d+)\.(part|old)", part.name.removeprefix(beginning))
+        if found is None or Path(f"/proc/{found[1]}").exists():
+            continue
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk; what cannot be synced is left."""
+    try:
+        number = os.open(path, os.O_RDONLY)
+    except PermissionError:  # a folder that may be written but not read
+        return
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(number)
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether there is something; raise OSError if there can be nothing of that name."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return path.is_symlink()
+    return True
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise OSError if no file can be made in a folder."""
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def _error(file: str | Path, problem: str, remedy: str) -> OutputFileError:
+    return OutputFileError(file=str(file), problem=problem, remedy=remedy)
+
+
+@contextmanager
+def _system_errors(file: str | Path, remedy: str) -> Iterator[None]:
+    """Turn what the system says into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise _error(file, f"cannot be written ({error.strerror or error})", remedy) from error
