@@ -12,28 +12,22 @@ from trafficgen.models.estimate import ModelPart
 class TriedProcess(ModelPart):
     """One process that was fitted and played."""
 
-    kind: str = Field(description="Kind of the process.")
-    passed: bool = Field(
-        description=(
-            "Whether rates at several scales and their autocorrelation differ from the capture by"
-            " no more than chance."
-        )
-    )
-    score: float = Field(
-        ge=0, description="Weighted sum of its distances to the capture; smaller is better."
-    )
-    distances: dict[str, float] = Field(
-        description=(
-            "Statistic -> median distance of played sessions to the capture: Kolmogorov-Smirnov"
-            " distances, and for rate_acf half the largest difference at lags 1 to 20."
-        )
-    )
+    kind: str
+    """Kind of the process."""
+    passed: bool
+    """Whether rates at several scales and their autocorrelation differ from the capture by no
+    more than chance."""
+    score: float = Field(ge=0)
+    """Weighted sum of its distances to the capture; smaller is better."""
+    distances: dict[str, float]
+    """Statistic -> median distance of played sessions to the capture: Kolmogorov-Smirnov
+    distances, and for rate_acf half the largest difference at lags 1 to 20."""
 
 
 class ProcessChoice(ModelPart):
     """What was tried for a phase, in order; the process of the phase is one of them."""
 
-    chosen: int = Field(ge=0, description="Which of those tried was chosen, from 0.")
-    tried: tuple[TriedProcess, ...] = Field(
-        min_length=1, max_length=32, description="Processes in order of complexity."
-    )
+    chosen: int = Field(ge=0)
+    """Which of those tried was chosen, from 0."""
+    tried: tuple[TriedProcess, ...] = Field(min_length=1, max_length=32)
+    """Processes in order of complexity."""

@@ -9,17 +9,22 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from trafficgen.formatting import interval, number
 
 
-def _without_example(schema: dict[str, Any]) -> None:
-    """Leave out of a part's description what shows its use in Python: the schema is of a file."""
-    if "description" in schema:
-        schema["description"] = schema["description"].partition("\n\nExample:")[0]
+def _describe_file(schema: dict[str, Any]) -> None:
+    """Put descriptions on one line, without examples of use in Python: the schema is of a file."""
+    for part in (schema, *schema.get("properties", {}).values()):
+        if "description" in part:
+            part["description"] = " ".join(part["description"].partition("\n\nExample:")[0].split())
 
 
 class ModelPart(BaseModel):
     """Base of all parts: frozen, closed to unknown keys, no NaN or infinity."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=_without_example
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        json_schema_extra=_describe_file,
     )
 
     def __str__(self) -> str:
@@ -36,17 +41,16 @@ class Estimate(ModelPart):
         <Estimate 0.045, 95% [0.043, 0.048]>
     """
 
-    value: float = Field(description="Point estimate.")
-    low: float | None = Field(
-        default=None,
-        description="Lower end of the confidence interval; null where none was computed.",
-    )
-    high: float | None = Field(
-        default=None,
-        description="Upper end of the confidence interval; null where none was computed.",
-    )
-    level: float = Field(default=0.95, gt=0, lt=1, description="Confidence level of the interval.")
-    method: str = Field(description="How value and interval were obtained.")
+    value: float
+    """Point estimate."""
+    low: float | None = None
+    """Lower end of the confidence interval; null where none was computed."""
+    high: float | None = None
+    """Upper end of the confidence interval; null where none was computed."""
+    level: float = Field(default=0.95, gt=0, lt=1)
+    """Confidence level of the interval."""
+    method: str
+    """How value and interval were obtained."""
 
     def __repr__(self) -> str:
         ends = interval(self.low, self.high)

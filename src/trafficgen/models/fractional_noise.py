@@ -16,13 +16,14 @@ class FractionalNoiseProcess(ModelPart):
     """
 
     kind: Literal["fgn"] = "fgn"
-    bin_s: float = Field(gt=0, description="Width of a bin, s.")
-    hurst: Estimate = Field(description="Hurst parameter of the bytes of the bins.")
-    bin_bytes: LawOfBytes = Field(description="IP bytes of a bin, as the rate asks for them.")
-    packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
-    placement: Literal["even", "poisson"] = Field(
-        description=(
-            "even: packets follow the rate evenly; poisson: they come at independent times, so that"
-            " their number varies beside the rate."
-        )
-    )
+    bin_s: float = Field(gt=0)
+    """Width of a bin, s."""
+    hurst: Estimate
+    """Hurst parameter of the bytes of the bins."""
+    bin_bytes: LawOfBytes
+    """IP bytes of a bin, as the rate asks for them."""
+    packet_bytes: LawOfBytes
+    """IP total length of a packet, bytes."""
+    placement: Literal["even", "poisson"]
+    """even: packets follow the rate evenly; poisson: they come at independent times, so that
+    their number varies beside the rate."""

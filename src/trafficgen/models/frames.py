@@ -21,48 +21,37 @@ FrameName = Literal["frame", "key", "predicted", "bidirectional"]
 class FrameType(ModelPart):
     """Frames of one type."""
 
-    name: FrameName = Field(
-        description=(
-            "key: coded alone; predicted: others, or the larger ones of them; bidirectional: the"
-            " smaller ones; frame: where types cannot be told apart."
-        )
-    )
-    frame_bytes: LawOfBytes = Field(description="IP bytes of all packets of a frame.")
-    lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(
-        default=(),
-        max_length=8,
-        description="IP total lengths of the small packets before the picture, bytes.",
-    )
-    lead_share: float = Field(
-        default=0.0, ge=0, le=1, description="Share of the frames that begin with these packets."
-    )
+    name: FrameName
+    """key: coded alone; predicted: others, or the larger ones of them; bidirectional: the
+    smaller ones; frame: where types cannot be told apart."""
+    frame_bytes: LawOfBytes
+    """IP bytes of all packets of a frame."""
+    lead_bytes: tuple[Annotated[int, Field(ge=0, le=65_535)], ...] = Field(default=(), max_length=8)
+    """IP total lengths of the small packets before the picture, bytes."""
+    lead_share: float = Field(default=0.0, ge=0, le=1)
+    """Share of the frames that begin with these packets."""
 
 
 class GroupDistance(ModelPart):
     """A number of frames from one key frame to the next."""
 
-    frames: int = Field(ge=1, le=_MOST_FRAMES, description="Frames from key frame to key frame.")
-    share: float = Field(gt=0, le=1, description="Share of the groups.")
+    frames: int = Field(ge=1, le=_MOST_FRAMES)
+    """Frames from key frame to key frame."""
+    share: float = Field(gt=0, le=1)
+    """Share of the groups."""
 
 
 class GroupOfPictures(ModelPart):
     """Where key frames are, and the pattern of the frames between them."""
 
-    distances: tuple[GroupDistance, ...] = Field(
-        min_length=1, max_length=64, description="Lengths of the groups."
-    )
-    first_key_frame: int = Field(
-        ge=0, le=_MOST_FRAMES, description="Frames of the phase before its first key frame."
-    )
-    reference_period: int | None = Field(
-        default=None,
-        ge=2,
-        le=_MOST_FRAMES,
-        description="Every so many frames one is predicted, the others are bidirectional.",
-    )
-    reference_position: int = Field(
-        default=0, ge=0, le=_MOST_FRAMES, description="Place of the predicted frame in this period."
-    )
+    distances: tuple[GroupDistance, ...] = Field(min_length=1, max_length=64)
+    """Lengths of the groups."""
+    first_key_frame: int = Field(ge=0, le=_MOST_FRAMES)
+    """Frames of the phase before its first key frame."""
+    reference_period: int | None = Field(default=None, ge=2, le=_MOST_FRAMES)
+    """Every so many frames one is predicted, the others are bidirectional."""
+    reference_position: int = Field(default=0, ge=0, le=_MOST_FRAMES)
+    """Place of the predicted frame in this period."""
 
 
 class FrameProcess(ModelPart):
@@ -73,56 +62,37 @@ class FrameProcess(ModelPart):
     """
 
     kind: Literal["frames"] = "frames"
-    frame_rate_hz: Estimate = Field(
-        description="Frames in a second of the media clock, by the mode of its steps."
-    )
-    clock_ratio: Estimate = Field(description="Time that passed / time by the media clock.")
-    spacing_s: LawOfTime = Field(
-        description="Spacing of frames, s: of their instants, or as sent without lateness."
-    )
-    spacing_spectrum: ScoreSpectrum | None = Field(
-        default=None, description="Power spectrum of the spacings themselves."
-    )
-    lateness_s: LawOfTime | None = Field(
-        default=None,
-        description="Time of a frame after its instant, s; null where spacings are those as sent.",
-    )
-    first_lateness_s: float = Field(
-        default=0.0, ge=0, description="Lateness of the first frame of the phase, s."
-    )
-    lateness_spectrum: ScoreSpectrum | None = Field(
-        default=None, description="Power spectrum of the normal scores of lateness."
-    )
-    types: tuple[FrameType, ...] = Field(min_length=1, max_length=3, description="Types of frames.")
-    group: GroupOfPictures | None = Field(
-        default=None, description="Null where there is one type of frames."
-    )
-    size_spectrum: ScoreSpectrum | None = Field(
-        default=None,
-        description=(
-            "Dependence of the normal scores of the frames' sizes; null for independent sizes."
-        ),
-    )
-    packetisation: Literal["filled", "equal"] = Field(
-        description=(
-            "filled: packets of packet_bytes and a last one with the rest; equal: packets of equal"
-            " size, as few as packet_bytes at its largest allows."
-        )
-    )
-    packet_bytes: LawOfBytes = Field(
-        description="IP total length of packets but the last of a frame, bytes."
-    )
-    gap_within_s: LawOfTime | None = Field(
-        description="Gap in a frame, s; null where frames are single packets."
-    )
-    gap_scale: Literal["packet", "frame", "bytes"] = Field(
-        default="packet",
-        description=(
-            "packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its"
-            " packets; bytes: gap_within_s is the gap of a packet of the largest size, others have"
-            " it in proportion to theirs."
-        ),
-    )
+    frame_rate_hz: Estimate
+    """Frames in a second of the media clock, by the mode of its steps."""
+    clock_ratio: Estimate
+    """Time that passed / time by the media clock."""
+    spacing_s: LawOfTime
+    """Spacing of frames, s: of their instants, or as sent without lateness."""
+    spacing_spectrum: ScoreSpectrum | None = None
+    """Power spectrum of the spacings themselves."""
+    lateness_s: LawOfTime | None = None
+    """Time of a frame after its instant, s; null where spacings are those as sent."""
+    first_lateness_s: float = Field(default=0.0, ge=0)
+    """Lateness of the first frame of the phase, s."""
+    lateness_spectrum: ScoreSpectrum | None = None
+    """Power spectrum of the normal scores of lateness."""
+    types: tuple[FrameType, ...] = Field(min_length=1, max_length=3)
+    """Types of frames."""
+    group: GroupOfPictures | None = None
+    """Null where there is one type of frames."""
+    size_spectrum: ScoreSpectrum | None = None
+    """Dependence of the normal scores of the frames' sizes; null for independent sizes."""
+    packetisation: Literal["filled", "equal"]
+    """filled: packets of packet_bytes and a last one with the rest; equal: packets of equal
+    size, as few as packet_bytes at its largest allows."""
+    packet_bytes: LawOfBytes
+    """IP total length of packets but the last of a frame, bytes."""
+    gap_within_s: LawOfTime | None
+    """Gap in a frame, s; null where frames are single packets."""
+    gap_scale: Literal["packet", "frame", "bytes"] = "packet"
+    """packet: each gap is drawn; frame: gap_within_s is the time of a frame, shared by its
+    packets; bytes: gap_within_s is the gap of a packet of the largest size, others have it in
+    proportion to theirs."""
 
     @model_validator(mode="after")
     def _types_told_apart(self) -> Self:

@@ -49,75 +49,60 @@ class Atom(ModelPart):
     MTU.
     """
 
-    value: float = Field(description="The value, in the law's unit.")
-    p: float = Field(gt=0, le=1, description="Its probability.")
+    value: float
+    """The value, in the law's unit."""
+    p: float = Field(gt=0, le=1)
+    """Its probability."""
 
 
 class QuantilePoint(ModelPart):
     """A point of the distribution function; between points the law is linear."""
 
-    p: float = Field(ge=0, le=1, description="Cumulative probability within the continuous part.")
-    value: float = Field(description="Quantile, in the law's unit.")
+    p: float = Field(ge=0, le=1)
+    """Cumulative probability within the continuous part."""
+    value: float
+    """Quantile, in the law's unit."""
 
 
 class Tail(ModelPart):
     """Generalised Pareto tail of a smoothed empirical law, from its last point on."""
 
-    p: float = Field(gt=0, lt=1, description="Probability of the tail within the continuous part.")
-    threshold: float = Field(
-        description="Where the tail starts: the last quantile, in the law's unit."
-    )
-    c: float = Field(lt=1, description="Shape of scipy.stats genpareto; the tail index is 1 / c.")
-    scale: float = Field(gt=0, description="Scale of scipy.stats genpareto, in the law's unit.")
+    p: float = Field(gt=0, lt=1)
+    """Probability of the tail within the continuous part."""
+    threshold: float
+    """Where the tail starts: the last quantile, in the law's unit."""
+    c: float = Field(lt=1)
+    """Shape of scipy.stats genpareto; the tail index is 1 / c."""
+    scale: float = Field(gt=0)
+    """Scale of scipy.stats genpareto, in the law's unit."""
 
 
 class Alternative(ModelPart):
     """Another family that was tried."""
 
-    family: str = Field(description="scipy.stats name.")
-    delta_bic: float = Field(description="Its BIC less that of the chosen family; larger is worse.")
-    held_out: float | None = Field(
-        default=None,
-        description=(
-            "Its log-likelihood on held-out parts of the sample less that of the chosen family;"
-            " smaller is worse. Null where it was not computed."
-        ),
-    )
+    family: str
+    """scipy.stats name."""
+    delta_bic: float
+    """Its BIC less that of the chosen family; larger is worse."""
+    held_out: float | None = None
+    """Its log-likelihood on held-out parts of the sample less that of the chosen family; smaller
+    is worse. Null where it was not computed."""
 
 
 class GoodnessOfFit(ModelPart):
     """How far the fitted law is from the sample."""
 
-    ks: float = Field(
-        ge=0,
-        le=1,
-        description="Largest distance of the two distribution functions, atoms included.",
-    )
-    p_value: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="p-value of that distance; null where it was not computed.",
-    )
-    anderson_darling: float | None = Field(
-        default=None,
-        ge=0,
-        description=(
-            "Anderson-Darling statistic of the values that were tested, which weighs the tails;"
-            " null where it was not computed."
-        ),
-    )
-    anderson_darling_p_value: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="p-value of the Anderson-Darling statistic; null where not computed.",
-    )
-    method: str = Field(
-        description=(
-            "How the p-value was obtained (never the naive one when parameters were estimated)."
-        )
-    )
+    ks: float = Field(ge=0, le=1)
+    """Largest distance of the two distribution functions, atoms included."""
+    p_value: float | None = Field(default=None, ge=0, le=1)
+    """p-value of that distance; null where it was not computed."""
+    anderson_darling: float | None = Field(default=None, ge=0)
+    """Anderson-Darling statistic of the values that were tested, which weighs the tails; null
+    where it was not computed."""
+    anderson_darling_p_value: float | None = Field(default=None, ge=0, le=1)
+    """p-value of the Anderson-Darling statistic; null where not computed."""
+    method: str
+    """How the p-value was obtained (never the naive one when parameters were estimated)."""
 
 
 class Law(ModelPart):
@@ -134,53 +119,36 @@ class Law(ModelPart):
         715 bytes on average; 75% are not full
     """
 
-    unit: Literal["s", "bytes", "packets", "bps", "1"] = Field(description="Unit of the values.")
-    family: Family = Field(
-        description=(
-            "scipy.stats name of the continuous part, or quantiles, or atoms where there is none."
-        )
-    )
-    params: dict[str, float] = Field(
-        default_factory=dict, description="scipy.stats parameters of the continuous part."
-    )
-    low: dict[str, float] = Field(
-        default_factory=dict, description="Lower ends of the 95% intervals of the parameters."
-    )
-    high: dict[str, float] = Field(
-        default_factory=dict, description="Upper ends of the 95% intervals of the parameters."
-    )
-    quantiles: tuple[QuantilePoint, ...] = Field(
-        default=(), description="Points of the law where the family is quantiles."
-    )
-    tail: Tail | None = Field(
-        default=None,
-        description=(
-            "What follows the last quantile; null where the quantiles reach to the largest value."
-        ),
-    )
-    atoms: tuple[Atom, ...] = Field(
-        default=(),
-        description="Values with positive probability; the continuous part has the rest.",
-    )
-    minimum: float | None = Field(
-        default=None, description="Lower bound of the continuous part; draws stay within."
-    )
-    maximum: float | None = Field(
-        default=None, description="Upper bound of the continuous part; draws stay within."
-    )
-    integer: bool = Field(
-        default=False, description="Whether values are whole numbers (bytes, packets)."
-    )
-    observations: int = Field(ge=0, description="Size of the sample that was fitted.")
-    log_likelihood: float | None = Field(
-        default=None, description="Of the continuous part at the estimate."
-    )
-    alternatives: tuple[Alternative, ...] = Field(
-        default=(), description="Other families tried, best first."
-    )
-    fit: GoodnessOfFit | None = Field(
-        default=None, description="Goodness of fit; null for published laws."
-    )
+    unit: Literal["s", "bytes", "packets", "bps", "1"]
+    """Unit of the values."""
+    family: Family
+    """scipy.stats name of the continuous part, or quantiles, or atoms where there is none."""
+    params: dict[str, float] = Field(default_factory=dict)
+    """scipy.stats parameters of the continuous part."""
+    low: dict[str, float] = Field(default_factory=dict)
+    """Lower ends of the 95% intervals of the parameters."""
+    high: dict[str, float] = Field(default_factory=dict)
+    """Upper ends of the 95% intervals of the parameters."""
+    quantiles: tuple[QuantilePoint, ...] = ()
+    """Points of the law where the family is quantiles."""
+    tail: Tail | None = None
+    """What follows the last quantile; null where the quantiles reach to the largest value."""
+    atoms: tuple[Atom, ...] = ()
+    """Values with positive probability; the continuous part has the rest."""
+    minimum: float | None = None
+    """Lower bound of the continuous part; draws stay within."""
+    maximum: float | None = None
+    """Upper bound of the continuous part; draws stay within."""
+    integer: bool = False
+    """Whether values are whole numbers (bytes, packets)."""
+    observations: int = Field(ge=0)
+    """Size of the sample that was fitted."""
+    log_likelihood: float | None = None
+    """Of the continuous part at the estimate."""
+    alternatives: tuple[Alternative, ...] = ()
+    """Other families tried, best first."""
+    fit: GoodnessOfFit | None = None
+    """Goodness of fit; null for published laws."""
 
     def __repr__(self) -> str:
         parts = [", ".join(f"{name}={number(value)}" for name, value in self.params.items())]

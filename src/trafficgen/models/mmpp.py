@@ -17,10 +17,10 @@ MOST_STATES = 16
 class MmppState(ModelPart):
     """One state of the chain."""
 
-    rate_per_s: Estimate = Field(description="Packets per second in this state.")
-    mean_sojourn_s: Estimate = Field(
-        description="Mean time until the state is left, s; sojourns are exponential."
-    )
+    rate_per_s: Estimate
+    """Packets per second in this state."""
+    mean_sojourn_s: Estimate
+    """Mean time until the state is left, s; sojourns are exponential."""
 
     @model_validator(mode="after")
     def _positive(self) -> Self:
@@ -37,28 +37,18 @@ class MmppProcess(ModelPart):
     """
 
     kind: Literal["mmpp"] = "mmpp"
-    states: tuple[MmppState, ...] = Field(
-        min_length=2, max_length=MOST_STATES, description="States, fastest first."
-    )
-    transition: tuple[JumpRow, ...] = Field(
-        description="Jump chain: row = from, column = to, zero diagonal, rows sum to 1."
-    )
-    packet_bytes: LawOfBytes = Field(description="IP total length of a packet, bytes.")
-    mean_rate_per_s: float = Field(
-        gt=0, description="Packets per second over the whole phase of the capture."
-    )
-    observed_s: float = Field(
-        gt=0,
-        description=(
-            "Length of that phase, s; sessions of this length and more are played at its mean rate."
-        ),
-    )
-    evidence_bic: float | None = Field(
-        default=None,
-        description=(
-            "BIC of independent gaps less that of this process, on the gaps that were fitted."
-        ),
-    )
+    states: tuple[MmppState, ...] = Field(min_length=2, max_length=MOST_STATES)
+    """States, fastest first."""
+    transition: tuple[JumpRow, ...]
+    """Jump chain: row = from, column = to, zero diagonal, rows sum to 1."""
+    packet_bytes: LawOfBytes
+    """IP total length of a packet, bytes."""
+    mean_rate_per_s: float = Field(gt=0)
+    """Packets per second over the whole phase of the capture."""
+    observed_s: float = Field(gt=0)
+    """Length of that phase, s; sessions of this length and more are played at its mean rate."""
+    evidence_bic: float | None = None
+    """BIC of independent gaps less that of this process, on the gaps that were fitted."""
 
     @model_validator(mode="after")
     def _chain(self) -> Self:

@@ -13,24 +13,16 @@ from trafficgen.models.law import LawOfBytes, LawOfPackets, LawOfTime
 class RateClass(ModelPart):
     """How packets are placed while the rate is in one range."""
 
-    up_to_bytes: float | None = Field(
-        gt=0,
-        description=(
-            "Largest bytes of a bin of this class; null for the class of the highest rates."
-        ),
-    )
-    gap_s: LawOfTime = Field(
-        description="Gap between successive packets of such a bin (within a burst of it), s."
-    )
-    idle_s: LawOfTime | None = Field(
-        default=None, description="Gap between bursts, s; null where there are none."
-    )
-    burst_packets: LawOfPackets | None = Field(
-        default=None, description="Packets of a burst; null where there are none."
-    )
-    packet_bytes: LawOfBytes = Field(
-        description="IP total length of a packet in such a bin, bytes."
-    )
+    up_to_bytes: float | None = Field(gt=0)
+    """Largest bytes of a bin of this class; null for the class of the highest rates."""
+    gap_s: LawOfTime
+    """Gap between successive packets of such a bin (within a burst of it), s."""
+    idle_s: LawOfTime | None = None
+    """Gap between bursts, s; null where there are none."""
+    burst_packets: LawOfPackets | None = None
+    """Packets of a burst; null where there are none."""
+    packet_bytes: LawOfBytes
+    """IP total length of a packet in such a bin, bytes."""
 
     @model_validator(mode="after")
     def _bursts_whole(self) -> Self:
@@ -48,14 +40,14 @@ class ModulatedProcess(ModelPart):
     """
 
     kind: Literal["modulated"] = "modulated"
-    bin_s: float = Field(gt=0, description="Width of a bin, s.")
-    bin_bytes: LawOfBytes = Field(description="IP bytes of a bin; 0 is an idle bin.")
-    autocorrelation: tuple[float, ...] = Field(
-        max_length=256, description="Sample autocorrelation of the bytes of the bins, from lag 1."
-    )
-    classes: tuple[RateClass, ...] = Field(
-        min_length=1, max_length=16, description="Classes of rates, ascending."
-    )
+    bin_s: float = Field(gt=0)
+    """Width of a bin, s."""
+    bin_bytes: LawOfBytes
+    """IP bytes of a bin; 0 is an idle bin."""
+    autocorrelation: tuple[float, ...] = Field(max_length=256)
+    """Sample autocorrelation of the bytes of the bins, from lag 1."""
+    classes: tuple[RateClass, ...] = Field(min_length=1, max_length=16)
+    """Classes of rates, ascending."""
 
     @model_validator(mode="after")
     def _classes_ascend(self) -> Self:

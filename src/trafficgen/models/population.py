@@ -30,53 +30,40 @@ PopulationQuantity = Literal[
 class PopulationLaw(ModelPart):
     """The law of one quantity across the sessions in which it is above zero."""
 
-    law: Law = Field(
-        description="What a session draws from, in the unit that the name of the quantity ends on."
-    )
-    median: Estimate = Field(description="Typical session: exp of the mean of the logarithm.")
-    log_deviation: Estimate = Field(
-        description=(
-            "Standard deviation of the logarithm between sessions, without the sessions' own"
-            " errors."
-        )
-    )
-    sessions: int = Field(ge=1, description="Sessions that were pooled.")
-    positive_share: float = Field(
-        gt=0,
-        le=1,
-        description=(
-            "Share of the sessions that have it at all; the others have no such part, or 0."
-        ),
-    )
-    error_share: float = Field(
-        ge=0,
-        le=1,
-        description=(
-            "Share of the variance of the estimates that is their own error (1 - I squared)."
-        ),
-    )
-    method: str = Field(description="How it was pooled, and where the family comes from.")
+    law: Law
+    """What a session draws from, in the unit that the name of the quantity ends on."""
+    median: Estimate
+    """Typical session: exp of the mean of the logarithm."""
+    log_deviation: Estimate
+    """Standard deviation of the logarithm between sessions, without the sessions' own errors."""
+    sessions: int = Field(ge=1)
+    """Sessions that were pooled."""
+    positive_share: float = Field(gt=0, le=1)
+    """Share of the sessions that have it at all; the others have no such part, or 0."""
+    error_share: float = Field(ge=0, le=1)
+    """Share of the variance of the estimates that is their own error (1 - I squared)."""
+    method: str
+    """How it was pooled, and where the family comes from."""
 
 
 class RankCorrelation(ModelPart):
     """Dependence of two quantities across sessions."""
 
-    first: PopulationQuantity = Field(description="One quantity.")
-    second: PopulationQuantity = Field(description="The other.")
-    normal_correlation: Estimate = Field(
-        description=(
-            "Correlation of the normal scores of their ranks, shrunk: that of the Gaussian copula."
-        )
-    )
+    first: PopulationQuantity
+    """One quantity."""
+    second: PopulationQuantity
+    """The other."""
+    normal_correlation: Estimate
+    """Correlation of the normal scores of their ranks, shrunk: that of the Gaussian copula."""
 
 
 class LadderRung(ModelPart):
     """A level of the application rate that sessions share."""
 
-    rate_bps: float = Field(
-        gt=0, description="Median of the sessions' levels that make up the rung, bit/s."
-    )
-    share: float = Field(gt=0, le=1, description="Share of the sessions with levels that have it.")
+    rate_bps: float = Field(gt=0)
+    """Median of the sessions' levels that make up the rung, bit/s."""
+    share: float = Field(gt=0, le=1)
+    """Share of the sessions with levels that have it."""
 
 
 class Prototype(ModelPart):
@@ -84,50 +71,43 @@ class Prototype(ModelPart):
     rate.
     """
 
-    name: str = Field(min_length=1, description="Capture and session it was fitted to.")
-    weight: float = Field(gt=0, le=1, description="Share of the sessions that it stands for.")
-    group_rate_bps: float = Field(
-        gt=0, description="Median playout rate of the sessions it stands for, bit/s."
-    )
-    group_log_deviation: float = Field(
-        gt=0, description="Standard deviation of the logarithm of that rate within the group."
-    )
-    buffering_share: float = Field(
-        ge=0, le=1, description="Share of the group that starts faster than it plays."
-    )
-    media_duration_s: float = Field(
-        gt=0, description="Its own length, first to last media packet, s."
-    )
-    buffering_duration_s: float = Field(
-        ge=0, description="Its own buffering, s; 0 where it has none."
-    )
-    playout_rate_bps: float = Field(gt=0, description="Its own playout rate, bit/s.")
-    streams: tuple[Stream, ...] | None = Field(
-        description="Its streams; null where they are those of the model itself."
-    )
+    name: str = Field(min_length=1)
+    """Capture and session it was fitted to."""
+    weight: float = Field(gt=0, le=1)
+    """Share of the sessions that it stands for."""
+    group_rate_bps: float = Field(gt=0)
+    """Median playout rate of the sessions it stands for, bit/s."""
+    group_log_deviation: float = Field(gt=0)
+    """Standard deviation of the logarithm of that rate within the group."""
+    buffering_share: float = Field(ge=0, le=1)
+    """Share of the group that starts faster than it plays."""
+    media_duration_s: float = Field(gt=0)
+    """Its own length, first to last media packet, s."""
+    buffering_duration_s: float = Field(ge=0)
+    """Its own buffering, s; 0 where it has none."""
+    playout_rate_bps: float = Field(gt=0)
+    """Its own playout rate, bit/s."""
+    streams: tuple[Stream, ...] | None
+    """Its streams; null where they are those of the model itself."""
 
 
 class Population(ModelPart):
     """What a corpus of captures says about sessions beyond the typical one."""
 
-    captures: int = Field(ge=1, description="Captures that were used.")
-    sessions: int = Field(ge=1, description="Sessions that were fitted and pooled.")
-    laws: dict[PopulationQuantity, PopulationLaw] = Field(
-        description="Law of each quantity across sessions."
-    )
-    dependence: tuple[RankCorrelation, ...] = Field(
-        default=(),
-        description="Dependence between quantities; those not named are drawn independently.",
-    )
-    prototypes: tuple[Prototype, ...] = Field(
-        min_length=1, description="What sessions are made from, heaviest first."
-    )
-    ladder: tuple[LadderRung, ...] = Field(
-        default=(), description="Shared levels of the rate, ascending."
-    )
-    absent: dict[str, str] = Field(
-        default_factory=dict, description="What could not be pooled -> why."
-    )
+    captures: int = Field(ge=1)
+    """Captures that were used."""
+    sessions: int = Field(ge=1)
+    """Sessions that were fitted and pooled."""
+    laws: dict[PopulationQuantity, PopulationLaw]
+    """Law of each quantity across sessions."""
+    dependence: tuple[RankCorrelation, ...] = ()
+    """Dependence between quantities; those not named are drawn independently."""
+    prototypes: tuple[Prototype, ...] = Field(min_length=1)
+    """What sessions are made from, heaviest first."""
+    ladder: tuple[LadderRung, ...] = ()
+    """Shared levels of the rate, ascending."""
+    absent: dict[str, str] = Field(default_factory=dict)
+    """What could not be pooled -> why."""
 
     @model_validator(mode="after")
     def _playable(self) -> Self:

@@ -43,27 +43,25 @@ UNITS = frozenset(
 class Option(ModelPart):
     """What the paper varied, and so may a user: `--set NAME=VALUE`."""
 
-    default: JsonValue = Field(description="Value when nothing is set.")
-    choices: tuple[JsonValue, ...] = Field(
-        default=(), description="Values it may have; empty: any in its range."
-    )
-    low: float | None = Field(
-        default=None, description="Smallest number it may be; null: no limit."
-    )
-    high: float | None = Field(
-        default=None, description="Largest number it may be; null: no limit."
-    )
-    many: bool = Field(default=False, description="Whether it is a list, such as 1128,340.")
-    unit: str = Field(default="", description="Unit of the value; empty where it has none.")
-    description: str = Field(min_length=1, description="What it changes.")
-    source: str = Field(min_length=1, description="Findings or sections of papers that varied it.")
-    sets: tuple[str, ...] = Field(
-        default=(),
-        description=(
-            "Parameters of the mechanism that take its value, in their own units; empty: that of"
-            " its name."
-        ),
-    )
+    default: JsonValue
+    """Value when nothing is set."""
+    choices: tuple[JsonValue, ...] = ()
+    """Values it may have; empty: any in its range."""
+    low: float | None = None
+    """Smallest number it may be; null: no limit."""
+    high: float | None = None
+    """Largest number it may be; null: no limit."""
+    many: bool = False
+    """Whether it is a list, such as 1128,340."""
+    unit: str = ""
+    """Unit of the value; empty where it has none."""
+    description: str = Field(min_length=1)
+    """What it changes."""
+    source: str = Field(min_length=1)
+    """Findings or sections of papers that varied it."""
+    sets: tuple[str, ...] = ()
+    """Parameters of the mechanism that take its value, in their own units; empty: that of its
+    name."""
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Self:
@@ -126,8 +124,10 @@ class TablePart(ModelPart):
     """Some values of a table whose basis is not that of the rest."""
 
     basis: Basis = Field(description=_BASES)
-    source: str | None = Field(default=None, description="As of a parameter.")
-    reason: str | None = Field(default=None, description="As of a parameter.")
+    source: str | None = None
+    """As of a parameter."""
+    reason: str | None = None
+    """As of a parameter."""
 
     @model_validator(mode="after")
     def _accounted_for(self) -> Self:
@@ -138,30 +138,21 @@ class TablePart(ModelPart):
 class Parameter(ModelPart):
     """One number, text, list or table of the mechanism, and where it comes from."""
 
-    value: JsonValue = Field(description="The value, in the unit that the name or `unit` says.")
+    value: JsonValue
+    """The value, in the unit that the name or `unit` says."""
     basis: Basis = Field(
         description=f"{_BASES} Of a table, that of all values that `parts` does not name."
     )
-    source: str | None = Field(
-        default=None,
-        description=(
-            "Findings or sections of papers, or the standard; null for what is open throughout."
-        ),
-    )
-    reason: str | None = Field(
-        default=None, description="Arithmetic of what is derived, reason of what is open."
-    )
-    unit: str | None = Field(
-        default=None, description="Unit where the name does not say it; `1` for a plain number."
-    )
-    parts: dict[str, TablePart] = Field(
-        default_factory=dict,
-        description=(
-            "Values of a table that have a basis of their own, by key (`idle_s`), by column"
-            " (`*.audio_kbps`), or by row from 0 and column (`8.audio_kbps`), which counts before"
-            " the column."
-        ),
-    )
+    source: str | None = None
+    """Findings or sections of papers, or the standard; null for what is open throughout."""
+    reason: str | None = None
+    """Arithmetic of what is derived, reason of what is open."""
+    unit: str | None = None
+    """Unit where the name does not say it; `1` for a plain number."""
+    parts: dict[str, TablePart] = Field(default_factory=dict)
+    """Values of a table that have a basis of their own, by key (`idle_s`), by column
+    (`*.audio_kbps`), or by row from 0 and column (`8.audio_kbps`), which counts before the
+    column."""
 
     @model_validator(mode="after")
     def _accounted_for(self) -> Self:
@@ -195,8 +186,10 @@ class Parameter(ModelPart):
 class Mechanism(ModelPart):
     """The state machine that plays the source, and what it is told."""
 
-    kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="State machine of the simulation.")
-    parameters: dict[str, Parameter] = Field(default_factory=dict, description="Its parameters.")
+    kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """State machine of the simulation."""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    """Its parameters."""
 
     @model_validator(mode="after")
     def _numbers_have_units(self) -> Self:
@@ -225,29 +218,20 @@ class PublishedModel(NotebookView, ModelRoot):
         'It stands for no application; it is the baseline that loads a path without asking it.'
     """
 
-    extends: str | None = Field(
-        default=None,
-        description=(
-            "Catalogue entry whose options, parameters and provenance hold where this file gives"
-            " none; null once they have been taken over."
-        ),
-    )
-    provenance: PublishedProvenance = Field(
-        description="Where the numbers come from, and where they end."
-    )
-    transport: Literal["udp", "tcp"] | None = Field(
-        default=None,
-        description="Transport of the media; null where an option or a parameter says it.",
-    )
-    options: dict[str, Option] = Field(default_factory=dict, description="What may be varied.")
-    competing_tcp: Parameter | None = Field(
-        default=None,
-        description=(
-            "TCP of the bulk flows beside which it was measured: what `--compete tcp` and"
-            " `tcp:reno` stand for beside this source; null for that of today."
-        ),
-    )
-    mechanism: Mechanism = Field(description="How the source behaves.")
+    extends: str | None = None
+    """Catalogue entry whose options, parameters and provenance hold where this file gives none;
+    null once they have been taken over."""
+    provenance: PublishedProvenance
+    """Where the numbers come from, and where they end."""
+    transport: Literal["udp", "tcp"] | None = None
+    """Transport of the media; null where an option or a parameter says it."""
+    options: dict[str, Option] = Field(default_factory=dict)
+    """What may be varied."""
+    competing_tcp: Parameter | None = None
+    """TCP of the bulk flows beside which it was measured: what `--compete tcp` and `tcp:reno`
+    stand for beside this source; null for that of today."""
+    mechanism: Mechanism
+    """How the source behaves."""
 
     def __repr__(self) -> str:
         parts = [

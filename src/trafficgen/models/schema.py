@@ -32,92 +32,62 @@ PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 class CaptureConditions(ModelPart):
     """What the path of the capture was like, kept apart from the source."""
 
-    rtt_s: Estimate | None = Field(
-        default=None, description="Round-trip time between the client and the server, s."
-    )
-    loss_rate: Estimate | None = Field(default=None, description="Lost / expected packets.")
-    mean_loss_burst_packets: float | None = Field(
-        default=None, ge=1, description="Mean run of consecutive lost packets."
-    )
-    loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = Field(
-        default=None, description="What the loss was counted from."
-    )
-    loss_model: LossModel | None = Field(
-        default=None, description="Law of the runs of lost packets."
-    )
-    jitter_s: Estimate | None = Field(
-        default=None, description="Interarrival jitter of RTCP reports, s."
-    )
-    queueing_delay_s: DelayRange | None = Field(
-        default=None, description="One-way delay above the least, s."
-    )
-    one_way_delay_s: Estimate | None = Field(
-        default=None,
-        description="Least delay from sender to receiver by their two clocks, offset included, s.",
-    )
-    clock_skew: Estimate | None = Field(
-        default=None,
-        description="How much faster the receiver's clock runs than the sender's, as a share.",
-    )
-    reordered_share: Estimate | None = Field(
-        default=None,
-        description="Packets that arrived after one sent later / packets that arrived.",
-    )
-    link_rate_bps: Estimate | None = Field(
-        default=None,
-        description="Rate of the narrow link, headers of the link layer included, bit/s.",
-    )
+    rtt_s: Estimate | None = None
+    """Round-trip time between the client and the server, s."""
+    loss_rate: Estimate | None = None
+    """Lost / expected packets."""
+    mean_loss_burst_packets: float | None = Field(default=None, ge=1)
+    """Mean run of consecutive lost packets."""
+    loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = None
+    """What the loss was counted from."""
+    loss_model: LossModel | None = None
+    """Law of the runs of lost packets."""
+    jitter_s: Estimate | None = None
+    """Interarrival jitter of RTCP reports, s."""
+    queueing_delay_s: DelayRange | None = None
+    """One-way delay above the least, s."""
+    one_way_delay_s: Estimate | None = None
+    """Least delay from sender to receiver by their two clocks, offset included, s."""
+    clock_skew: Estimate | None = None
+    """How much faster the receiver's clock runs than the sender's, as a share."""
+    reordered_share: Estimate | None = None
+    """Packets that arrived after one sent later / packets that arrived."""
+    link_rate_bps: Estimate | None = None
+    """Rate of the narrow link, headers of the link layer included, bit/s."""
 
 
 class FittedProvenance(ModelPart):
     """A model that was fitted to captures."""
 
     kind: Literal["fitted"] = "fitted"
-    files: tuple[str, ...] = Field(
-        description="Names of the capture files, without folders; addresses in them are masked."
-    )
-    digests: tuple[str, ...] = Field(
-        description="sha256 of each file; empty where the input was a stream."
-    )
-    session: int = Field(ge=0, description="Session of the capture that was fitted.")
-    flows: tuple[int, ...] = Field(description="Flows of that session whose packets were used.")
-    receiver_files: tuple[str, ...] = Field(
-        default=(),
-        description=(
-            "Captures at the receiver that were paired with these; only the path comes from them."
-        ),
-    )
-    restored: str | None = Field(
-        default=None,
-        description=(
-            "What was done to get from what arrived to what was sent; null where nothing was."
-        ),
-    )
-    player_log: str | None = Field(
-        default=None,
-        description="Name of the player log that anchored the phases, without folders.",
-    )
-    resegmented_packets: int = Field(
-        default=0,
-        ge=0,
-        description="Segmentation-offload packets cut back to MTU size before the fit.",
-    )
-    from_s: float | None = Field(
-        default=None,
-        ge=0,
-        description="Start of the fitted window, s after the capture's first packet; absent: none.",
-    )
-    to_s: float | None = Field(
-        default=None,
-        gt=0,
-        description="End of the fitted window, s after the capture's first packet; absent: none.",
-    )
-    conditions: CaptureConditions = Field(
-        default_factory=CaptureConditions, description="The path of the capture."
-    )
-    software: str = Field(description="Name and version of the software that fitted it.")
-    seed: int = Field(ge=0, description="Seed of the resampling used for intervals and p-values.")
-    date: str = Field(description="Day of the fit, ISO 8601.")
+    files: tuple[str, ...]
+    """Names of the capture files, without folders; addresses in them are masked."""
+    digests: tuple[str, ...]
+    """sha256 of each file; empty where the input was a stream."""
+    session: int = Field(ge=0)
+    """Session of the capture that was fitted."""
+    flows: tuple[int, ...]
+    """Flows of that session whose packets were used."""
+    receiver_files: tuple[str, ...] = ()
+    """Captures at the receiver that were paired with these; only the path comes from them."""
+    restored: str | None = None
+    """What was done to get from what arrived to what was sent; null where nothing was."""
+    player_log: str | None = None
+    """Name of the player log that anchored the phases, without folders."""
+    resegmented_packets: int = Field(default=0, ge=0)
+    """Segmentation-offload packets cut back to MTU size before the fit."""
+    from_s: float | None = Field(default=None, ge=0)
+    """Start of the fitted window, s after the capture's first packet; absent: none."""
+    to_s: float | None = Field(default=None, gt=0)
+    """End of the fitted window, s after the capture's first packet; absent: none."""
+    conditions: CaptureConditions = Field(default_factory=CaptureConditions)
+    """The path of the capture."""
+    software: str
+    """Name and version of the software that fitted it."""
+    seed: int = Field(ge=0)
+    """Seed of the resampling used for intervals and p-values."""
+    date: str
+    """Day of the fit, ISO 8601."""
 
     @model_serializer(mode="wrap")
     def _omit_absent_window(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -132,16 +102,18 @@ class FittedProvenance(ModelPart):
 class PublishedSource(ModelPart):
     """A citation with what it supports."""
 
-    authors: tuple[str, ...] = Field(description="Family names.")
-    year: int = Field(description="Year of publication.")
-    title: str = Field(description="Title.")
-    venue: str | None = Field(
-        default=None, description="Where it was published; null where that is not known."
-    )
-    doi: str | None = Field(default=None, description="DOI, null where there is none.")
-    supports: tuple[str, ...] = Field(
-        min_length=1, description="Parts of the model that rest on it."
-    )
+    authors: tuple[str, ...]
+    """Family names."""
+    year: int
+    """Year of publication."""
+    title: str
+    """Title."""
+    venue: str | None = None
+    """Where it was published; null where that is not known."""
+    doi: str | None = None
+    """DOI, null where there is none."""
+    supports: tuple[str, ...] = Field(min_length=1)
+    """Parts of the model that rest on it."""
 
     @property
     def text(self) -> str:
@@ -155,18 +127,14 @@ class PublishedProvenance(ModelPart):
     """A model that was built from what papers measured."""
 
     kind: Literal["published"] = "published"
-    citations: tuple[PublishedSource, ...] = Field(
-        min_length=1, description="Sources, each with what it supports."
-    )
-    sources: dict[str, str] = Field(
-        default_factory=dict, description="Key of a number -> table, figure or page it comes from."
-    )
-    limitations: tuple[str, ...] = Field(
-        default=(), description="What the model leaves out or does not know."
-    )
-    review: Literal["provisional", "reviewed"] = Field(
-        default="provisional", description="Whether a second derivation agrees."
-    )
+    citations: tuple[PublishedSource, ...] = Field(min_length=1)
+    """Sources, each with what it supports."""
+    sources: dict[str, str] = Field(default_factory=dict)
+    """Key of a number -> table, figure or page it comes from."""
+    limitations: tuple[str, ...] = ()
+    """What the model leaves out or does not know."""
+    review: Literal["provisional", "reviewed"] = "provisional"
+    """Whether a second derivation agrees."""
 
 
 Provenance = Annotated[FittedProvenance | PublishedProvenance, Field(discriminator="kind")]
@@ -175,14 +143,14 @@ Provenance = Annotated[FittedProvenance | PublishedProvenance, Field(discriminat
 class RtpFormat(ModelPart):
     """RTP header fields of a stream (RFC 3550)."""
 
-    payload_type: int = Field(ge=0, le=127, description="Payload type.")
-    clock_hz: int = Field(gt=0, lt=1 << 32, description="RTP timestamp clock, Hz.")
-    timestamp_step: Estimate | None = Field(
-        default=None, description="Mode of the timestamp step between frames, clock ticks."
-    )
-    frame_per_burst: bool = Field(
-        description="Whether packets of one burst share a timestamp, the last one marked (video)."
-    )
+    payload_type: int = Field(ge=0, le=127)
+    """Payload type."""
+    clock_hz: int = Field(gt=0, lt=1 << 32)
+    """RTP timestamp clock, Hz."""
+    timestamp_step: Estimate | None = None
+    """Mode of the timestamp step between frames, clock ticks."""
+    frame_per_burst: bool
+    """Whether packets of one burst share a timestamp, the last one marked (video)."""
 
 
 def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
@@ -193,20 +161,18 @@ def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Litera
 class Transport(ModelPart):
     """Headers in which a stream travels."""
 
-    protocol: Literal["udp", "tcp"] = Field(description="Transport protocol.")
-    ip_version: Literal[4, 6] = Field(default=4, description="IP version.")
-    server_port: int = Field(ge=0, le=65535, description="Port of the server.")
-    client_port: int = Field(ge=0, le=65535, description="Port of the client.")
-    header_bytes: int = Field(
-        ge=28,
-        lt=65_535,
-        description=(
-            "IP and transport header of a media packet, bytes: its payload is ip_bytes less these."
-        ),
-    )
-    rtp: RtpFormat | None = Field(
-        default=None, description="RTP fields; null where the stream is not RTP."
-    )
+    protocol: Literal["udp", "tcp"]
+    """Transport protocol."""
+    ip_version: Literal[4, 6] = 4
+    """IP version."""
+    server_port: int = Field(ge=0, le=65535)
+    """Port of the server."""
+    client_port: int = Field(ge=0, le=65535)
+    """Port of the client."""
+    header_bytes: int = Field(ge=28, lt=65_535)
+    """IP and transport header of a media packet, bytes: its payload is ip_bytes less these."""
+    rtp: RtpFormat | None = None
+    """RTP fields; null where the stream is not RTP."""
 
     @model_validator(mode="after")
     def _headers_fit(self) -> Self:
@@ -222,29 +188,19 @@ class Transport(ModelPart):
 class Phase(ModelPart):
     """One phase of a stream."""
 
-    name: PhaseName = Field(
-        description=(
-            "buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a"
-            " stall; end: where it runs out."
-        )
-    )
-    start_s: float = Field(
-        ge=0, le=LONGEST_S, description="Start after the session's first media packet, s."
-    )
-    duration_s: float = Field(gt=0, le=LONGEST_S, description="Length, s.")
-    rate_bps: float = Field(
-        ge=0,
-        description=(
-            "Mean IP rate of the capture in the phase, bit/s; what is played is the process."
-        ),
-    )
-    process: PacketProcess = Field(description="How packets are placed and sized.")
-    choice: ProcessChoice | None = Field(
-        default=None,
-        description=(
-            "What else was tried; null where there was no choice or too few packets to judge."
-        ),
-    )
+    name: PhaseName
+    """buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a
+    stall; end: where it runs out."""
+    start_s: float = Field(ge=0, le=LONGEST_S)
+    """Start after the session's first media packet, s."""
+    duration_s: float = Field(gt=0, le=LONGEST_S)
+    """Length, s."""
+    rate_bps: float = Field(ge=0)
+    """Mean IP rate of the capture in the phase, bit/s; what is played is the process."""
+    process: PacketProcess
+    """How packets are placed and sized."""
+    choice: ProcessChoice | None = None
+    """What else was tried; null where there was no choice or too few packets to judge."""
 
     @property
     def end_s(self) -> float:
@@ -255,14 +211,14 @@ class Phase(ModelPart):
 class Stream(ModelPart):
     """One media stream of the source: a flow with its phases."""
 
-    name: str = Field(min_length=1, description="Name, unique in the model.")
-    media: Literal["audio", "video", "mixed", "bulk", "unknown"] = Field(
-        description="What it carries."
-    )
-    transport: Transport = Field(description="Headers.")
-    phases: tuple[Phase, ...] = Field(
-        min_length=1, description="Phases in order of time, without overlap."
-    )
+    name: str = Field(min_length=1)
+    """Name, unique in the model."""
+    media: Literal["audio", "video", "mixed", "bulk", "unknown"]
+    """What it carries."""
+    transport: Transport
+    """Headers."""
+    phases: tuple[Phase, ...] = Field(min_length=1)
+    """Phases in order of time, without overlap."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -283,34 +239,39 @@ Population.model_rebuild()
 class Startup(ModelPart):
     """What comes before the first media packet."""
 
-    silence_s: Estimate = Field(
-        description="From the session's first packet to its first media packet, s."
-    )
+    silence_s: Estimate
+    """From the session's first packet to its first media packet, s."""
 
 
 class Buffering(ModelPart):
     """The part in which the source sends faster than it plays."""
 
-    duration_s: Estimate = Field(description="Length after the first media packet, s.")
-    rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
-    ratio: Estimate = Field(description="Buffering rate / playout rate.")
+    duration_s: Estimate
+    """Length after the first media packet, s."""
+    rate_bps: Estimate
+    """Mean IP rate to the client, bit/s."""
+    ratio: Estimate
+    """Buffering rate / playout rate."""
 
 
 class Playout(ModelPart):
     """The part in which the source sends as it plays."""
 
-    duration_s: Estimate = Field(description="Length, s.")
-    rate_bps: Estimate = Field(description="Mean IP rate to the client, bit/s.")
+    duration_s: Estimate
+    """Length, s."""
+    rate_bps: Estimate
+    """Mean IP rate to the client, bit/s."""
 
 
 class ModelRoot(ModelPart):
     """What every model file begins with."""
 
-    schema_version: Literal["1"] = Field(
-        default=SCHEMA_VERSION, description="Version of this schema."
-    )
-    name: str = Field(min_length=1, description="Name of the model.")
-    description: str = Field(default="", description="One or two sentences for people.")
+    schema_version: Literal["1"] = SCHEMA_VERSION
+    """Version of this schema."""
+    name: str = Field(min_length=1)
+    """Name of the model."""
+    description: str = ""
+    """One or two sentences for people."""
 
 
 class Model(NotebookView, ModelRoot):
@@ -328,38 +289,27 @@ class Model(NotebookView, ModelRoot):
         playout bursts
     """
 
-    provenance: Provenance = Field(description="Where the numbers come from.")
-    startup: Startup = Field(description="Start of the session.")
-    buffering: Buffering | None = Field(
-        default=None, description="Null where the start is not faster than the rest."
-    )
-    playout: Playout = Field(description="Steady part.")
-    streams: tuple[Stream, ...] = Field(
-        min_length=1, description="Media streams of the session, heaviest first."
-    )
-    facts: Facts | None = Field(
-        default=None, description="Measured facts of the playout; they are not played."
-    )
-    response: CongestionResponse | None = Field(
-        default=None,
-        description=(
-            "What the source does when the path is congested; null where it was not looked at."
-        ),
-    )
-    absent: dict[str, str] = Field(
-        default_factory=dict, description="What could not be estimated -> why."
-    )
-    population: Population | None = Field(
-        default=None,
-        description=(
-            "How sessions differ; the rest of the model is then the most typical one. Null for one"
-            " session."
-        ),
-    )
-    same_source: PooledResponse | None = Field(
-        default=None,
-        description="Answer to congestion from captures over several paths; null for one capture.",
-    )
+    provenance: Provenance
+    """Where the numbers come from."""
+    startup: Startup
+    """Start of the session."""
+    buffering: Buffering | None = None
+    """Null where the start is not faster than the rest."""
+    playout: Playout
+    """Steady part."""
+    streams: tuple[Stream, ...] = Field(min_length=1)
+    """Media streams of the session, heaviest first."""
+    facts: Facts | None = None
+    """Measured facts of the playout; they are not played."""
+    response: CongestionResponse | None = None
+    """What the source does when the path is congested; null where it was not looked at."""
+    absent: dict[str, str] = Field(default_factory=dict)
+    """What could not be estimated -> why."""
+    population: Population | None = None
+    """How sessions differ; the rest of the model is then the most typical one. Null for one
+    session."""
+    same_source: PooledResponse | None = None
+    """Answer to congestion from captures over several paths; null for one capture."""
 
     def __repr__(self) -> str:
         rate = number(kbps_from_bps(self.playout.rate_bps.value))

@@ -24,49 +24,32 @@ class RateState(ModelPart):
     meanwhile.
     """
 
-    rate_bps: float = Field(ge=0, description="Mean IP rate of the capture in this state, bit/s.")
-    dwell_s: LawOfTime | None = Field(
-        description=(
-            "Time until the state is left, s; null for a state that the capture did not see left."
-        )
-    )
-    process: StatePackets = Field(description="How packets are placed and sized in this state.")
+    rate_bps: float = Field(ge=0)
+    """Mean IP rate of the capture in this state, bit/s."""
+    dwell_s: LawOfTime | None
+    """Time until the state is left, s; null for a state that the capture did not see left."""
+    process: StatePackets
+    """How packets are placed and sized in this state."""
 
 
 class SemiMarkovProcess(ModelPart):
     """Rate states with a jump chain, dwell times of any law, and packets of their own."""
 
     kind: Literal["semi_markov"] = "semi_markov"
-    states: tuple[RateState, ...] = Field(
-        min_length=2, max_length=MOST_STATES, description="States, slowest first."
-    )
-    transition: tuple[JumpRow | None, ...] = Field(
-        description=(
-            "Jump chain: row = from, column = to, zero diagonal, rows sum to 1; null where dwell_s"
-            " is null."
-        )
-    )
-    first_state: int | None = Field(
-        default=None,
-        ge=0,
-        description=(
-            "State that a session begins in, with a whole dwell, as the capture did; null to draw"
-            " one by the long-run shares of the time."
-        ),
-    )
-    mean_rate_bps: float = Field(
-        gt=0, description="Mean IP rate of the phase of the capture, bit/s."
-    )
-    observed_s: float = Field(
-        gt=0,
-        description=(
-            "Length of that phase, s; sessions of half this length and more keep its mean rate."
-        ),
-    )
-    evidence_bic: float | None = Field(
-        default=None,
-        description="BIC of a single level with correlated noise less that of the levels.",
-    )
+    states: tuple[RateState, ...] = Field(min_length=2, max_length=MOST_STATES)
+    """States, slowest first."""
+    transition: tuple[JumpRow | None, ...]
+    """Jump chain: row = from, column = to, zero diagonal, rows sum to 1; null where dwell_s is
+    null."""
+    first_state: int | None = Field(default=None, ge=0)
+    """State that a session begins in, with a whole dwell, as the capture did; null to draw one
+    by the long-run shares of the time."""
+    mean_rate_bps: float = Field(gt=0)
+    """Mean IP rate of the phase of the capture, bit/s."""
+    observed_s: float = Field(gt=0)
+    """Length of that phase, s; sessions of half this length and more keep its mean rate."""
+    evidence_bic: float | None = None
+    """BIC of a single level with correlated noise less that of the levels."""
 
     @model_validator(mode="after")
     def _chain(self) -> Self:

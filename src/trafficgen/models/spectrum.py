@@ -14,8 +14,10 @@ _MOST_BANDS = 64
 class SpectralLine(ModelPart):
     """A strict period: power at one frequency."""
 
-    frequency: float = Field(gt=0, le=0.5, description="Cycles per value of the series.")
-    share: float = Field(ge=0, le=1, description="Share of the series' variance.")
+    frequency: float = Field(gt=0, le=0.5)
+    """Cycles per value of the series."""
+    share: float = Field(ge=0, le=1)
+    """Share of the series' variance."""
 
 
 class ScoreSpectrum(ModelPart):
@@ -23,17 +25,12 @@ class ScoreSpectrum(ModelPart):
     apart.
     """
 
-    upper_frequency: tuple[float, ...] = Field(
-        min_length=1,
-        max_length=_MOST_BANDS,
-        description="Upper ends of the bands, ascending, cycles per value.",
-    )
-    share: tuple[float, ...] = Field(
-        min_length=1, max_length=_MOST_BANDS, description="Share of variance by band."
-    )
-    lines: tuple[SpectralLine, ...] = Field(
-        default=(), max_length=16, description="Strict periods."
-    )
+    upper_frequency: tuple[float, ...] = Field(min_length=1, max_length=_MOST_BANDS)
+    """Upper ends of the bands, ascending, cycles per value."""
+    share: tuple[float, ...] = Field(min_length=1, max_length=_MOST_BANDS)
+    """Share of variance by band."""
+    lines: tuple[SpectralLine, ...] = Field(default=(), max_length=16)
+    """Strict periods."""
 
     @model_validator(mode="after")
     def _matches(self) -> Self:
