@@ -1,10 +1,6 @@
 """Models as data: the versioned, validated file that calibration writes and generation reads."""
 
-from trafficgen.models.choice import ProcessChoice, TriedProcess
 from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.facts import DispersionOfIntervals, Facts, FactsAtScale
-from trafficgen.models.fractional_noise import FractionalNoiseProcess
-from trafficgen.models.frames import FrameProcess, FrameType, GroupDistance, GroupOfPictures
 from trafficgen.models.io import (
     dump_model,
     extended,
@@ -14,10 +10,16 @@ from trafficgen.models.io import (
     read_model,
     save_model,
 )
-from trafficgen.models.law import Alternative, Atom, Family, GoodnessOfFit, Law, QuantilePoint, Tail
-from trafficgen.models.mmpp import MmppProcess, MmppState
-from trafficgen.models.modulated import ModulatedProcess, RateClass
-from trafficgen.models.packet_process import PacketProcess
+from trafficgen.models.law import (
+    Alternative,
+    Atom,
+    Family,
+    GoodnessOfFit,
+    Law,
+    QuantilePoint,
+    Tail,
+    with_laws,
+)
 from trafficgen.models.population import (
     LadderRung,
     Population,
@@ -26,7 +28,36 @@ from trafficgen.models.population import (
     Prototype,
     RankCorrelation,
 )
-from trafficgen.models.process import BurstDependence, BurstProcess, RenewalProcess
+from trafficgen.models.process import (
+    BurstDependence,
+    BurstProcess,
+    FractionalNoiseProcess,
+    FrameName,
+    FrameProcess,
+    FrameType,
+    GroupDistance,
+    GroupOfPictures,
+    MmppProcess,
+    MmppState,
+    ModulatedProcess,
+    PacketProcess,
+    ProcessChoice,
+    RateClass,
+    RateState,
+    RenewalProcess,
+    ScoreSpectrum,
+    SemiMarkovProcess,
+    SpectralLine,
+    StatePackets,
+    TriedProcess,
+)
+from trafficgen.models.provenance import (
+    CaptureConditions,
+    FittedProvenance,
+    Provenance,
+    PublishedProvenance,
+    PublishedSource,
+)
 from trafficgen.models.published_model import (
     Basis,
     Mechanism,
@@ -44,38 +75,33 @@ from trafficgen.models.response import (
     DelayRange,
     Friendliness,
     LossModel,
-    ResponsePoint,
-)
-from trafficgen.models.same_source import (
     PathCondition,
     PooledPoint,
     PooledResponse,
     ResponseCurve,
     ResponseKind,
+    ResponsePoint,
 )
 from trafficgen.models.schema import (
-    LONGEST_S,
     SCHEMA_VERSION,
     Buffering,
-    CaptureConditions,
-    FittedProvenance,
+    DispersionOfIntervals,
+    Facts,
+    FactsAtScale,
     Model,
     ModelRoot,
+    Playout,
+    Startup,
+)
+from trafficgen.models.stream import (
+    LONGEST_S,
     Phase,
     PhaseName,
-    Playout,
-    Provenance,
-    PublishedProvenance,
-    PublishedSource,
     RtpFormat,
-    Startup,
     Stream,
     Transport,
     smallest_header_bytes,
 )
-from trafficgen.models.semi_markov import RateState, SemiMarkovProcess, StatePackets
-from trafficgen.models.spectrum import ScoreSpectrum, SpectralLine
-from trafficgen.models.walk import with_laws
 from trafficgen.models.yaml_text import YamlTextError, read_yaml
 
 __all__ = [
@@ -97,6 +123,7 @@ __all__ = [
     "Family",
     "FittedProvenance",
     "FractionalNoiseProcess",
+    "FrameName",
     "FrameProcess",
     "FrameType",
     "Friendliness",

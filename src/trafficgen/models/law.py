@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -240,3 +240,35 @@ def _in(unit: str) -> Callable[[Law], Law]:
 LawOfTime = Annotated[Law, AfterValidator(_in("s"))]
 LawOfBytes = Annotated[Law, AfterValidator(_in("bytes"))]
 LawOfPackets = Annotated[Law, AfterValidator(_in("packets"))]
+
+
+Part = TypeVar("Part", bound=ModelPart)
+
+
+def with_laws(part: Part, change: Callable[[Law], Law]) -> Part:
+    """Return a part with each law in it, at any depth, replaced by what ``change`` returns for
+    it.
+    """
+    updates: dict[str, object] = {}
+    for name in type(part).model_fields:
+        before = getattr(part, name)
+        after = _changed(before, change)
+        if after is not before:
+            updates[name] = after
+    return part.model_copy(update=updates) if updates else part
+
+
+def _changed(value: object, change: Callable[[Law], Law]) -> object:
+    if isinstance(value, Law):
+        return change(value)
+    if isinstance(value, ModelPart):
+        return with_laws(value, change)
+    if isinstance(value, tuple):
+        after = tuple(_changed(each, change) for each in value)
+        return (
+            after if any(new is not old for new, old in zip(after, value, strict=True)) else value
+        )
+    if isinstance(value, dict):
+        changed = {key: _changed(each, change) for key, each in value.items()}
+        return changed if any(changed[key] is not value[key] for key in value) else value
+    return value

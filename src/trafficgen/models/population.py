@@ -4,15 +4,13 @@ that are played.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from trafficgen.models.estimate import Estimate, ModelPart
 from trafficgen.models.law import Law
-
-if TYPE_CHECKING:
-    from trafficgen.models.schema import Stream
+from trafficgen.models.stream import Stream
 
 #: What is pooled; the last three are conditions of the captures, not of the source.
 PopulationQuantity = Literal[

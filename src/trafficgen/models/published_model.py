@@ -12,7 +12,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from trafficgen.formatting import format_count, one_line
 from trafficgen.models.estimate import ModelPart
-from trafficgen.models.schema import ModelRoot, PublishedProvenance
+from trafficgen.models.provenance import PublishedProvenance
+from trafficgen.models.schema import ModelRoot
 from trafficgen.notebook import NotebookView
 
 #: Last words of names that say what a number counts; `kbps` and `ms` are the units of the papers'

@@ -4,236 +4,59 @@ comes from.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from typing import Final, Literal, Self
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, number, one_line
-from trafficgen.models.choice import ProcessChoice
 from trafficgen.models.estimate import Estimate, ModelPart
-from trafficgen.models.facts import Facts
-from trafficgen.models.packet_process import PacketProcess
-from trafficgen.models.population import Population, Prototype
-from trafficgen.models.response import CongestionResponse, DelayRange, LossModel
-from trafficgen.models.same_source import PooledResponse
+from trafficgen.models.population import Population
+from trafficgen.models.provenance import Provenance
+from trafficgen.models.response import CongestionResponse, PooledResponse
+from trafficgen.models.stream import Stream
 from trafficgen.notebook import POINTS, NotebookView, RateLines
 from trafficgen.tables import RateCurve
 from trafficgen.units import kbps_from_bps
 
 #: Version of model files, fitted and published.
 SCHEMA_VERSION: Final = "1"
-#: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
-LONGEST_S = 1e9
-
-PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
 
 
-class CaptureConditions(ModelPart):
-    """What the path of the capture was like, kept apart from the source."""
+class FactsAtScale(ModelPart):
+    """Variability at one time scale."""
 
-    rtt_s: Estimate | None = None
-    """Round-trip time between the client and the server, s."""
-    loss_rate: Estimate | None = None
-    """Lost / expected packets."""
-    mean_loss_burst_packets: float | None = Field(default=None, ge=1)
-    """Mean run of consecutive lost packets."""
-    loss_source: Literal["rtp", "tcp", "rtcp", "pair", "arrival"] | None = None
-    """What the loss was counted from."""
-    loss_model: LossModel | None = None
-    """Law of the runs of lost packets."""
-    jitter_s: Estimate | None = None
-    """Interarrival jitter of RTCP reports, s."""
-    queueing_delay_s: DelayRange | None = None
-    """One-way delay above the least, s."""
-    one_way_delay_s: Estimate | None = None
-    """Least delay from sender to receiver by their two clocks, offset included, s."""
-    clock_skew: Estimate | None = None
-    """How much faster the receiver's clock runs than the sender's, as a share."""
-    reordered_share: Estimate | None = None
-    """Packets that arrived after one sent later / packets that arrived."""
-    link_rate_bps: Estimate | None = None
-    """Rate of the narrow link, headers of the link layer included, bit/s."""
+    bin_s: float = Field(gt=0)
+    """Width of the bins, s."""
+    dispersion_of_counts: float = Field(ge=0)
+    """Index of dispersion for counts: variance / mean of the packets in a bin; 1 is Poisson."""
+    relative_variance: float = Field(ge=0)
+    """Variance of the mean byte rate in a bin / its squared mean: a point of the variance-time
+    curve."""
 
 
-class FittedProvenance(ModelPart):
-    """A model that was fitted to captures."""
+class DispersionOfIntervals(ModelPart):
+    """Index of dispersion for intervals at one number of gaps."""
 
-    kind: Literal["fitted"] = "fitted"
-    files: tuple[str, ...]
-    """Names of the capture files, without folders; addresses in them are masked."""
-    digests: tuple[str, ...]
-    """sha256 of each file; empty where the input was a stream."""
-    session: int = Field(ge=0)
-    """Session of the capture that was fitted."""
-    flows: tuple[int, ...]
-    """Flows of that session whose packets were used."""
-    receiver_files: tuple[str, ...] = ()
-    """Captures at the receiver that were paired with these; only the path comes from them."""
-    restored: str | None = None
-    """What was done to get from what arrived to what was sent; null where nothing was."""
-    player_log: str | None = None
-    """Name of the player log that anchored the phases, without folders."""
-    resegmented_packets: int = Field(default=0, ge=0)
-    """Segmentation-offload packets cut back to MTU size before the fit."""
-    from_s: float | None = Field(default=None, ge=0)
-    """Start of the fitted window, s after the capture's first packet; absent: none."""
-    to_s: float | None = Field(default=None, gt=0)
-    """End of the fitted window, s after the capture's first packet; absent: none."""
-    conditions: CaptureConditions = Field(default_factory=CaptureConditions)
-    """The path of the capture."""
-    software: str
-    """Name and version of the software that fitted it."""
-    seed: int = Field(ge=0)
-    """Seed of the resampling used for intervals and p-values."""
-    date: str
-    """Day of the fit, ISO 8601."""
-
-    @model_serializer(mode="wrap")
-    def _omit_absent_window(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        content: dict[str, object] = handler(self)
-        return {
-            name: value
-            for name, value in content.items()
-            if name not in ("from_s", "to_s") or value is not None
-        }
+    gaps: int = Field(ge=1)
+    """Successive gaps that are added up."""
+    value: float = Field(ge=0)
+    """Variance of the sum / (gaps * squared mean gap); 1 is Poisson."""
 
 
-class PublishedSource(ModelPart):
-    """A citation with what it supports."""
+class Facts(ModelPart):
+    """Second-order facts of the media packets in the playout (Gusella, IEEE JSAC 9 (1991) 203;
+    Leland et al. 1994).
+    """
 
-    authors: tuple[str, ...]
-    """Family names."""
-    year: int
-    """Year of publication."""
-    title: str
-    """Title."""
-    venue: str | None = None
-    """Where it was published; null where that is not known."""
-    doi: str | None = None
-    """DOI, null where there is none."""
-    supports: tuple[str, ...] = Field(min_length=1)
-    """Parts of the model that rest on it."""
-
-    @property
-    def text(self) -> str:
-        """Authors, year, title, where it was published and DOI, on one line."""
-        parts = [f"{', '.join(self.authors)} ({self.year}): {self.title}", self.venue]
-        parts.append(None if self.doi is None else f"doi:{self.doi}")
-        return ". ".join(part for part in parts if part)
-
-
-class PublishedProvenance(ModelPart):
-    """A model that was built from what papers measured."""
-
-    kind: Literal["published"] = "published"
-    citations: tuple[PublishedSource, ...] = Field(min_length=1)
-    """Sources, each with what it supports."""
-    sources: dict[str, str] = Field(default_factory=dict)
-    """Key of a number -> table, figure or page it comes from."""
-    limitations: tuple[str, ...] = ()
-    """What the model leaves out or does not know."""
-    review: Literal["provisional", "reviewed"] = "provisional"
-    """Whether a second derivation agrees."""
-
-
-Provenance = Annotated[FittedProvenance | PublishedProvenance, Field(discriminator="kind")]
-
-
-class RtpFormat(ModelPart):
-    """RTP header fields of a stream (RFC 3550)."""
-
-    payload_type: int = Field(ge=0, le=127)
-    """Payload type."""
-    clock_hz: int = Field(gt=0, lt=1 << 32)
-    """RTP timestamp clock, Hz."""
-    timestamp_step: Estimate | None = None
-    """Mode of the timestamp step between frames, clock ticks."""
-    frame_per_burst: bool
-    """Whether packets of one burst share a timestamp, the last one marked (video)."""
-
-
-def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
-    """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
-    return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
-
-
-class Transport(ModelPart):
-    """Headers in which a stream travels."""
-
-    protocol: Literal["udp", "tcp"]
-    """Transport protocol."""
-    ip_version: Literal[4, 6] = 4
-    """IP version."""
-    server_port: int = Field(ge=0, le=65535)
-    """Port of the server."""
-    client_port: int = Field(ge=0, le=65535)
-    """Port of the client."""
-    header_bytes: int = Field(ge=28, lt=65_535)
-    """IP and transport header of a media packet, bytes: its payload is ip_bytes less these."""
-    rtp: RtpFormat | None = None
-    """RTP fields; null where the stream is not RTP."""
-
-    @model_validator(mode="after")
-    def _headers_fit(self) -> Self:
-        smallest = smallest_header_bytes(self.protocol, ip_version=self.ip_version)
-        if self.header_bytes < smallest:
-            raise ValueError(
-                f"header_bytes is {self.header_bytes}, {self.protocol} over IPv{self.ip_version}"
-                f" needs {smallest}"
-            )
-        return self
-
-
-class Phase(ModelPart):
-    """One phase of a stream."""
-
-    name: PhaseName
-    """buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a
-    stall; end: where it runs out."""
-    start_s: float = Field(ge=0, le=LONGEST_S)
-    """Start after the session's first media packet, s."""
-    duration_s: float = Field(gt=0, le=LONGEST_S)
-    """Length, s."""
-    rate_bps: float = Field(ge=0)
-    """Mean IP rate of the capture in the phase, bit/s; what is played is the process."""
-    process: PacketProcess
-    """How packets are placed and sized."""
-    choice: ProcessChoice | None = None
-    """What else was tried; null where there was no choice or too few packets to judge."""
-
-    @property
-    def end_s(self) -> float:
-        """End after the session's first media packet, s."""
-        return self.start_s + self.duration_s
-
-
-class Stream(ModelPart):
-    """One media stream of the source: a flow with its phases."""
-
-    name: str = Field(min_length=1)
-    """Name, unique in the model."""
-    media: Literal["audio", "video", "mixed", "bulk", "unknown"]
-    """What it carries."""
-    transport: Transport
-    """Headers."""
-    phases: tuple[Phase, ...] = Field(min_length=1)
-    """Phases in order of time, without overlap."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        for before, after in zip(self.phases, self.phases[1:], strict=False):
-            if after.start_s < before.end_s - 1e-9:
-                raise ValueError(
-                    f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends"
-                    f" at {before.end_s} s"
-                )
-        return self
-
-
-# A prototype holds streams and a model holds prototypes: the two modules meet here.
-Prototype.model_rebuild(_types_namespace={"Stream": Stream})
-Population.model_rebuild()
+    scales: tuple[FactsAtScale, ...] = Field(default=(), max_length=24)
+    """Variability by time scale."""
+    dispersion_of_intervals: tuple[DispersionOfIntervals, ...] = Field(default=(), max_length=24)
+    """Index of dispersion for intervals, by number of gaps."""
+    gap_autocorrelation: tuple[float, ...] = Field(default=(), max_length=20)
+    """Autocorrelation of the gaps of all media packets, from lag 1."""
+    rate_autocorrelation: tuple[float, ...] = Field(default=(), max_length=20)
+    """Autocorrelation of the bytes in bins of 0.5 s, from lag 1."""
 
 
 class Startup(ModelPart):

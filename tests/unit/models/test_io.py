@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from trafficgen.errors import ModelFileError
 from trafficgen.models import io
-from trafficgen.models.frames import GroupOfPictures
+from trafficgen.models.process import GroupOfPictures
 
 
 def test_short_parts_stand_on_one_line_and_long_ones_are_indented() -> None:

@@ -13,8 +13,7 @@ from trafficgen.calibration.processes.frame_timing import fit_timing
 from trafficgen.calibration.processes.group_of_pictures import FoundGroup, find_group
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.calibration.processes.spectra import score_spectrum, scores_within_types
-from trafficgen.models import FrameProcess, FrameType
-from trafficgen.models.frames import FrameName
+from trafficgen.models import FrameName, FrameProcess, FrameType
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 _FEWEST_FRAMES = 16

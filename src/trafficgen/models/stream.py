@@ -1,0 +1,107 @@
+"""Streams: what a source sends on one transport, phase by phase."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from trafficgen.models.estimate import Estimate, ModelPart
+from trafficgen.models.process import PacketProcess, ProcessChoice
+
+#: Over thirty years: longer than any session, and short enough that times in ns fit in 64 bits.
+LONGEST_S = 1e9
+
+
+PhaseName = Literal["buffering", "playout", "rebuffering", "end"]
+
+
+class RtpFormat(ModelPart):
+    """RTP header fields of a stream (RFC 3550)."""
+
+    payload_type: int = Field(ge=0, le=127)
+    """Payload type."""
+    clock_hz: int = Field(gt=0, lt=1 << 32)
+    """RTP timestamp clock, Hz."""
+    timestamp_step: Estimate | None = None
+    """Mode of the timestamp step between frames, clock ticks."""
+    frame_per_burst: bool
+    """Whether packets of one burst share a timestamp, the last one marked (video)."""
+
+
+def smallest_header_bytes(protocol: Literal["udp", "tcp"], *, ip_version: Literal[4, 6]) -> int:
+    """Return the IP and transport header without options, bytes (RFC 791, 8200, 768, 9293)."""
+    return {4: 20, 6: 40}[ip_version] + {"udp": 8, "tcp": 20}[protocol]
+
+
+class Transport(ModelPart):
+    """Headers in which a stream travels."""
+
+    protocol: Literal["udp", "tcp"]
+    """Transport protocol."""
+    ip_version: Literal[4, 6] = 4
+    """IP version."""
+    server_port: int = Field(ge=0, le=65535)
+    """Port of the server."""
+    client_port: int = Field(ge=0, le=65535)
+    """Port of the client."""
+    header_bytes: int = Field(ge=28, lt=65_535)
+    """IP and transport header of a media packet, bytes: its payload is ip_bytes less these."""
+    rtp: RtpFormat | None = None
+    """RTP fields; null where the stream is not RTP."""
+
+    @model_validator(mode="after")
+    def _headers_fit(self) -> Self:
+        smallest = smallest_header_bytes(self.protocol, ip_version=self.ip_version)
+        if self.header_bytes < smallest:
+            raise ValueError(
+                f"header_bytes is {self.header_bytes}, {self.protocol} over IPv{self.ip_version}"
+                f" needs {smallest}"
+            )
+        return self
+
+
+class Phase(ModelPart):
+    """One phase of a stream."""
+
+    name: PhaseName
+    """buffering: faster than it plays; playout: as it plays; rebuffering: the refill after a
+    stall; end: where it runs out."""
+    start_s: float = Field(ge=0, le=LONGEST_S)
+    """Start after the session's first media packet, s."""
+    duration_s: float = Field(gt=0, le=LONGEST_S)
+    """Length, s."""
+    rate_bps: float = Field(ge=0)
+    """Mean IP rate of the capture in the phase, bit/s; what is played is the process."""
+    process: PacketProcess
+    """How packets are placed and sized."""
+    choice: ProcessChoice | None = None
+    """What else was tried; null where there was no choice or too few packets to judge."""
+
+    @property
+    def end_s(self) -> float:
+        """End after the session's first media packet, s."""
+        return self.start_s + self.duration_s
+
+
+class Stream(ModelPart):
+    """One media stream of the source: a flow with its phases."""
+
+    name: str = Field(min_length=1)
+    """Name, unique in the model."""
+    media: Literal["audio", "video", "mixed", "bulk", "unknown"]
+    """What it carries."""
+    transport: Transport
+    """Headers."""
+    phases: tuple[Phase, ...] = Field(min_length=1)
+    """Phases in order of time, without overlap."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for before, after in zip(self.phases, self.phases[1:], strict=False):
+            if after.start_s < before.end_s - 1e-9:
+                raise ValueError(
+                    f"phase {after.name!r} starts at {after.start_s} s, before {before.name!r} ends"
+                    f" at {before.end_s} s"
+                )
+        return self
