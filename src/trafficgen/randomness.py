@@ -53,8 +53,9 @@ def _words(number: int) -> list[int]:
 
 
 class _Key(ISeedSequence):
-    """Hands a key over to Philox: numpy's own way of making it takes longer than drawing a thousand
-    numbers.
+    """Hands a key to Philox.
+
+    numpy's own way of making one takes longer than drawing a thousand numbers.
     """
 
     def __init__(self, state: npt.NDArray[np.uint64]) -> None:

@@ -8,8 +8,7 @@ from scipy import signal
 
 from trafficgen.calibration.processes.hurst import autocorrelation
 from trafficgen.calibration.processes.spectra import normal_scores_of, score_spectrum
-from trafficgen.processes.playable import spectrum_of
-from trafficgen.processes.spectral_scores import normal_scores, spectral_ranks
+from trafficgen.processes.spectral_scores import normal_scores, spectral_ranks, spectrum_of
 from trafficgen.units import FloatArray
 
 

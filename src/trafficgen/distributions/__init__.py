@@ -1,6 +1,4 @@
-"""Distributions under their scipy.stats names, truncated ones, and the mixed law of atoms and a
-continuous part.
-"""
+"""Distributions under their scipy.stats names, truncated ones, and laws with atoms."""
 
 from trafficgen.distributions.base import Distribution, LocationScale
 from trafficgen.distributions.beta import Beta
@@ -20,11 +18,10 @@ from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixed import MixedLaw
 from trafficgen.distributions.mixture import Mixture
 from trafficgen.distributions.normal import Normal
-from trafficgen.distributions.pareto import Pareto
+from trafficgen.distributions.pareto import Pareto, TruncatedPareto
 from trafficgen.distributions.quantiles import Quantiles
 from trafficgen.distributions.tailed import BodyAndTail
 from trafficgen.distributions.truncated import Truncated
-from trafficgen.distributions.truncated_pareto import TruncatedPareto
 from trafficgen.distributions.weibull import Weibull
 
 __all__ = [

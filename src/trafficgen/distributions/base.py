@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,7 @@ from trafficgen.units import FloatArray
 
 
 class Distribution(ABC):
-    """A continuous distribution of one real quantity; arguments may have any shape, results have
-    the same.
-    """
+    """A continuous distribution of one real quantity; results have the shape of the arguments."""
 
     @property
     @abstractmethod
@@ -36,14 +36,10 @@ class Distribution(ABC):
 
     @abstractmethod
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1], the inverse of
-        :meth:`sf`.
-        """
+        """Return the value exceeded with a probability in [0, 1], the inverse of :meth:`sf`."""
 
     @abstractmethod
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high] for order 0, 1 or 2; infinite where it diverges."""
 
     @abstractmethod
@@ -60,7 +56,7 @@ class Distribution(ABC):
         """Variance; infinite where it diverges."""
         second = self.partial_moment(2)
         if math.isinf(second):
-            return math.inf
+            return inf
         return max(0.0, second - self.mean**2)
 
 
@@ -73,11 +69,14 @@ class LocationScale(Distribution):
         scale: Factor of the standard form, > 0.
     """
 
+    #: Parameters that must be positive and finite.
+    _positive: ClassVar[tuple[str, ...]] = ("scale",)
+
     loc: float = 0.0
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(self, "scale")
+        require_positive(self, *self._positive)
 
     @abstractmethod
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
@@ -106,27 +105,31 @@ class LocationScale(Distribution):
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return self.loc, math.inf
+        return self.loc, inf
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
-        return self._standard_cdf(self._standardised(value))
+        with np.errstate(divide="ignore"):
+            return self._standard_cdf(self._standardised(value))
 
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value)."""
-        return self._standard_sf(self._standardised(value))
+        with np.errstate(divide="ignore"):
+            return self._standard_sf(self._standardised(value))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1]."""
-        return self.loc + self.scale * self._standard_ppf(np.asarray(probability, dtype=np.float64))
+        p = np.asarray(probability, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.loc + self.scale * self._standard_ppf(p))
 
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value that is exceeded with a probability in [0, 1]."""
-        return self.loc + self.scale * self._standard_isf(np.asarray(probability, dtype=np.float64))
+        p = np.asarray(probability, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.loc + self.scale * self._standard_isf(p))
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], by the binomial theorem from the moments of Z."""
         bottom = max(0.0, (low - self.loc) / self.scale)
         top = max(bottom, (high - self.loc) / self.scale)
@@ -152,10 +155,11 @@ class LocationScale(Distribution):
         return np.maximum(z, 0.0)
 
 
-def require_positive(law: Distribution, name: str) -> None:
-    """Raise ``ValueError`` unless a parameter of a law is a positive finite number."""
-    number = getattr(law, name)
-    if not (math.isfinite(number) and number > 0):
-        raise ValueError(
-            f"{name} of {type(law).__name__} must be positive and finite, got {number}"
-        )
+def require_positive(law: Distribution, *names: str) -> None:
+    """Raise ``ValueError`` unless parameters of a law are positive finite numbers."""
+    for name in names:
+        number = getattr(law, name)
+        if not (math.isfinite(number) and number > 0):
+            raise ValueError(
+                f"{name} of {type(law).__name__} must be positive and finite, got {number}"
+            )

@@ -7,27 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beta(LocationScale):
-    """F(x) = I(z; a, b), the regularised incomplete beta function, for z = (x - loc) / scale
-    between 0 and 1.
+    """F(x) = I(z; a, b), the regularised incomplete beta function, z = (x - loc) / scale in [0, 1].
 
     Attributes:
         a: Shape at the lower end, > 0.
         b: Shape at the upper end, > 0; a = b = 1 is the uniform distribution.
     """
 
+    _positive = ("scale", "a", "b")
+
     a: float
     b: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "a")
-        require_positive(self, "b")
 
     @property
     def support(self) -> tuple[float, float]:

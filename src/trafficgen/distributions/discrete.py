@@ -1,6 +1,4 @@
-"""Laws of whole numbers (scipy.stats ``geom``, ``nbinom``, ``zipf`` and ``poisson``), such as
-packets per burst.
-"""
+"""Laws of whole numbers (scipy.stats ``geom``, ``nbinom``, ``zipf`` and ``poisson``)."""
 
 from __future__ import annotations
 
@@ -8,13 +6,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
 from trafficgen.distributions.base import Distribution, require_positive
-from trafficgen.units import BoolArray, FloatArray
+from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Quantiles are sought up to here; beyond, doubles no longer hold whole numbers.
 _LARGEST = 2.0**52
@@ -32,16 +32,18 @@ class Discrete(Distribution):
         loc: Shift, a whole number.
     """
 
+    #: Smallest possible K, and parameters that must be positive and finite.
+    _first: ClassVar[int]
+    _positive: ClassVar[tuple[str, ...]] = ()
+
     loc: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.loc.is_integer():
             raise ValueError(f"loc of {type(self).__name__} must be a whole number, got {self.loc}")
-
-    @property
-    @abstractmethod
-    def _first(self) -> int:
-        """Smallest possible K."""
+        require_positive(self, *self._positive)
+        if not 0 < getattr(self, "p", 1.0) <= 1:
+            raise ValueError(f"p of {type(self).__name__} must lie in (0, 1], got {self.p}")  # type: ignore[attr-defined]
 
     @abstractmethod
     def _cdf(self, k: FloatArray) -> FloatArray:
@@ -52,13 +54,17 @@ class Discrete(Distribution):
         """Return P(K > k) for whole k >= the first."""
 
     @abstractmethod
+    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
+        """Return draws of K, shape (count,)."""
+
+    @abstractmethod
     def _moments(self) -> tuple[float, float]:
         """Return E[K] and E[K**2], infinite where they diverge."""
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return self.loc + self._first, math.inf
+        return self.loc + self._first, inf
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
@@ -82,6 +88,10 @@ class Discrete(Distribution):
         nearly = p * (1 + _ROUNDING)
         return self._search(lambda k: np.asarray(self._sf(k) <= nearly), p.shape, never=p <= 0.0)
 
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,)."""
+        return self.loc + self._draw(generator, count).astype(np.float64)
+
     def _search(
         self, reached: Condition, shape: tuple[int, ...], *, never: BoolArray
     ) -> FloatArray:
@@ -97,11 +107,9 @@ class Discrete(Distribution):
             inside = high - low > 1
             here = reached(np.maximum(middle, self._first)) & (middle >= self._first)
             low, high = np.where(inside & ~here, middle, low), np.where(inside & here, middle, high)
-        return np.asarray(np.where(never, math.inf, high + self.loc))
+        return np.asarray(np.where(never, inf, high + self.loc))
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], the whole moment less what is summed outside."""
         first, second = self._moments()
         whole = (1.0, first + self.loc, second + 2 * self.loc * first + self.loc**2)[order]
@@ -125,15 +133,9 @@ class Geometric(Discrete):
         p: Probability that a run ends, in (0, 1].
     """
 
+    _first = 1
+
     p: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_probability(self, self.p)
-
-    @property
-    def _first(self) -> int:
-        return 1
 
     def _cdf(self, k: FloatArray) -> FloatArray:
         return np.asarray(-np.expm1(special.xlog1py(k, -self.p)))
@@ -144,9 +146,8 @@ class Geometric(Discrete):
     def _moments(self) -> tuple[float, float]:
         return 1 / self.p, (2 - self.p) / self.p**2
 
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return self.loc + generator.geometric(self.p, count).astype(np.float64)
+    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
+        return generator.geometric(self.p, count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,17 +159,11 @@ class NegativeBinomial(Discrete):
         p: Probability, in (0, 1].
     """
 
+    _first = 0
+    _positive = ("n",)
+
     n: float
     p: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "n")
-        _require_probability(self, self.p)
-
-    @property
-    def _first(self) -> int:
-        return 0
 
     def _cdf(self, k: FloatArray) -> FloatArray:
         return np.asarray(special.betainc(self.n, k + 1, self.p))
@@ -180,9 +175,8 @@ class NegativeBinomial(Discrete):
         mean = self.n * (1 - self.p) / self.p
         return mean, mean / self.p + mean**2
 
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return self.loc + generator.negative_binomial(self.n, self.p, count).astype(np.float64)
+    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
+        return generator.negative_binomial(self.n, self.p, count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,16 +187,14 @@ class Zeta(Discrete):
         a: Exponent, > 1; the j-th moment is infinite for a <= j + 1.
     """
 
+    _first = 1
+
     a: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.a) and self.a > 1):
             raise ValueError(f"a of {type(self).__name__} must be above 1, got {self.a}")
-
-    @property
-    def _first(self) -> int:
-        return 1
 
     def _cdf(self, k: FloatArray) -> FloatArray:
         return 1.0 - self._sf(k)
@@ -213,14 +205,12 @@ class Zeta(Discrete):
     def _moments(self) -> tuple[float, float]:
         whole = float(special.zeta(self.a, 1.0))
         first, second = (
-            float(special.zeta(self.a - j, 1.0)) / whole if self.a - j > 1 else math.inf
-            for j in (1, 2)
+            float(special.zeta(self.a - j, 1.0)) / whole if self.a - j > 1 else inf for j in (1, 2)
         )
         return first, second
 
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return self.loc + generator.zipf(self.a, count).astype(np.float64)
+    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
+        return generator.zipf(self.a, count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,15 +221,10 @@ class Poisson(Discrete):
         mu: Mean, > 0.
     """
 
+    _first = 0
+    _positive = ("mu",)
+
     mu: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "mu")
-
-    @property
-    def _first(self) -> int:
-        return 0
 
     def _cdf(self, k: FloatArray) -> FloatArray:
         return np.asarray(special.pdtr(k, self.mu))
@@ -250,11 +235,5 @@ class Poisson(Discrete):
     def _moments(self) -> tuple[float, float]:
         return self.mu, self.mu + self.mu**2
 
-    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,)."""
-        return self.loc + generator.poisson(self.mu, count).astype(np.float64)
-
-
-def _require_probability(law: Discrete, p: float) -> None:
-    if not 0 < p <= 1:
-        raise ValueError(f"p of {type(law).__name__} must lie in (0, 1], got {p}")
+    def _draw(self, generator: np.random.Generator, count: int) -> IntArray:
+        return generator.poisson(self.mu, count)

@@ -23,12 +23,10 @@ class Exponential(LocationScale):
         return np.asarray(np.exp(-z))
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.log1p(-probability))
+        return np.asarray(-np.log1p(-probability))
 
     def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.log(probability))
+        return np.asarray(-np.log(probability))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         inside = special.gammaincc(order + 1, low) - special.gammaincc(order + 1, high)

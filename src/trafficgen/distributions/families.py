@@ -16,9 +16,8 @@ from trafficgen.distributions.loglogistic import LogLogistic
 from trafficgen.distributions.lognormal import Lognormal
 from trafficgen.distributions.mixture import Mixture
 from trafficgen.distributions.normal import Normal
-from trafficgen.distributions.pareto import Pareto
+from trafficgen.distributions.pareto import Pareto, TruncatedPareto
 from trafficgen.distributions.truncated import Truncated
-from trafficgen.distributions.truncated_pareto import TruncatedPareto
 from trafficgen.distributions.weibull import Weibull
 
 #: scipy.stats name -> class; the fields of a class are the family's scipy.stats parameters.
@@ -57,8 +56,9 @@ DISCRETE_FAMILIES = frozenset(name for name, kind in FAMILIES.items() if issubcl
 
 
 def distribution_of(family: str, params: Mapping[str, float]) -> Distribution:
-    """Return a distribution by its scipy.stats name and parameters (``loc`` 0 and ``scale`` 1 where
-    left out).
+    """Build a distribution by its scipy.stats name and parameters.
+
+    ``loc`` is 0 and ``scale`` 1 where they are left out.
 
     The mixtures ``hyperexpon`` and ``lognorm_mixture`` have parameters such as p1, scale1, p2,
     scale2.
@@ -103,9 +103,7 @@ def _mixture(family: str, params: Mapping[str, float]) -> Mixture:
 
 
 def truncated(whole: Distribution, *, minimum: float | None, maximum: float | None) -> Distribution:
-    """Return a distribution restricted to [minimum, maximum], or itself where the bounds lie
-    outside its support.
-    """
+    """Restrict a distribution to [minimum, maximum], unless the bounds lie outside its support."""
     low, high = whole.support
     bottom = -math.inf if minimum is None else minimum
     top = math.inf if maximum is None else maximum

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
@@ -19,11 +19,9 @@ class Gamma(LocationScale):
         a: Shape, > 0.
     """
 
-    a: float
+    _positive = ("scale", "a")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "a")
+    a: float
 
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
         return np.asarray(special.gammainc(self.a, z))

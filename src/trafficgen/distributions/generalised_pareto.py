@@ -1,6 +1,4 @@
-"""Generalised Pareto distribution (scipy.stats ``genpareto``): the law of exceedances over a high
-threshold.
-"""
+"""Generalised Pareto distribution (scipy.stats ``genpareto``): exceedances of a high threshold."""
 
 from __future__ import annotations
 
@@ -19,8 +17,9 @@ _SMALLEST_SHAPE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedPareto(LocationScale):
-    """F(x) = 1 - (1 + c z)**(-1 / c) with z = (x - loc) / scale; exponential for c = 0, bounded for
-    c < 0.
+    """F(x) = 1 - (1 + c z)**(-1 / c) with z = (x - loc) / scale.
+
+    It is exponential for c = 0 and bounded for c < 0.
 
     Attributes:
         c: Shape; the k-th moment is infinite for c >= 1 / k.
@@ -41,8 +40,7 @@ class GeneralisedPareto(LocationScale):
     def _log_sf(self, z: FloatArray) -> FloatArray:
         if abs(self.c) < _SMALLEST_SHAPE:
             return -z
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.log1p(np.maximum(self.c * z, -1.0)) / self.c)
+        return np.asarray(-np.log1p(np.maximum(self.c * z, -1.0)) / self.c)
 
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
         return np.asarray(-np.expm1(self._log_sf(z)))
@@ -56,12 +54,10 @@ class GeneralisedPareto(LocationScale):
         return np.asarray(np.expm1(-self.c * log_sf) / self.c)
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return self._from_log_sf(np.log1p(-probability))
+        return self._from_log_sf(np.log1p(-probability))
 
     def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return self._from_log_sf(np.log(probability))
+        return self._from_log_sf(np.log(probability))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         """Return the moment from those of Y = 1 + c Z, whose survival function is Y**(-1 / c)."""

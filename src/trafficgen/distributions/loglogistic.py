@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
@@ -20,19 +20,15 @@ class LogLogistic(LocationScale):
         c: Shape, > 0; the k-th moment is infinite for c <= k.
     """
 
+    _positive = ("scale", "c")
+
     c: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "c")
-
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(special.expit(self.c * np.log(z)))
+        return np.asarray(special.expit(self.c * np.log(z)))
 
     def _standard_sf(self, z: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(special.expit(-self.c * np.log(z)))
+        return np.asarray(special.expit(-self.c * np.log(z)))
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
         return np.asarray(np.exp(special.logit(probability) / self.c))
@@ -41,15 +37,15 @@ class LogLogistic(LocationScale):
         return np.asarray(np.exp(-special.logit(probability) / self.c))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
-        """Return the integral of (u / (1 - u))**(order / c) over the probabilities u: an incomplete
-        beta function.
-        """
+        """Integrate (u / (1 - u))**(order / c) over u: an incomplete beta function."""
         power = order / self.c
-        start, end = (float(at) for at in self._standard_cdf(np.array([low, high])))
+        with np.errstate(divide="ignore"):
+            start, end = (float(at) for at in self._standard_cdf(np.array([low, high])))
+            tails = self._standard_sf(np.array([low, high]))
         if power < 1:
             whole = special.gamma(1 + power) * special.gamma(1 - power)
             # From above, so that digits are kept far in the tail.
-            above = special.betainc(1 - power, 1 + power, self._standard_sf(np.array([low, high])))
+            above = special.betainc(1 - power, 1 + power, tails)
             return float(whole * (above[0] - above[1]))
         if math.isinf(high) or end >= 1.0:
             return math.inf

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
@@ -20,19 +20,15 @@ class Lognormal(LocationScale):
         s: Standard deviation of ln z, > 0.
     """
 
+    _positive = ("scale", "s")
+
     s: float
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "s")
-
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(special.ndtr(np.log(z) / self.s))
+        return np.asarray(special.ndtr(np.log(z) / self.s))
 
     def _standard_sf(self, z: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(special.ndtr(-np.log(z) / self.s))
+        return np.asarray(special.ndtr(-np.log(z) / self.s))
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.s * special.ndtri(probability)))

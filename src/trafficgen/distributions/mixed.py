@@ -1,6 +1,4 @@
-"""The law of one quantity: atoms with their probabilities and a continuous part, perhaps rounded to
-whole numbers.
-"""
+"""The law of one quantity: atoms and a continuous part, perhaps rounded to whole numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen.distributions.alias_table import AliasTable
+from trafficgen import _core
 from trafficgen.distributions.base import Distribution
 from trafficgen.units import FloatArray
 
@@ -22,6 +20,28 @@ _LEFT_OUT = 1e-12
 #: Whole numbers between bounds are drawn from a table of their probabilities where there are at
 #: least as many draws as numbers, and no more numbers than these.
 _TABLED_VALUES = 1 << 16
+
+
+class AliasTable:
+    """Draws from a law of few values in constant time each (Walker 1977; Vose 1991)."""
+
+    def __init__(self, values: FloatArray, weights: FloatArray) -> None:
+        """Make the table.
+
+        Args:
+            values: The values, shape (n,); one may come more than once.
+            weights: Their probabilities, or numbers in proportion to them, shape (n,).
+
+        Raises:
+            ValueError: If a weight is negative, or their sum not positive.
+        """
+        self._own, other = _core.alias_table(np.ascontiguousarray(weights, dtype=np.float64))
+        self._values = np.ascontiguousarray(values, dtype=np.float64)
+        self._others = self._values[other]
+
+    def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        """Return independent draws, shape (count,)."""
+        return _core.alias_draws(generator.random(count), self._own, self._values, self._others)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +118,7 @@ class MixedLaw:
         return np.asarray(steps + self.continuous_weight * self._continuous_cdf(x))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the smallest value that is not exceeded with a probability in [0, 1], the inverse
-        of :meth:`cdf`.
-        """
+        """Return the smallest value not exceeded with a probability, the inverse of :meth:`cdf`."""
         p = np.asarray(probability, dtype=np.float64)
         values = np.unique(self._sorted_values)
         if self.continuous is None:
@@ -144,7 +162,7 @@ class MixedLaw:
         return draws
 
     def spread_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return draws that are spread evenly over the law, in random order, shape (count,).
+        """Draw values that are spread evenly over the law, in random order, shape (count,).
 
         One draw comes from each of ``count`` slices of equal probability, so each follows the law
         while their sum
@@ -154,16 +172,12 @@ class MixedLaw:
         return self._at((generator.permutation(count) + generator.random(count)) / count)
 
     def ascending_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return draws that are spread as those of :meth:`spread_sample`, in ascending order, shape
-        (count,).
-        """
+        """Draw values spread as by :meth:`spread_sample`, in ascending order, shape (count,)."""
         draws = self._at((np.arange(count) + generator.random(count)) / count)
         return np.sort(draws, kind="stable") if self.values else draws  # two runs that ascend each
 
     def _at(self, probability: FloatArray) -> FloatArray:
-        """Return a value for each probability: the atoms share the lowest ones, the continuous part
-        has the rest.
-        """
+        """Return a value for each probability: the lowest are those of the atoms."""
         if not self.values:
             assert self.continuous is not None
             return self._whole(self.continuous.ppf(probability))
@@ -180,9 +194,7 @@ class MixedLaw:
 
     @cached_property
     def _worth_a_table(self) -> float:
-        """Number of draws from which on they are taken from a table; it depends on the law
-        alone.
-        """
+        """Number of draws from which on a table serves; it depends on the law alone."""
         low, high = self._bounds
         values = high - low + 1 + len(self.values)
         return values if self.integer and 0 < values <= _TABLED_VALUES else math.inf
@@ -253,9 +265,7 @@ class MixedLaw:
         return atoms + self.continuous_weight * continuous
 
     def _rounded_moment(self, order: int) -> float:
-        """Return E[X**order] of the rounded continuous part: summed over its body, integrated
-        beyond.
-        """
+        """Return E[X**order] of the rounded part: summed over its body, integrated beyond."""
         assert self.continuous is not None
         low, high = self._bounds
         first = low if math.isfinite(low) else math.floor(float(self.continuous.ppf(_LEFT_OUT)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -52,31 +53,23 @@ class Mixture(Distribution):
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
-        parts = [
-            share * part.cdf(value)
-            for share, part in zip(self._shares, self.components, strict=True)
-        ]
-        return np.asarray(np.minimum(sum(parts), 1.0))
+        return self._add([part.cdf(value) for part in self.components])
 
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value)."""
-        parts = [
-            share * part.sf(value)
-            for share, part in zip(self._shares, self.components, strict=True)
-        ]
-        return np.asarray(np.minimum(sum(parts), 1.0))
+        return self._add([part.sf(value) for part in self.components])
+
+    def _add(self, parts: list[FloatArray]) -> FloatArray:
+        weighted = (share * part for share, part in zip(self._shares, parts, strict=True))
+        return np.asarray(np.minimum(sum(weighted), 1.0))
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1], by bisection between the components'
-        quantiles.
-        """
-        p = np.asarray(probability, dtype=np.float64)
-        return self._inverse(p, upper=False)
+        """Return the quantile of a probability, by bisection between the components' quantiles."""
+        return self._inverse(np.asarray(probability, dtype=np.float64), upper=False)
 
     def isf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the value that is exceeded with a probability in [0, 1]."""
-        p = np.asarray(probability, dtype=np.float64)
-        return self._inverse(p, upper=True)
+        return self._inverse(np.asarray(probability, dtype=np.float64), upper=True)
 
     def _inverse(self, p: FloatArray, *, upper: bool) -> FloatArray:
         if p.size <= _TABLE:
@@ -104,9 +97,7 @@ class Mixture(Distribution):
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(np.where(sure, ends[1], 0.5 * (low + high)))
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
         return math.fsum(
             float(share) * part.partial_moment(order, low=low, high=high)

@@ -4,73 +4,63 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from trafficgen.distributions.base import Distribution, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Normal(Distribution):
-    """F(x) = Phi((x - loc) / scale).
-
-    Attributes:
-        loc: Mean.
-        scale: Standard deviation, > 0.
-    """
-
-    loc: float = 0.0
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_positive(self, "scale")
+class Normal(LocationScale):
+    """F(x) = Phi((x - loc) / scale): ``loc`` is the mean, ``scale`` the standard deviation."""
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest possible value."""
-        return -math.inf, math.inf
+        return -inf, inf
 
     def _standardised(self, value: npt.ArrayLike) -> FloatArray:
         return np.asarray((np.asarray(value, dtype=np.float64) - self.loc) / self.scale)
 
-    def cdf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X <= value)."""
-        return np.asarray(special.ndtr(self._standardised(value)))
+    def _standard_cdf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(special.ndtr(z))
 
-    def sf(self, value: npt.ArrayLike) -> FloatArray:
-        """Return P(X > value)."""
-        return np.asarray(special.ndtr(-self._standardised(value)))
+    def _standard_sf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(special.ndtr(-z))
 
-    def ppf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the quantile of a probability in [0, 1]."""
-        return np.asarray(
-            self.loc + self.scale * special.ndtri(np.asarray(probability, dtype=np.float64))
-        )
+    def _standard_ppf(self, probability: FloatArray) -> FloatArray:
+        return np.asarray(special.ndtri(probability))
 
-    def isf(self, probability: npt.ArrayLike) -> FloatArray:
-        """Return the value that is exceeded with a probability in [0, 1]."""
-        return np.asarray(
-            self.loc - self.scale * special.ndtri(np.asarray(probability, dtype=np.float64))
-        )
+    def _standard_isf(self, probability: FloatArray) -> FloatArray:
+        return np.asarray(-special.ndtri(probability))
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
         a, b = (low - self.loc) / self.scale, (high - self.loc) / self.scale
-        upper = a > 0
-        mass = float(
-            special.ndtr(-a) - special.ndtr(-b) if upper else special.ndtr(b) - special.ndtr(a)
-        )
-        first = _density(a) - _density(b)
-        second = mass + _times(a) - _times(b)
-        moments = (mass, self.loc * mass + self.scale * first)
-        if order < 2:
-            return moments[order]
+        mass = self._standard_partial_moment(0, a, b)
+        if order == 0:
+            return mass
+        first = self._standard_partial_moment(1, a, b)
+        if order == 1:
+            return self.loc * mass + self.scale * first
+        second = self._standard_partial_moment(2, a, b)
         return self.loc**2 * mass + 2 * self.loc * self.scale * first + self.scale**2 * second
+
+    def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
+        if order == 1:
+            return _density(low) - _density(high)
+        if low > 0:  # differences of the survival function keep their digits in the upper tail
+            mass = float(special.ndtr(-low) - special.ndtr(-high))
+        else:
+            mass = float(special.ndtr(high) - special.ndtr(low))
+        return mass if order == 0 else mass + _times_density(low) - _times_density(high)
+
+    def _standard_sample(self, generator: np.random.Generator, count: int) -> FloatArray:
+        return generator.standard_normal(count)
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""
@@ -81,5 +71,5 @@ def _density(z: float) -> float:
     return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
 
 
-def _times(z: float) -> float:
+def _times_density(z: float) -> float:
     return 0.0 if math.isinf(z) else z * _density(z)

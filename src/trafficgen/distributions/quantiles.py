@@ -1,11 +1,9 @@
-"""Smoothed empirical distribution: a distribution function that is linear between given
-quantiles.
-"""
+"""Smoothed empirical distribution: its function is linear between given quantiles."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +17,7 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles(Distribution):
-    """Uniform within each pair of neighbouring quantiles; equal neighbours carry their probability
-    as a jump.
+    """Uniform between neighbouring quantiles; equal neighbours carry their probability as a jump.
 
     Attributes:
         probabilities: Cumulative probabilities, ascending from 0 to 1, at least two.
@@ -33,15 +30,11 @@ class Quantiles(Distribution):
     _x: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        p, x = (
-            np.array(self.probabilities, dtype=np.float64),
-            np.array(self.values, dtype=np.float64),
-        )
+        p = np.array(self.probabilities, dtype=np.float64)
+        x = np.array(self.values, dtype=np.float64)
         if p.size != x.size or p.size < 2:
-            raise ValueError(
-                f"quantiles need as many probabilities as values, at least 2; got {p.size} and"
-                f" {x.size}"
-            )
+            got = f"got {p.size} and {x.size}"
+            raise ValueError(f"quantiles need as many probabilities as values, at least 2; {got}")
         if p[0] != 0.0 or p[-1] != 1.0:
             raise ValueError(f"quantiles must reach from probability 0 to 1, got {p[0]} to {p[-1]}")
         if np.any(np.diff(p) <= 0) or np.any(np.diff(x) < 0) or not np.all(np.isfinite(x)):
@@ -49,9 +42,8 @@ class Quantiles(Distribution):
                 "quantiles must be finite, with ascending probabilities and values that do not fall"
             )
         if np.max(np.abs(x)) > _LARGEST:
-            raise ValueError(
-                f"quantiles must lie within {_LARGEST:g}, got up to {np.max(np.abs(x)):g}"
-            )
+            largest = np.max(np.abs(x))
+            raise ValueError(f"quantiles must lie within {_LARGEST:g}, got up to {largest:g}")
         object.__setattr__(self, "_p", p)
         object.__setattr__(self, "_x", x)
 
@@ -63,9 +55,8 @@ class Quantiles(Distribution):
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
         x = np.asarray(value, dtype=np.float64)
-        after = np.searchsorted(
-            self._x, x, side="right"
-        )  # equal neighbours: the upper end of the jump
+        # Equal neighbours: the upper end of the jump.
+        after = np.searchsorted(self._x, x, side="right")
         left = np.clip(after - 1, 0, self._x.size - 2)
         width = self._x[left + 1] - self._x[left]
         part = np.divide(x - self._x[left], width, out=np.ones_like(x), where=width > 0)
@@ -84,9 +75,7 @@ class Quantiles(Distribution):
         """Return the value that is exceeded with a probability in [0, 1]."""
         return self.ppf(1.0 - np.asarray(probability, dtype=np.float64))
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high], summed over the pieces in closed form."""
         a, b, weight = self._x[:-1], self._x[1:], np.diff(self._p)
         jump = a == b
@@ -94,10 +83,8 @@ class Quantiles(Distribution):
         share = np.divide(end - start, b - a, out=np.zeros_like(a), where=~jump)
         share[jump] = (low < a[jump]) & (a[jump] <= high)
         # Mean of x**order over [start, end]: 1, the midpoint, or a third of the sum of products.
-        mean = (np.ones_like(start), (start + end) / 2, (start**2 + start * end + end**2) / 3)[
-            order
-        ]
-        return float(np.sum(weight * share * mean))
+        means = (np.ones_like(start), (start + end) / 2, (start**2 + start * end + end**2) / 3)
+        return float(np.sum(weight * share * means[order]))
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Return independent draws, shape (count,)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,7 @@ from trafficgen.units import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class BodyAndTail(Distribution):
-    """Follows a body up to its largest value and a tail beyond, each with its share of the
-    probability.
+    """Follows a body up to its largest value and a tail beyond, each with its probability.
 
     Attributes:
         body: Law of the values up to the end of its support.
@@ -43,17 +42,14 @@ class BodyAndTail(Distribution):
 
     def cdf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X <= value)."""
-        return np.asarray(
-            (1 - self.tail_probability) * self.body.cdf(value)
-            + self.tail_probability * self.tail.cdf(value)
-        )
+        return self._mix(self.body.cdf(value), self.tail.cdf(value))
 
     def sf(self, value: npt.ArrayLike) -> FloatArray:
         """Return P(X > value)."""
-        return np.asarray(
-            (1 - self.tail_probability) * self.body.sf(value)
-            + self.tail_probability * self.tail.sf(value)
-        )
+        return self._mix(self.body.sf(value), self.tail.sf(value))
+
+    def _mix(self, body: FloatArray, tail: FloatArray) -> FloatArray:
+        return np.asarray((1 - self.tail_probability) * body + self.tail_probability * tail)
 
     def ppf(self, probability: npt.ArrayLike) -> FloatArray:
         """Return the quantile of a probability in [0, 1]."""
@@ -66,9 +62,7 @@ class BodyAndTail(Distribution):
         in_body = self.body.isf(np.clip((p - q) / (1 - q), 0.0, 1.0))
         return np.where(p < q, self.tail.isf(np.minimum(p / q, 1.0)), in_body)
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
         q = self.tail_probability
         body = self.body.partial_moment(order, low=low, high=high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,8 @@ class Truncated(Distribution):
     """
 
     whole: Distribution
-    minimum: float = -math.inf
-    maximum: float = math.inf
+    minimum: float = -inf
+    maximum: float = inf
     _upper: bool = field(init=False, repr=False, compare=False)
     _from: float = field(init=False, repr=False, compare=False)
     _mass: float = field(init=False, repr=False, compare=False)
@@ -84,9 +85,7 @@ class Truncated(Distribution):
         p = np.asarray(probability, dtype=np.float64)
         return self._inverse(p if self._upper else 1.0 - p)
 
-    def partial_moment(
-        self, order: int, *, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def partial_moment(self, order: int, *, low: float = -inf, high: float = inf) -> float:
         """Return E[X**order; low < X <= high]."""
         if self._mass <= 0:
             return self.minimum**order if low < self.minimum <= high else 0.0
@@ -96,9 +95,7 @@ class Truncated(Distribution):
         return self.whole.partial_moment(order, low=bottom, high=top) / self._mass
 
     def sample(self, generator: np.random.Generator, count: int) -> FloatArray:
-        """Return independent draws, shape (count,): by rejection where most are accepted, else by
-        inversion.
-        """
+        """Draw by rejection where most draws are accepted, else by inversion, shape (count,)."""
         if self._mass < _REJECTION_SHARE:
             return self._inverse(generator.random(count))
         draws = np.empty(count, dtype=np.float64)

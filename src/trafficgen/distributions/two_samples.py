@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 
 def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
-    """Return the largest difference of two samples' distribution functions; any order, any sizes
-    above 0.
+    """Compute the largest difference of two samples' distribution functions; any order and sizes.
 
     Source: Smirnov, "Table for estimating the goodness of fit of empirical distributions", Ann.
     Math. Stat. 1948.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.distributions.base import LocationScale, require_positive
+from trafficgen.distributions.base import LocationScale
 from trafficgen.units import FloatArray
 
 
@@ -19,11 +19,9 @@ class Weibull(LocationScale):
         c: Shape, > 0; below 1 the tail is heavier than exponential.
     """
 
-    c: float
+    _positive = ("scale", "c")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "c")
+    c: float
 
     def _standard_cdf(self, z: FloatArray) -> FloatArray:
         return np.asarray(-np.expm1(-(z**self.c)))
@@ -32,12 +30,10 @@ class Weibull(LocationScale):
         return np.asarray(np.exp(-(z**self.c)))
 
     def _standard_ppf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray((-np.log1p(-probability)) ** (1 / self.c))
+        return np.asarray((-np.log1p(-probability)) ** (1 / self.c))
 
     def _standard_isf(self, probability: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray((-np.log(probability)) ** (1 / self.c))
+        return np.asarray((-np.log(probability)) ** (1 / self.c))
 
     def _standard_partial_moment(self, order: int, low: float, high: float) -> float:
         shape = 1 + order / self.c

@@ -1,16 +1,21 @@
-"""What every packet process can do once its laws are at hand: place packets in a span of time."""
+"""What every packet process can do once its laws are at hand: place packets in a span of time.
+
+A class that plays a kind of process of the model registers itself with :func:`plays`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.models import Estimate, Law, PacketProcess
 from trafficgen.units import FloatArray, IntArray
 
 UintArray = npt.NDArray[np.uint32]
@@ -31,10 +36,9 @@ class PlayedPackets:
     Attributes:
         time_s: Times, s, ascending, shape (n,).
         ip_bytes: IP total lengths, bytes, shape (n,).
-        burst_starts: Index of the first packet of each burst (or frame), shape (m,); None where
-            every packet stands alone.
-        frame_clock_s: Time of each frame by the sampling clock, s, shape (m,); None where packets
-            have no such clock.
+        burst_starts: Index of the first packet of each burst (or frame), shape (m,); None without
+            bursts.
+        frame_clock_s: Time of each frame by the sampling clock, s, shape (m,); None without one.
     """
 
     time_s: FloatArray
@@ -43,9 +47,30 @@ class PlayedPackets:
     frame_clock_s: FloatArray | None = None
 
 
-class PlayableProcess(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class DrawnPart:
+    """Part of a process as laws to draw from; its fields are those of the model's part."""
+
+    @classmethod
+    def of(cls, part: Any, **given: Any) -> Self:
+        """Convert a part of a model by the names of its fields; ``given`` fields are taken as is.
+
+        Laws become distributions, and estimates their values.
+        """
+        names = [field.name for field in fields(cls) if field.name not in given]
+        return cls(**{name: _drawn(getattr(part, name)) for name in names}, **given)
+
+
+def _drawn(value: object) -> object:
+    if isinstance(value, Law):
+        return value.distribution()
+    return value.value if isinstance(value, Estimate) else value
+
+
+class PlayableProcess(DrawnPart, ABC):
     """A packet process as laws to draw from, made once for all sessions."""
 
+    @abstractmethod
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
@@ -54,11 +79,11 @@ class PlayableProcess(Protocol):
         Args:
             start_s: Start of the span, s.
             end_s: End of the span, s.
-            first_at_start: Whether a packet is at the start; else the process is met in
-                equilibrium.
+            first_at_start: Whether a packet is at the start; else the process is in equilibrium.
             generator_of: Source of the draws of each quantity, by its name.
         """
 
+    @abstractmethod
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has.
 
@@ -69,11 +94,35 @@ class PlayableProcess(Protocol):
 
     def size_laws(self) -> dict[str, MixedLaw]:
         """Return the laws of packet sizes by name of the field."""
+        return {"packet_bytes": self.packet_bytes}  # type: ignore[attr-defined]  # most have it
+
+
+_Player = TypeVar("_Player", bound=PlayableProcess)
+_PLAYERS: dict[type[PacketProcess], type[PlayableProcess]] = {}
+
+
+def plays(kind: type[PacketProcess]) -> Callable[[type[_Player]], type[_Player]]:
+    """Register the class that plays a kind of process of the model."""
+
+    def register(player: type[_Player]) -> type[_Player]:
+        _PLAYERS[kind] = player
+        return player
+
+    return register
+
+
+def players() -> Mapping[type[PacketProcess], type[PlayableProcess]]:
+    """Return the class that plays each kind of process."""
+    return _PLAYERS
+
+
+def playable(process: PacketProcess) -> PlayableProcess:
+    """Return a process as laws to draw from, made once for all sessions."""
+    return _PLAYERS[type(process)].of(process)
 
 
 def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
-    """Refuse steps so short that adding one to a time leaves it as it is: such a process would
-    never end.
+    """Refuse steps so short that adding one to a time changes nothing: play would never end.
 
     Args:
         step_s: Mean length of a step, s.
@@ -90,12 +139,11 @@ def refuse_lost_steps(step_s: float, end_s: float, name: str) -> None:
         )
 
 
-def whole_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> UintArray:
-    """Return drawn sizes in whole bytes, at least 0, shape (count,)."""
+def draw_sizes(law: MixedLaw, count: int, generator: np.random.Generator) -> UintArray:
+    """Draw sizes in whole bytes, at least 0, shape (count,)."""
     sizes = np.empty(count, dtype=np.uint32)
     for row in range(0, count, BLOCK):
         draws = law.sample(generator, min(BLOCK, count - row))
-        sizes[row : row + BLOCK] = np.clip(
-            np.rint(draws, out=draws), 0.0, LARGEST_IP_BYTES, out=draws
-        )
+        np.clip(np.rint(draws, out=draws), 0.0, LARGEST_IP_BYTES, out=draws)
+        sizes[row : row + BLOCK] = draws
     return sizes

@@ -1,6 +1,4 @@
-"""How bursts hang together: draws of several quantities put into an order in which they depend on
-one another.
-"""
+"""Dependence between bursts: draws of several quantities ordered so that they are correlated."""
 
 from __future__ import annotations
 
@@ -10,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from trafficgen.processes.base import GeneratorOf
-from trafficgen.processes.slow_rate import correlated_scores
+from trafficgen.processes.autocorrelated_series import correlated_scores
+from trafficgen.processes.base import DrawnPart, GeneratorOf
 from trafficgen.units import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class DependenceOfBursts:
+class DependenceOfBursts(DrawnPart):
     """Laws of a :class:`~trafficgen.models.BurstDependence`; meanings and units as there."""
 
-    packets_autocorrelation: FloatArray
-    spacing_autocorrelation: FloatArray
+    packets_autocorrelation: tuple[float, ...]
+    spacing_autocorrelation: tuple[float, ...]
     packets_to_spacing: float
     gap_correlation: float
     packets_to_gap: float
@@ -28,7 +26,7 @@ class DependenceOfBursts:
     def arrange(
         self, packets: FloatArray, spacing_s: FloatArray, generator_of: GeneratorOf
     ) -> tuple[FloatArray, FloatArray]:
-        """Return packets and spacings in an order in which they depend on one another.
+        """Order packets and spacings so that they depend on one another.
 
         Ranks follow a Gaussian copula: normal scores with the autocorrelations and correlations of
         the model (Iman and Conover 1982), so that every quantity keeps its own law.
@@ -38,20 +36,20 @@ class DependenceOfBursts:
             spacing_s: Spacings, s, any order, shape (b,).
             generator_of: Source of the draws.
         """
-        count = packets.size
-        scores = correlated_scores(
-            self.packets_autocorrelation, count, generator_of("order of burst_packets")
+        scores, own = (
+            correlated_scores(np.array(correlation), packets.size, generator_of(f"order of {name}"))
+            for name, correlation in (
+                ("burst_packets", self.packets_autocorrelation),
+                ("spacing_s", self.spacing_autocorrelation),
+            )
         )
-        own = correlated_scores(
-            self.spacing_autocorrelation, count, generator_of("order of spacing_s")
-        )
-        spacing_scores = _correlated(scores, self.packets_to_spacing, own)
-        return _by_rank(packets, scores), _by_rank(spacing_s, spacing_scores)
+        spacing_scores = _correlate(scores, self.packets_to_spacing, own)
+        return _order_by(scores, packets), _order_by(spacing_scores, spacing_s)
 
     def arrange_gaps(
         self, gaps_s: FloatArray, counts: IntArray, generator: np.random.Generator
     ) -> FloatArray:
-        """Return gaps in an order in which those of one burst resemble one another.
+        """Order gaps so that those of one burst resemble one another.
 
         Args:
             gaps_s: Gaps, s, any order, as many as packets, shape (n,).
@@ -60,30 +58,26 @@ class DependenceOfBursts:
         """
         if self.gap_correlation == 0.0:
             return gaps_s
-        of_burst = _correlated(
-            normal_scores(counts.astype(np.float64)),
-            self.packets_to_gap,
-            generator.standard_normal(counts.size),
-        )
+        sizes = normal_scores(counts.astype(np.float64))
+        of_burst = _correlate(sizes, self.packets_to_gap, generator.standard_normal(counts.size))
         own = generator.standard_normal(gaps_s.size)
         share = math.sqrt(_pearson(self.gap_correlation))
-        return _by_rank(gaps_s, share * np.repeat(of_burst, counts) + math.sqrt(1 - share**2) * own)
+        scores = share * np.repeat(of_burst, counts) + math.sqrt(1 - share**2) * own
+        return _order_by(scores, gaps_s)
 
 
-def _correlated(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:
-    """Return normal scores of which the ranks have a given correlation with those of others."""
+def _correlate(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:
+    """Return normal scores whose ranks have a given correlation with those of others."""
     correlation = _pearson(rank_correlation)
     return correlation * scores + math.sqrt(max(0.0, 1 - correlation**2)) * own
 
 
 def _pearson(rank_correlation: float) -> float:
-    """Return the correlation of normal scores whose ranks have a given correlation (Pearson
-    1907).
-    """
+    """Return the correlation of normal scores with this rank correlation (Pearson 1907)."""
     return 2 * math.sin(math.pi * rank_correlation / 6)
 
 
-def _by_rank(values: FloatArray, scores: FloatArray) -> FloatArray:
+def _order_by(scores: FloatArray, values: FloatArray) -> FloatArray:
     """Return values in the order of the ranks of scores."""
     arranged = np.empty(values.size)
     arranged[np.argsort(scores, kind="stable")] = np.sort(values)

@@ -1,17 +1,24 @@
-"""Times of the packets of a burst process: bursts start one spacing apart, packets follow at the
-gaps within.
-"""
+"""Times of packets in bursts: bursts start one spacing apart, packets follow at the gaps within."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import BLOCK, GeneratorOf, PlayedPackets, whole_sizes
+from trafficgen.models import BurstProcess
+from trafficgen.processes.base import (
+    BLOCK,
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    draw_sizes,
+    plays,
+)
 from trafficgen.processes.burst_dependence import DependenceOfBursts
 from trafficgen.processes.renewal import is_spread, nonnegative, positive_mean_s, renewal_times
 from trafficgen.units import FloatArray, IntArray
@@ -26,8 +33,9 @@ _WAITING_SHARE = 0.01
 _FILLED_SHARE = 0.5
 
 
+@plays(BurstProcess)
 @dataclass(frozen=True, kw_only=True)
-class BurstLaws:
+class BurstLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.BurstProcess`; meanings and units as there."""
 
     threshold_s: float
@@ -38,12 +46,16 @@ class BurstLaws:
     last_packet_bytes: MixedLaw
     dependence: DependenceOfBursts | None = None
 
+    @classmethod
+    def of(cls, part: BurstProcess, **given: Any) -> BurstLaws:
+        """Convert a burst process of a model."""
+        dependence = None if part.dependence is None else DependenceOfBursts.of(part.dependence)
+        return super().of(part, dependence=dependence, **given)
+
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
-        """
+        """Return the packets in [start_s, end_s)."""
         time_s, first_rows = burst_times(
             self,
             start_s=start_s,
@@ -51,11 +63,11 @@ class BurstLaws:
             first_at_start=first_at_start,
             generator_of=generator_of,
         )
-        ip_bytes = whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        ip_bytes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         last_rows = (
             np.append(first_rows, time_s.size)[1:] - 1
         )  # none where a short span meets no burst
-        ip_bytes[last_rows] = whole_sizes(
+        ip_bytes[last_rows] = draw_sizes(
             self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes")
         )
         within = int(
@@ -86,7 +98,7 @@ def burst_times(
     first_at_start: bool,
     generator_of: GeneratorOf,
 ) -> tuple[FloatArray, IntArray]:
-    """Return the times of the packets of a phase; those of the last burst may pass its end.
+    """Draw the times of the packets of a phase; those of the last burst may pass its end.
 
     Spacings, packets and gaps are drawn apart, each from its own law. A burst needs a spacing
     longer than itself: where chance would have one reach into the next, spacings are dealt anew to
@@ -142,9 +154,7 @@ def _kept_apart(
     *,
     generator_of: GeneratorOf,
 ) -> FloatArray:
-    """Return spacings in which no burst reaches into the next; where there is no room, bursts are
-    squeezed in place.
-    """
+    """Return spacings in which no burst reaches the next; without room, bursts are squeezed."""
     short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
     if short_s == 0.0 and not np.any(needed_s >= spacing_s):
         return spacing_s
@@ -177,9 +187,7 @@ def _squeeze(
     spacing_s: FloatArray,
     threshold_s: float,
 ) -> None:
-    """Squeeze in place the bursts that are longer than their spacing, so that they end before the
-    next.
-    """
+    """Squeeze in place the bursts longer than their spacing, so that they end before the next."""
     length_s = needed_s - threshold_s
     available_s = np.maximum(spacing_s - threshold_s, _FILLED_SHARE * spacing_s)
     offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
@@ -207,8 +215,7 @@ def _offsets(
 def _dealt(
     spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator
 ) -> FloatArray:
-    """Return the spacings in an order in which each is longer than what its burst needs, as far as
-    there are such.
+    """Deal the spacings so that each is longer than its burst needs, as far as there are such.
 
     Bursts choose in order of need, the neediest first, each evenly among the spacings left that are
     long enough. As those that suit a burst also suit all less needy ones, every order that leaves

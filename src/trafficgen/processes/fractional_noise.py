@@ -1,6 +1,4 @@
-"""Playing fractional Gaussian noise: exact generation by circulant embedding, bins filled with
-packets.
-"""
+"""Play fractional Gaussian noise: exact series by circulant embedding, bins filled with packets."""
 
 from __future__ import annotations
 
@@ -13,7 +11,15 @@ from scipy import special
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import GeneratorOf, PlayedPackets, UintArray, whole_sizes
+from trafficgen.models import FractionalNoiseProcess
+from trafficgen.processes.base import (
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    UintArray,
+    draw_sizes,
+    plays,
+)
 from trafficgen.units import FloatArray, IntArray
 
 #: Packets are drawn for this share more bytes than needed, at least.
@@ -21,8 +27,9 @@ _SPARE = 0.05
 _SPARE_PACKETS = 16
 
 
+@plays(FractionalNoiseProcess)
 @dataclass(frozen=True, kw_only=True)
-class FractionalNoiseLaws:
+class FractionalNoiseLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.FractionalNoiseProcess`; meanings and units as there."""
 
     bin_s: float
@@ -34,9 +41,7 @@ class FractionalNoiseLaws:
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
-        """
+        """Return the packets in [start_s, end_s)."""
         count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
         noise = fractional_noise(self.hurst, count, generator_of("fgn"))
         uniform = np.clip(special.ndtr(noise), 1e-9, 1 - 1e-9)
@@ -47,7 +52,7 @@ class FractionalNoiseLaws:
         if self.placement == "poisson":
             counts = generator_of("counts").poisson(bins / max(1.0, self.packet_bytes.mean))
             row = np.repeat(np.arange(count), counts)
-            sizes = whole_sizes(self.packet_bytes, row.size, generator_of("packet_bytes"))
+            sizes = draw_sizes(self.packet_bytes, row.size, generator_of("packet_bytes"))
             offset = generator_of("placement").random(row.size)
         else:
             row, offset, sizes = self._evenly(bins, generator_of)
@@ -60,9 +65,7 @@ class FractionalNoiseLaws:
     def _evenly(
         self, bins: FloatArray, generator_of: GeneratorOf
     ) -> tuple[IntArray, FloatArray, UintArray]:
-        """Return bin, place within it and size of packets that follow the rate: each when half of
-        it is due.
-        """
+        """Place packets where half of each is due; return bin, place within it and size."""
         reached = np.cumsum(bins)
         sizes = self._sizes(float(reached[-1]), generator_of)
         middle = np.cumsum(sizes, dtype=np.float64) - 0.5 * sizes
@@ -71,13 +74,13 @@ class FractionalNoiseLaws:
         return row, (middle - (reached - bins)[row]) / bins[row], sizes[: row.size]
 
     def _sizes(self, total_bytes: float, generator_of: GeneratorOf) -> UintArray:
-        """Return packet sizes that add up to a number of bytes at least."""
+        """Draw packet sizes that add up to a number of bytes at least."""
         mean = max(1.0, self.packet_bytes.mean)
         generator, reached = generator_of("packet_bytes"), 0.0
         parts: list[UintArray] = []
         while reached < total_bytes or not parts:
             count = int((total_bytes - reached) / mean * (1 + _SPARE)) + _SPARE_PACKETS
-            parts.append(np.maximum(whole_sizes(self.packet_bytes, count, generator), np.uint32(1)))
+            parts.append(np.maximum(draw_sizes(self.packet_bytes, count, generator), np.uint32(1)))
             reached += float(parts[-1].sum(dtype=np.float64))
         return np.concatenate(parts)
 
@@ -90,14 +93,9 @@ class FractionalNoiseLaws:
             )
         return (span_s / self.bin_s + 1) * mean_bytes / size
 
-    def size_laws(self) -> dict[str, MixedLaw]:
-        """Return the laws of packet sizes by name of the field."""
-        return {"packet_bytes": self.packet_bytes}
-
 
 def noise_autocovariance(hurst: float, lags: int) -> FloatArray:
-    """Return the autocovariance of fractional Gaussian noise of variance 1 at lags 0 to ``lags``,
-    shape (lags + 1,).
+    """Compute the autocovariance of fractional Gaussian noise of variance 1, shape (lags + 1,).
 
     It is (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and Van Ness 1968).
     """
@@ -107,7 +105,7 @@ def noise_autocovariance(hurst: float, lags: int) -> FloatArray:
 
 
 def fractional_noise(hurst: float, count: int, generator: np.random.Generator) -> FloatArray:
-    """Return fractional Gaussian noise of mean 0 and variance 1, shape (count,).
+    """Draw fractional Gaussian noise of mean 0 and variance 1, shape (count,).
 
     The autocovariance is put on a circle, whose Fourier transform is positive for all H in (0, 1),
     so that the series has exactly the law asked for.

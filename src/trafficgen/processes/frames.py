@@ -1,19 +1,28 @@
-"""Playing the frame clock: instants, lateness, types and sizes of frames, then their packets."""
+"""Play the frame clock: instants, lateness, types and sizes of frames, then their packets."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, PlayedPackets, UintArray
+from trafficgen.models import FrameProcess, GroupOfPictures
+from trafficgen.processes.base import (
+    LARGEST_IP_BYTES,
+    DrawnPart,
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    UintArray,
+    plays,
+)
 from trafficgen.processes.renewal import positive_mean_s
-from trafficgen.processes.spectral_scores import Spectrum, spectral_ranks
+from trafficgen.processes.spectral_scores import Spectrum, spectral_ranks, spectrum_of
 from trafficgen.units import FloatArray, IntArray
 
 #: Frames drawn beyond the expected number, so that the last one passes the end of the phase.
@@ -25,7 +34,7 @@ _MOST_PACKETS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrameTypeLaws:
+class FrameTypeLaws(DrawnPart):
     """Laws of a :class:`~trafficgen.models.FrameType`; meanings and units as there."""
 
     name: str
@@ -34,13 +43,13 @@ class FrameTypeLaws:
     lead_share: float
 
     def expected_packets(self, packet_bytes: float) -> float:
-        """Return about how many packets a frame has that is cut into packets of so many bytes."""
+        """Return about how many packets a frame cut into packets of so many bytes has."""
         rest = self.frame_bytes.mean - self.lead_share * sum(self.lead_bytes)
         return self.lead_share * len(self.lead_bytes) + max(1.0, rest / packet_bytes + 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupLaws:
+class GroupLaws(DrawnPart):
     """A :class:`~trafficgen.models.GroupOfPictures` as arrays."""
 
     frames: IntArray
@@ -48,6 +57,13 @@ class GroupLaws:
     first_key_frame: int
     reference_period: int | None
     reference_position: int
+
+    @classmethod
+    def of(cls, part: GroupOfPictures, **given: Any) -> GroupLaws:
+        """Convert groups of pictures of a model."""
+        frames = np.array([distance.frames for distance in part.distances])
+        share = np.array([distance.share for distance in part.distances])
+        return super().of(part, frames=frames, share=share, **given)
 
     def shares(self) -> dict[str, float]:
         """Return the share of frames that are of each type, by name."""
@@ -60,7 +76,7 @@ class GroupLaws:
         }
 
     def types(self, count: int, generator: np.random.Generator) -> IntArray:
-        """Return the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
+        """Draw the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape (count,)."""
         groups = int(count / max(1.0, float(np.dot(self.frames, self.share)))) + 2
         # Lengths of groups are spread evenly over their law, so that the number of key frames
         # hardly varies.
@@ -84,8 +100,9 @@ class GroupLaws:
         return types
 
 
+@plays(FrameProcess)
 @dataclass(frozen=True, kw_only=True)
-class FrameLaws:
+class FrameLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.FrameProcess`; meanings and units as there."""
 
     spacing_s: MixedLaw
@@ -101,12 +118,23 @@ class FrameLaws:
     gap_within_s: MixedLaw | None
     gap_scale: Literal["packet", "frame", "bytes"]
 
+    @classmethod
+    def of(cls, part: FrameProcess, **given: Any) -> FrameLaws:
+        """Convert a frame process of a model."""
+        return super().of(
+            part,
+            spacing_spectrum=spectrum_of(part.spacing_spectrum),
+            lateness_spectrum=spectrum_of(part.lateness_spectrum),
+            size_spectrum=spectrum_of(part.size_spectrum),
+            types=tuple(FrameTypeLaws.of(one) for one in part.types),
+            group=None if part.group is None else GroupLaws.of(part.group),
+            **given,
+        )
+
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
-        """
+        """Return the packets in [start_s, end_s)."""
         # The first frame may be less late than others: these are moved towards the end by about the
         # mean lateness.
         late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
@@ -160,15 +188,9 @@ class FrameLaws:
             for name, share in shares.items()
         )
 
-    def size_laws(self) -> dict[str, MixedLaw]:
-        """Return the laws of packet sizes by name of the field; frames are cut into these."""
-        return {"packet_bytes": self.packet_bytes}
-
 
 def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf) -> FloatArray:
-    """Return the instants of the frames of a phase from 0 on, at least one, the last near its end,
-    s, shape (k,).
-    """
+    """Draw the instants of the frames from 0 on, the last near the end of the phase, s."""
     mean_s = laws.spacing_s.mean
     if not mean_s > 0:
         raise GenerationError(
@@ -190,9 +212,7 @@ def frame_instants(laws: FrameLaws, *, span_s: float, generator_of: GeneratorOf)
 
 
 def type_rows(types: Sequence[FrameTypeLaws]) -> dict[str, int]:
-    """Return the index into ``types`` of key, predicted and bidirectional frames, in the order of
-    their numbers.
-    """
+    """Return the index into ``types`` of key, predicted and bidirectional frames, in that order."""
     place = {part.name: row for row, part in enumerate(types)}
     return {name: place.get(name, 0) for name in ("key", "predicted", "bidirectional")}
 
@@ -206,9 +226,7 @@ def frame_types(laws: FrameLaws, count: int, *, generator_of: GeneratorOf) -> In
 
 
 def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) -> IntArray:
-    """Return the bytes of each frame: ranks of one series of scores, mapped to the law of each
-    type, shape (k,).
-    """
+    """Draw the bytes of each frame: ranks of one series, mapped to the law of each type."""
     ranks = spectral_ranks(laws.size_spectrum, types.size, generator_of("frame_bytes order"))
     sizes = np.ones(types.size)
     for row, part in enumerate(laws.types):
@@ -223,7 +241,7 @@ def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) 
 def packetised(
     laws: FrameLaws, types: IntArray, frame_bytes: IntArray, *, generator_of: GeneratorOf
 ) -> tuple[IntArray, UintArray]:
-    """Return the frame and the size of each packet; the packets of a frame add up to its bytes.
+    """Cut frames into packets that add up to their bytes; return the frame and size of each.
 
     Args:
         laws: Laws of the process.
@@ -258,9 +276,7 @@ def packetised(
 
 
 def _equal(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
-    """Return the frame and size of packets of equal size, a byte more or less, as few as the
-    largest size allows.
-    """
+    """Cut frames into as few packets of equal size, a byte more or less, as the largest allows."""
     counts = -(-left // largest)
     frame = np.repeat(np.arange(left.size), counts)
     number = np.arange(frame.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -275,9 +291,7 @@ def _fill(
     *,
     generator: np.random.Generator,
 ) -> None:
-    """Add packets of the law, frame by frame, until each frame's bytes are used up; the last one
-    takes the rest.
-    """
+    """Add packets of the law until each frame's bytes are used up; the last one takes the rest."""
     smallest = -(-left // _MOST_PACKETS)  # a law of tiny packets does not cut a frame into millions
     open_frames = np.arange(left.size)
     while open_frames.size:
@@ -294,9 +308,7 @@ def _fill(
 def in_order(
     ascending: FloatArray, spectrum: Spectrum | None, generator: np.random.Generator
 ) -> FloatArray:
-    """Return values in an order that gives them a spectrum: sums of spacings vary as it says, shape
-    (n,).
-    """
+    """Order values so that they have a spectrum: sums of spacings vary as it says, shape (n,)."""
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
 
 
@@ -307,9 +319,7 @@ def _ordered_draws(
     generator_of: GeneratorOf,
     name: str,
 ) -> FloatArray:
-    """Return draws that are spread over a law, in an order that has a spectrum; zeros without a
-    law.
-    """
+    """Draw values spread over a law, in an order that has a spectrum; zeros without a law."""
     if law is None:
         return np.zeros(count)
     values = law.ascending_sample(generator_of(name), count)
@@ -325,9 +335,7 @@ def _offsets(
     *,
     generator: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the time of each packet after its frame's first one, and the least gap after each
-    frame, s.
-    """
+    """Return each packet's time after its frame's first, and the least gap after each frame, s."""
     if laws.gap_within_s is None:
         return np.zeros(frame.size), np.zeros(counts.size)
     if laws.gap_scale == "frame":
@@ -344,8 +352,7 @@ def _offsets(
 
 
 def sent_times(ready_s: FloatArray, busy_s: FloatArray) -> FloatArray:
-    """Return when each frame is sent: when it is ready and the one before has been sent (Lindley
-    1952).
+    """Return when each frame is sent: when it is ready and the one before is out (Lindley 1952).
 
     Args:
         ready_s: When it is ready, s, shape (k,).

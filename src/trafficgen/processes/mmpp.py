@@ -1,19 +1,22 @@
-"""Markov-modulated Poisson processes as something to play."""
+"""Play Markov-modulated Poisson processes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.processes.base import GeneratorOf, PlayedPackets, whole_sizes
-from trafficgen.processes.rate_path import RateChain, on_path, time_in
+from trafficgen.models import MmppProcess
+from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets, draw_sizes, plays
+from trafficgen.processes.rate_path import DwellDraws, RateChain, on_path, time_in
 from trafficgen.units import FloatArray
 
 
+@plays(MmppProcess)
 @dataclass(frozen=True, kw_only=True)
-class MmppLaws:
+class MmppLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.MmppProcess`; meanings and units as there."""
 
     rate_per_s: FloatArray
@@ -22,11 +25,22 @@ class MmppLaws:
     mean_rate_per_s: float
     observed_s: float
 
+    @classmethod
+    def of(cls, part: MmppProcess, **given: Any) -> MmppLaws:
+        """Convert an MMPP of a model: sojourns are exponential."""
+        mean_s = np.array([state.mean_sojourn_s.value for state in part.states])
+        rate_per_s = np.array([state.rate_per_s.value for state in part.states])
+        chain = RateChain(
+            dwells=tuple(_exponential(value) for value in mean_s.tolist()),
+            mean_dwell_s=mean_s,
+            transition=np.array(part.transition),
+        )
+        return super().of(part, rate_per_s=rate_per_s, chain=chain, **given)
+
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
+        """Return the packets in [start_s, end_s).
 
         With a packet at the start, the others are not changed: a Poisson process has no memory.
         """
@@ -46,13 +60,13 @@ class MmppLaws:
             times.append(on_path(path, state, moments)[0])
         time_s = np.sort(np.concatenate(times))
         return PlayedPackets(
-            time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+            time_s, draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
         return span_s * float(np.dot(self.chain.occupancy(), self.rate_per_s)) + 1
 
-    def size_laws(self) -> dict[str, MixedLaw]:
-        """Return the laws of packet sizes by name of the field."""
-        return {"packet_bytes": self.packet_bytes}
+
+def _exponential(mean_s: float) -> DwellDraws:
+    return lambda generator, count: generator.exponential(mean_s, count)

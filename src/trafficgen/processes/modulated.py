@@ -1,19 +1,27 @@
-"""Renewal gaps under a slowly varying rate: bins with a law and an autocorrelation, filled class by
-class.
-"""
+"""Play renewal gaps under a slowly varying rate: bins with a law and an autocorrelation."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import LARGEST_IP_BYTES, GeneratorOf, PlayedPackets, UintArray
+from trafficgen.models import ModulatedProcess
+from trafficgen.processes.autocorrelated_series import correlated_order
+from trafficgen.processes.base import (
+    LARGEST_IP_BYTES,
+    DrawnPart,
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    UintArray,
+    plays,
+)
 from trafficgen.processes.renewal import nonnegative
-from trafficgen.processes.slow_rate import correlated_order
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
 #: Packets may be this share of a bin from where they belong before gaps are changed, and no more
@@ -27,10 +35,10 @@ Filling = tuple[IntArray, FloatArray, UintArray, BoolArray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassLaws:
+class ClassLaws(DrawnPart):
     """Laws of a :class:`~trafficgen.models.RateClass`; meanings and units as there."""
 
-    up_to_bytes: float
+    up_to_bytes: float | None
     gap_s: MixedLaw
     packet_bytes: MixedLaw
     idle_s: MixedLaw | None = None
@@ -39,7 +47,7 @@ class ClassLaws:
     def fill(
         self, bins: FloatArray, mine: IntArray, generator_of: GeneratorOf, *, number: int
     ) -> Filling:
-        """Return the packets of the bins of this class.
+        """Draw the packets of the bins of this class.
 
         Args:
             bins: Bytes of all bins, shape (m,).
@@ -75,20 +83,26 @@ class ClassLaws:
         return starts
 
 
+@plays(ModulatedProcess)
 @dataclass(frozen=True, kw_only=True)
-class ModulatedLaws:
+class ModulatedLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.ModulatedProcess`; meanings and units as there."""
 
     bin_s: float
     bin_bytes: MixedLaw
-    autocorrelation: FloatArray
+    autocorrelation: tuple[float, ...]
     classes: tuple[ClassLaws, ...]
+
+    @classmethod
+    def of(cls, part: ModulatedProcess, **given: Any) -> ModulatedLaws:
+        """Convert a modulated process of a model."""
+        classes = tuple(ClassLaws.of(one) for one in part.classes)
+        return super().of(part, classes=classes, **given)
 
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
+        """Return the packets in [start_s, end_s).
 
         A bin takes packets until its bytes are reached; what is short or over is carried to the
         next bin of its class. Its gaps are drawn from the laws of its class; :func:`_placed` says
@@ -97,7 +111,9 @@ class ModulatedLaws:
         bins = self._bins(
             start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start
         )
-        bound = np.array([part.up_to_bytes for part in self.classes])
+        bound = np.array(
+            [math.inf if part.up_to_bytes is None else part.up_to_bytes for part in self.classes]
+        )
         class_of = np.searchsorted(bound, bins, side="left")
         rows, gaps_s, sizes, long = _in_order(
             [
@@ -148,12 +164,12 @@ class ModulatedLaws:
     def _bins(
         self, start_s: float, end_s: float, *, generator: np.random.Generator, first_active: bool
     ) -> FloatArray:
-        """Return the bytes of each bin, the first one not idle where a packet has to be at the
-        start.
-        """
+        """Draw the bytes of each bin, the first not idle where a packet has to be at the start."""
         count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
         ascending = self.bin_bytes.ascending_sample(generator, count)
-        bins = correlated_order(np.maximum(ascending, 0.0), self.autocorrelation, generator)
+        bins = correlated_order(
+            np.maximum(ascending, 0.0), np.array(self.autocorrelation), generator
+        )
         if first_active and bins[0] <= 0 and np.any(bins > 0):
             bins = np.roll(bins, -int(np.argmax(bins > 0)))
         return bins
@@ -195,7 +211,7 @@ def _placed(
     width_s: float,
     tolerated_s: float,
 ) -> FloatArray:
-    """Return the times of packets after the start of the first bin, s, ascending.
+    """Place packets after the start of the first bin, s, ascending.
 
     Bins are filled by the gaps as they were drawn as long as packets are no further than tolerated
     from where they belong; then one gap is lengthened, or the long ones are cut. So gaps keep their
@@ -236,9 +252,7 @@ def _paced(
     width_s: float,
     tolerated_s: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return when each bin's first gap begins, s, and what is added to its gaps, s (negative:
-    cut).
-    """
+    """Return when each bin's first gap begins and what is added to its gaps, s (negative: cut)."""
     opens, added = np.empty(rows.size), np.zeros(rows.size)
     late_s, previous = 0.0, -1
     for bin_, (row, length, cuttable) in enumerate(

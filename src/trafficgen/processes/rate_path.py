@@ -61,7 +61,7 @@ class RateChain:
     first_state: int | None = None
 
     def occupancy(self) -> FloatArray:
-        """Return the share of the time in each state in the long run, shape (k,).
+        """Compute the share of the time in each state in the long run, shape (k,).
 
         The stationary law of the jump chain, weighted by the mean dwells (Ross, "Stochastic
         processes", 1996, theorem 4.8.3). With states that are never left, these share the time
@@ -77,7 +77,7 @@ class RateChain:
         return np.asarray(share / share.sum(), dtype=np.float64)
 
     def path(self, *, start_s: float, end_s: float, generator: np.random.Generator) -> RatePath:
-        """Return a path over a span.
+        """Draw a path over a span.
 
         Where the first state is drawn, its dwell is cut at a random moment: the chain is met in the
         middle of it.
@@ -127,8 +127,7 @@ class RateChain:
         end_s: float,
         generator: np.random.Generator,
     ) -> RatePath:
-        """Return a path over a span, with the mean rate of the capture where the span is about as
-        long as it was.
+        """Draw a path with the capture's mean rate where the span is about as long as it was.
 
         The rate of a session is a fact of the capture, and a few long dwells decide it: paths are
         drawn until one has that mean within 2%, and of 200 at most the nearest is taken. Shorter
@@ -170,8 +169,7 @@ class RateChain:
 
 
 def on_path(path: RatePath, state: int, time_s: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return when moments of a state's own clock come, which runs only in its dwells, and the dwell
-    of each.
+    """Return when moments of a state's own clock, which runs only in its dwells, come.
 
     Args:
         path: The path.

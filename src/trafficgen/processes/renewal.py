@@ -9,12 +9,15 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.models import RenewalProcess
 from trafficgen.processes.base import (
     BLOCK,
     GeneratorOf,
+    PlayableProcess,
     PlayedPackets,
+    draw_sizes,
+    plays,
     refuse_lost_steps,
-    whole_sizes,
 )
 from trafficgen.units import FloatArray
 
@@ -28,8 +31,9 @@ _LARGEST_SPREAD = 1 << 20
 _HEAVY_VARIATION = 2.0
 
 
+@plays(RenewalProcess)
 @dataclass(frozen=True, kw_only=True)
-class RenewalLaws:
+class RenewalLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.RenewalProcess`; meanings and units as there."""
 
     gap_s: MixedLaw
@@ -38,9 +42,7 @@ class RenewalLaws:
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
-        """
+        """Return the packets in [start_s, end_s)."""
         time_s = renewal_times(
             self.gap_s,
             start_s=start_s,
@@ -49,16 +51,12 @@ class RenewalLaws:
             generator=generator_of("gap_s"),
         )[:-1]
         return PlayedPackets(
-            time_s, whole_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+            time_s, draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
         return span_s / positive_mean_s(self.gap_s, "gap_s", place=place) + 1
-
-    def size_laws(self) -> dict[str, MixedLaw]:
-        """Return the laws of packet sizes by name of the field."""
-        return {"packet_bytes": self.packet_bytes}
 
 
 def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
@@ -84,7 +82,7 @@ def renewal_times(
     generator: np.random.Generator,
     spread: bool = False,
 ) -> FloatArray:
-    """Return the points of a renewal process in [start_s, end_s), and the first point beyond.
+    """Draw the points of a renewal process in [start_s, end_s), and the first point beyond.
 
     A process that begins in the middle of a session is in equilibrium: its first point comes after
     a residual of a gap that is met with probability in proportion to its length (Cox, "Renewal
@@ -137,18 +135,14 @@ def renewal_times(
 
 
 def is_spread(law: MixedLaw, count: int) -> bool:
-    """Return whether chance would move the sum of so many draws so much that they are spread evenly
-    over the law.
-    """
+    """Return whether so many draws are spread over the law, as chance would move their sum."""
     smallest = _MOVED_SHARE * law.mean
     moved = not law.variance <= smallest * smallest * count
     return moved and 1 < count <= _LARGEST_SPREAD
 
 
 def _block_size(law: MixedLaw, span_s: float) -> int:
-    """Return how many gaps probably reach over a span: the mean number and four standard
-    deviations.
-    """
+    """Return how many gaps probably cover a span: the mean number and four standard deviations."""
     count = span_s / law.mean
     deviation = math.sqrt(law.variance) / law.mean if math.isfinite(law.variance) else 1.0
     return int(min(BLOCK, count + 4 * deviation * math.sqrt(count) + 16))

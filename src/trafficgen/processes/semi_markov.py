@@ -1,21 +1,23 @@
-"""Semi-Markov rate states as something to play: a path of the states, and the packets of each in
-its dwells.
-"""
+"""Play semi-Markov rate states: a path of the states, and the packets of each in its dwells."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from trafficgen.distributions import MixedLaw
-from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets
+from trafficgen.models import SemiMarkovProcess
+from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets, playable, plays
 from trafficgen.processes.rate_path import RateChain, RatePath, on_path, time_in
 from trafficgen.units import BoolArray, FloatArray
 
 
+@plays(SemiMarkovProcess)
 @dataclass(frozen=True, kw_only=True)
-class SemiMarkovLaws:
+class SemiMarkovLaws(PlayableProcess):
     """Laws of a :class:`~trafficgen.models.SemiMarkovProcess`; meanings and units as there."""
 
     rate_bps: FloatArray
@@ -24,11 +26,31 @@ class SemiMarkovLaws:
     mean_rate_bps: float
     observed_s: float
 
+    @classmethod
+    def of(cls, part: SemiMarkovProcess, **given: Any) -> SemiMarkovLaws:
+        """Convert a semi-Markov process of a model; a state without a law is never left."""
+        laws = [
+            None if state.dwell_s is None else state.dwell_s.distribution() for state in part.states
+        ]
+        never = (0.0,) * len(laws)
+        chain = RateChain(
+            dwells=tuple(None if law is None else law.sample for law in laws),
+            mean_dwell_s=np.array([math.inf if law is None else law.mean for law in laws]),
+            transition=np.array([never if row is None else row for row in part.transition]),
+            first_state=part.first_state,
+        )
+        return super().of(
+            part,
+            rate_bps=np.array([state.rate_bps for state in part.states]),
+            chain=chain,
+            packets=tuple(playable(state.process) for state in part.states),
+            **given,
+        )
+
     def play(
         self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
     ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s); see
-        :class:`~trafficgen.processes.PlayableProcess`.
+        """Return the packets in [start_s, end_s).
 
         Each state plays its packets on a clock of its own that runs only while the source is in it,
         so that its rate is that of all its dwells together. A burst that a switch cuts goes on as a

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from trafficgen import _core
+from trafficgen.models import ScoreSpectrum
 from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; values with a law far from normal need
@@ -53,7 +54,7 @@ class Spectrum:
     )
 
     def length(self, count: int) -> int:
-        """Return how long a series is made of which ``count`` values are used.
+        """Choose how long a series is made of which ``count`` values are used.
 
         Its transforms are fast, and strict periods fit into it as well as they can: where none of
         the Fourier frequencies is that of a line, the line is shifted to the one that is next.
@@ -63,9 +64,7 @@ class Spectrum:
         return int(lengths[np.argmin(np.abs(cycles - np.rint(cycles)) @ self.line_share)])
 
     def amplitudes(self, count: int) -> FloatArray:
-        """Return amplitudes at the Fourier frequencies of a series, none at 0, shape (count // 2 +
-        1,).
-        """
+        """Return amplitudes at the Fourier frequencies, none at 0, shape (count // 2 + 1,)."""
         kept = self._amplitudes.get(count)
         if kept is not None:
             return kept
@@ -85,11 +84,21 @@ class Spectrum:
         return np.sqrt(power)
 
 
+def spectrum_of(spectrum: ScoreSpectrum | None) -> Spectrum | None:
+    """Return the spectrum of a model as arrays; None for independent values."""
+    if spectrum is None:
+        return None
+    return Spectrum(
+        upper=np.array(spectrum.upper_frequency),
+        share=np.array(spectrum.share),
+        line_frequency=np.array([line.frequency for line in spectrum.lines]),
+        line_share=np.array([line.share for line in spectrum.lines]),
+    )
+
+
 @lru_cache(maxsize=_KEPT)
 def _fast_lengths(count: int) -> IntArray:
-    """Return the even numbers from ``count`` on, up to somewhat more, that have no prime factor
-    above 5.
-    """
+    """Return even numbers from ``count`` on, up to somewhat more, without prime factors above 5."""
     most = int(count * _LONGER) + _FEWEST_VALUES
     numbers = np.array([2])
     for prime in (2, 3, 5):
@@ -100,9 +109,7 @@ def _fast_lengths(count: int) -> IntArray:
 
 
 def normal_scores(count: int) -> FloatArray:
-    """Return the ascending normal scores of a sample, shape (count,); those of short samples are
-    read only.
-    """
+    """Return the ascending normal scores of a sample, shape (count,); short ones are read only."""
     return _kept_scores(count) if count <= _LONG_SERIES else _scores(count)
 
 
@@ -124,7 +131,7 @@ def spectral_ranks(
     *,
     ascending: FloatArray | None = None,
 ) -> IntArray:
-    """Return the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
+    """Draw the ranks, 0 to count - 1, of a series with a spectrum, shape (count,).
 
     The series is the beginning of a somewhat longer one, see :meth:`Spectrum.length`.
 

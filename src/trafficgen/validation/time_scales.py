@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trafficgen.flows import rate_series
-from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: Bins of the variance-time curve are this times powers of two, s.

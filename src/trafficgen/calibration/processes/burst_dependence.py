@@ -8,8 +8,8 @@ from trafficgen.calibration.laws.ranks import rank_correlation
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.flows import Bursts
 from trafficgen.models import BurstDependence
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.burst_dependence import normal_scores
-from trafficgen.processes.slow_rate import sample_autocorrelation
 from trafficgen.units import FloatArray, IntArray
 
 #: Fewer bursts than this say nothing about dependence.

@@ -11,8 +11,7 @@ from trafficgen.calibration.processes.spectra import normal_scores_of, score_spe
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.models import Estimate, Law, ScoreSpectrum
 from trafficgen.processes.frames import in_order, sent_times
-from trafficgen.processes.playable import spectrum_of
-from trafficgen.processes.spectral_scores import spectral_ranks
+from trafficgen.processes.spectral_scores import spectral_ranks, spectrum_of
 from trafficgen.units import BoolArray, FloatArray
 
 #: Frames among which slopes are taken.

@@ -11,7 +11,7 @@ import numpy as np
 from trafficgen.calibration.laws.empirical import quantile_points
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateClass
-from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.units import BoolArray, FloatArray, ns_from_s
 
 #: Width of the bins, s; phases of more bins than these get wider ones.

@@ -19,7 +19,7 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
 from trafficgen.processes import playable
-from trafficgen.processes.slow_rate import sample_autocorrelation
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 

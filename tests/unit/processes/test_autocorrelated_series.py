@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.processes.slow_rate import (
+from trafficgen.processes.autocorrelated_series import (
     correlated_order,
     correlated_scores,
     sample_autocorrelation,

@@ -28,8 +28,7 @@ _RIDGE = 1e-3
 def correlated_scores(
     autocorrelation: FloatArray, count: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return standard normal scores in an order with nearly a given sample autocorrelation, shape
-    (count,).
+    """Draw normal scores with nearly a given sample autocorrelation, shape (count,).
 
     Args:
         autocorrelation: Autocorrelation at lags 1 to k, shape (k,).
@@ -43,7 +42,7 @@ def correlated_scores(
 def correlated_order(
     ascending: FloatArray, autocorrelation: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Return values in a random order with nearly a given sample autocorrelation, shape (n,).
+    """Order values at random with nearly a given sample autocorrelation, shape (n,).
 
     Beyond the given lags the autocorrelation is continued by the autoregression that they define
     (maximum entropy; Burg 1967). Of several such orders of a short series the one is taken whose
@@ -89,8 +88,7 @@ def _order(
 
 
 def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
-    """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,); 0 for a constant
-    series.
+    """Compute the autocorrelation at lags 1 to ``lags``, 0 for a constant series, shape (lags,).
 
     Args:
         series: Values, shape (n,), n > ``lags``.
@@ -104,8 +102,7 @@ def sample_autocorrelation(series: FloatArray, lags: int) -> FloatArray:
 
 
 def spectrum(autocorrelation: FloatArray, count: int) -> FloatArray:
-    """Return the power at the Fourier frequencies of a series, none at frequency 0, shape (count //
-    2 + 1,).
+    """Compute the power at the Fourier frequencies, none at frequency 0, shape (count // 2 + 1,).
 
     Args:
         autocorrelation: Autocorrelation at lags 1 to k, shape (k,).
