@@ -10,12 +10,12 @@ from trafficgen.api.fitting import Fit
 from trafficgen.api.populations import PopulationFit
 from trafficgen.api.same_source import SameSourceFit
 from trafficgen.reports import FORMATS, Report, save_drawings, save_html
-from trafficgen.reports.comparing import comparison_report
-from trafficgen.reports.fits import fit_report
-from trafficgen.reports.populations import population_report
-from trafficgen.reports.reproducing import reproduction_report
+from trafficgen.reports.comparison import comparison_report
+from trafficgen.reports.fit import fit_report
+from trafficgen.reports.population import population_report
+from trafficgen.reports.reproduction import reproduction_report
 from trafficgen.reports.same_source import same_source_report
-from trafficgen.reports.simulating import simulation_report
+from trafficgen.reports.simulation import simulation_report
 from trafficgen.reproduction import Reproduction
 from trafficgen.simulation import SimulationResult
 from trafficgen.validation import Comparison

@@ -21,7 +21,7 @@ from trafficgen.outputs import (
 )
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-#: Kinds of plots by default, as :mod:`trafficgen.reports.static` makes them.
+#: Kinds of plots by default, as :mod:`trafficgen.reports.drawing` makes them.
 _PLOT_FORMATS = ("pdf", "svg", "png")
 
 

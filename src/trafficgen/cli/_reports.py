@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _known_formats(formats: list[str] | None) -> list[str] | None:
-    from trafficgen.reports.static import FORMATS  # noqa: PLC0415 - commands that draw nothing start without it
+    from trafficgen.reports.drawing import FORMATS  # noqa: PLC0415 - commands that draw nothing start without it
 
     for ending in formats or ():
         if ending not in FORMATS:

@@ -8,18 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.drawings import (
-    Axis,
-    Curve,
-    Drawing,
-    Layer,
-    Role,
-    distribution_curve,
-    survival_curve,
-    thinned,
-    wide_bins,
-)
 from trafficgen.flows import SessionView, rate_series
+from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role
+from trafficgen.reports.thinning import distribution_curve, survival_curve, thinned, wide_bins
 from trafficgen.units import FloatArray
 
 #: Bins of a curve of the rate: enough for a wide screen, few enough that each holds several

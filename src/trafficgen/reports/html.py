@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from trafficgen.drawings import Drawing
 from trafficgen.outputs import whole_files
+from trafficgen.reports.charts import Drawing
 from trafficgen.reports.page import Block, Report, Text
 from trafficgen.reports.palette import DARK, LIGHT, css_variables
 

@@ -13,20 +13,12 @@ from scipy import special
 
 from trafficgen.calibration.laws.families import free_parameters
 from trafficgen.distributions import MixedLaw
-from trafficgen.drawings import (
-    Axis,
-    Band,
-    Curve,
-    Drawing,
-    Layer,
-    Role,
-    distribution_curve,
-    few_quantiles,
-)
 from trafficgen.formatting import number
 from trafficgen.models import Law
+from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Role
 from trafficgen.reports.curves import Sample, survival_drawing
-from trafficgen.reports.words import share_in_words
+from trafficgen.reports.names import share_in_words
+from trafficgen.reports.thinning import distribution_curve, few_quantiles
 from trafficgen.units import FloatArray
 
 _POINTS = 240

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trafficgen.drawings import Drawing
+from trafficgen.reports.charts import Drawing
 
 
 @dataclass(frozen=True, kw_only=True)

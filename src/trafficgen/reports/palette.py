@@ -7,7 +7,7 @@ behind it.
 
 from __future__ import annotations
 
-from trafficgen.drawings import Role
+from trafficgen.reports.charts import Role
 
 LIGHT: dict[Role, str] = {
     "measured": "#0072b2",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trafficgen.drawings import Axis, Curve, Drawing, Rule
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, PathCondition, PooledResponse, ResponseCurve
+from trafficgen.reports.charts import Axis, Curve, Drawing, Rule
+from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps
 
 #: Name and unit of each condition, and whether it is drawn on a logarithmic axis.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from trafficgen.drawings import Axis, Curve, Drawing
 from trafficgen.errors import OutputFileError
 from trafficgen.reports import Report, Section, Table, Text, save_html
+from trafficgen.reports.charts import Axis, Curve, Drawing
 from trafficgen.reports.html import plotly_script, render_html
 
 HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from trafficgen.drawings import (
+from trafficgen.reports.thinning import (
     distribution_curve,
     few_quantiles,
     survival_curve,

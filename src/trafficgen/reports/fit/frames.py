@@ -8,12 +8,12 @@ import numpy as np
 
 from trafficgen.calibration.processes.frames import Frames, frames_of
 from trafficgen.calibration.processes.group_of_pictures import find_group
-from trafficgen.drawings import Axis, Curve, Drawing, Role
 from trafficgen.formatting import number
 from trafficgen.models import FrameProcess
+from trafficgen.reports.charts import Axis, Curve, Drawing, Role
 from trafficgen.reports.curves import Sample, distribution_drawing
-from trafficgen.reports.fits.packets import family_name
-from trafficgen.reports.fits.subject import FitSubject, StreamPart
+from trafficgen.reports.fit.packets import family_name
+from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing
 
 _TYPES: tuple[tuple[str, Role], ...] = (

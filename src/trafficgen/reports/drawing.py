@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import OutputFileError
 from trafficgen.outputs import whole_folder
+from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.reports.palette import LIGHT
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from trafficgen.formatting import number
 from trafficgen.models import Estimate, Stream
-from trafficgen.reports.fits.path import LOSS_SOURCES
-from trafficgen.reports.fits.subject import FitSubject
-from trafficgen.reports.fits.tables import process_name
+from trafficgen.reports.fit.path import LOSS_SOURCES
+from trafficgen.reports.fit.subject import FitSubject
+from trafficgen.reports.fit.tables import process_name
 from trafficgen.units import kbps_from_bps
 
 _MEMORY = {

@@ -9,11 +9,12 @@ import numpy as np
 
 from trafficgen.calibration.levels.rate_levels import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
-from trafficgen.drawings import Axis, Cells, Curve, Drawing, Rule, Span, thinned
 from trafficgen.formatting import number
-from trafficgen.reports.fits.rate import phase_spans
-from trafficgen.reports.fits.subject import FitSubject
+from trafficgen.reports.charts import Axis, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.fit.rate import phase_spans
+from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.page import Block, Table
+from trafficgen.reports.thinning import thinned
 
 _CLOCKS = {
     "own": "by its own zero",

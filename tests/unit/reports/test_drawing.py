@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import OutputFileError
 from trafficgen.reports import save_drawings
-from trafficgen.reports.static import figure_of
+from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.drawing import figure_of
 
 RATE = Drawing(
     name="rate",

@@ -10,8 +10,8 @@ import pytest
 
 import trafficgen
 from trafficgen.api.reporting import report_of
-from trafficgen.drawings import Curve, Drawing, Span
 from trafficgen.reports import Report, Table, Text
+from trafficgen.reports.charts import Curve, Drawing, Span
 
 PATH = "rate=250kbps,delay=45ms,queue=80p"
 

@@ -11,9 +11,10 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Curve, Drawing, Layer, Role, Span, thinned
+from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role, Span
+from trafficgen.reports.names import number
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import number
+from trafficgen.reports.thinning import thinned
 from trafficgen.simulation import Path, SimulationResult
 from trafficgen.simulation.measures import IntervalMeasure
 from trafficgen.simulation.results import FlowResult

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Curve, Drawing, Layer, Role, Rule
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
+from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role, Rule
+from trafficgen.reports.names import number
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import number
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
 
 #: Where a mean far outside its range is drawn: its note tells where it is.

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trafficgen.drawings import Curve, Drawing
 from trafficgen.reports import Table
-from trafficgen.reports.comparing import comparison_report
-from trafficgen.reports.words import metric_name
+from trafficgen.reports.charts import Curve, Drawing
+from trafficgen.reports.comparison import comparison_report
+from trafficgen.reports.names import metric_name
 from trafficgen.validation import Comparison
 
 

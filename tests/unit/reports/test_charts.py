@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
 
 
 def test_a_drawing_of_every_kind_of_layer_is_json() -> None:

@@ -17,19 +17,19 @@ import trafficgen
 from trafficgen.api.reporting import report_of
 from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
 from trafficgen.calibration.path.loss_measures import LossSource
-from trafficgen.drawings import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.reports import Report, Table, Text
+from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
 from trafficgen.reports.curves import Sample
-from trafficgen.reports.fits import fit_report, subject
-from trafficgen.reports.fits.path import LOSS_SOURCES
+from trafficgen.reports.fit import fit_report, subject
+from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.html import render_html
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
+from trafficgen.reports.names import without_folder
 from trafficgen.reports.same_source import same_source_report
-from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps, s_from_ns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "captures"

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from trafficgen.calibration.population.session_estimates import SessionEstimates
-from trafficgen.drawings import Axis, Band, Curve, Drawing
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
+from trafficgen.reports.charts import Axis, Band, Curve, Drawing
 from trafficgen.reports.curves import Sample
-from trafficgen.reports.fits.packets import family_name
-from trafficgen.reports.fits.tables import process_name
+from trafficgen.reports.fit.packets import family_name
+from trafficgen.reports.fit.tables import process_name
 from trafficgen.reports.laws import DrawnLaw, law_drawing
+from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import without_folder
 from trafficgen.units import kbps_from_bps
 
 #: What is said of each quantity: its name, and the unit in which it is shown.

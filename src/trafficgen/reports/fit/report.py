@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trafficgen.calibration import Calibration
 from trafficgen.models import FittedProvenance
-from trafficgen.reports.fits.frames import frame_drawings
-from trafficgen.reports.fits.levels import level_blocks, player_drawings
-from trafficgen.reports.fits.packets import burst_drawings, packet_drawings
-from trafficgen.reports.fits.path import path_drawings
-from trafficgen.reports.fits.rate import rate_drawings, time_scale_drawings
-from trafficgen.reports.fits.subject import FitSubject
-from trafficgen.reports.fits.tables import (
+from trafficgen.reports.fit.frames import frame_drawings
+from trafficgen.reports.fit.levels import level_blocks, player_drawings
+from trafficgen.reports.fit.packets import burst_drawings, packet_drawings
+from trafficgen.reports.fit.path import path_drawings
+from trafficgen.reports.fit.rate import rate_drawings, time_scale_drawings
+from trafficgen.reports.fit.subject import FitSubject
+from trafficgen.reports.fit.summary import detail_lines, summary_lines
+from trafficgen.reports.fit.tables import (
     choices_table,
     conditions_blocks,
     estimates_table,
     laws_tables,
     measures_table,
 )
-from trafficgen.reports.fits.words import detail_lines, summary_lines
+from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Text
-from trafficgen.reports.words import without_folder
 
 
 def fit_report(

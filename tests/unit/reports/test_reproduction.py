@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from trafficgen.api.reporting import report_of
-from trafficgen.drawings import Curve, Drawing
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.reports import Report, Table, Text
+from trafficgen.reports.charts import Curve, Drawing
 from trafficgen.reproduction import Finding, FindingResult, Reproduction
 
 

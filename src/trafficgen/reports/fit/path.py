@@ -12,11 +12,12 @@ from trafficgen.calibration.path.loss_measures import LossSource
 from trafficgen.calibration.response.friendliness import INTERVAL_S
 from trafficgen.calibration.response.path_series import PathSeries, path_series
 from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
-from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Role, Rule, wide_bins
 from trafficgen.formatting import number
 from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
-from trafficgen.reports.fits.rate import phase_spans
-from trafficgen.reports.fits.subject import FitSubject
+from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Role, Rule
+from trafficgen.reports.fit.rate import phase_spans
+from trafficgen.reports.fit.subject import FitSubject
+from trafficgen.reports.thinning import wide_bins
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 
 #: What loss was counted from, in words.

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from trafficgen.formatting import number
 from trafficgen.models import Estimate, Law, ModelPart
-from trafficgen.reports.fits.subject import FitSubject
+from trafficgen.reports.fit.subject import FitSubject
+from trafficgen.reports.names import share_in_words
 from trafficgen.reports.page import Block, Table, Text
-from trafficgen.reports.words import share_in_words
 from trafficgen.units import kbps_from_bps
 
 #: Ends of field names with their units.

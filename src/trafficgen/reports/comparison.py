@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Curve, Drawing, Role
 from trafficgen.flows import SessionView
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
+from trafficgen.reports.charts import Axis, Curve, Drawing, Role
 from trafficgen.reports.curves import (
     Sample,
     distribution_drawing,
@@ -22,8 +22,8 @@ from trafficgen.reports.curves import (
     rate_curve,
     survival_drawing,
 )
+from trafficgen.reports.names import metric_name
 from trafficgen.reports.page import Block, Report, Section, Table, Text
-from trafficgen.reports.words import metric_name
 from trafficgen.units import kbps_from_bytes
 from trafficgen.validation import BASELINES, ComparedSides, Comparison, Totals, verdict_of
 from trafficgen.validation.baselines import baseline_view

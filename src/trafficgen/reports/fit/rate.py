@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from trafficgen.drawings import Axis, Band, Curve, Drawing, Layer, Rule, Span
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.formatting import number
 from trafficgen.models import Facts
+from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Rule, Span
 from trafficgen.reports.curves import Sample, distribution_drawing, rate_bin_s, rate_curve
-from trafficgen.reports.fits.subject import FitSubject, PlayedSessions
+from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bps, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import MOST_BINS
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from trafficgen.calibration import playout_gaps_s
 from trafficgen.calibration.laws.fit_law import FittedLaw
-from trafficgen.drawings import Axis, Drawing, Role
 from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, Law
+from trafficgen.reports.charts import Axis, Drawing, Role
 from trafficgen.reports.curves import Sample, distribution_drawing
-from trafficgen.reports.fits.rate import as_sent
-from trafficgen.reports.fits.subject import FitSubject, StreamPart
+from trafficgen.reports.fit.rate import as_sent
+from trafficgen.reports.fit.subject import FitSubject, StreamPart
 from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
 from trafficgen.units import FloatArray
 
