@@ -27,7 +27,7 @@ def test_fit_writes_a_report_and_plots_beside_its_summary(
     page = Path("fit.html").read_text(encoding="utf-8")
     drawn = {path.stem for path in Path("plots").iterdir()}
     assert {"rate", "gaps", "gap-tail"} <= drawn
-    assert all(f'data-drawing="{name}"' in page for name in drawn)
+    assert all(f'data-chart="{name}"' in page for name in drawn)
     assert f"{len(drawn)} plots written to plots" in result.err
     assert str(table_file.parent) not in page
 

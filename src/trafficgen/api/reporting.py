@@ -9,7 +9,7 @@ from pathlib import Path
 from trafficgen.api.fitting import Fit
 from trafficgen.api.populations import PopulationFit
 from trafficgen.api.same_source import SameSourceFit
-from trafficgen.reports import FORMATS, Report, save_drawings, save_html
+from trafficgen.reports import FORMATS, Report, save_charts, save_html
 from trafficgen.reports.comparison import comparison_report
 from trafficgen.reports.fit import fit_report
 from trafficgen.reports.population import population_report
@@ -76,7 +76,7 @@ def save_plots(
         >>> names[:2]
         ['distances.svg', 'rate-reference.svg']
     """
-    return save_drawings(report_of(result).drawings, folder, formats=formats, progress=progress)
+    return save_charts(report_of(result).charts, folder, formats=formats, progress=progress)
 
 
 @singledispatch

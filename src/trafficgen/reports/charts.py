@@ -1,4 +1,4 @@
-"""The description of a drawing: axes with units and what lies on them, drawn alike in a page, a
+"""The description of a chart: axes with units and what lies on them, drawn alike in a page, a
 file or a notebook.
 """
 
@@ -110,7 +110,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A straight line across the drawing.
+    """A straight line across the chart.
 
     Attributes:
         name: What it is, for the legend.
@@ -144,8 +144,8 @@ Layer = Curve | Band | Span | Rule | Cells
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawing:
-    """One drawing.
+class Chart:
+    """One chart.
 
     Attributes:
         name: Short name in lower case, unique in a report: the name of its files.

@@ -13,14 +13,14 @@ import numpy as np
 from trafficgen.flows import SessionView
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
-from trafficgen.reports.charts import Axis, Curve, Drawing, Role
+from trafficgen.reports.charts import Axis, Chart, Curve, Role
 from trafficgen.reports.curves import (
     Sample,
-    distribution_drawing,
-    quantile_drawing,
+    chart_distribution,
+    chart_quantiles,
+    chart_survival,
     rate_bin_s,
     rate_curve,
-    survival_drawing,
 )
 from trafficgen.reports.names import metric_name
 from trafficgen.reports.page import Block, Report, Section, Table, Text
@@ -36,14 +36,14 @@ _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """Return the report of a comparison; without what was measured on both sides it has no drawings
+    """Return the report of a comparison; without what was measured on both sides it has no charts
     of them.
     """
     reference, candidate = comparison.names
     sections = [
         Section(title="In words", blocks=_in_words(comparison)),
         Section(
-            title="Distances", blocks=(_distances_drawing(comparison), _metrics_table(comparison))
+            title="Distances", blocks=(_chart_distances(comparison), _metrics_table(comparison))
         ),
     ]
     if comparison.sides is not None:
@@ -157,7 +157,7 @@ def _marks(comparison: Comparison) -> Iterator[tuple[int, Literal["good", "bad"]
             yield place, "good" if met >= set(rivals) else "bad"
 
 
-def _distances_drawing(comparison: Comparison) -> Drawing:
+def _chart_distances(comparison: Comparison) -> Chart:
     """Return the distances between 0 and 1 of all sides, one row a metric."""
     flat = comparison.flat()
     names = [
@@ -176,7 +176,7 @@ def _distances_drawing(comparison: Comparison) -> Drawing:
         for name, metrics in comparison.flat_baselines().items()
     ]
     chance = row(comparison.noise, "chance alone, 1 in 20", "law", open_marks=True)
-    return Drawing(
+    return Chart(
         name="distances",
         title="How far from the reference",
         x=Axis(label="distance (0: equal)", low=0),
@@ -196,20 +196,20 @@ def _sides_sections(comparison: Comparison, sides: ComparedSides) -> Iterator[Se
         for name, view in baselines.items()
     }
     time = [
-        *_rate_drawings(comparison, sides),
-        _autocorrelation_drawing(comparison, sides, others),
-        _variance_time_drawing(comparison, sides, baselines),
+        *_chart_rates(comparison, sides),
+        _chart_autocorrelation(comparison, sides, others),
+        _chart_variance_time(comparison, sides, baselines),
     ]
     yield Section(
         title="Rate", blocks=_present(*time, *_rate_distributions(comparison, sides, others))
     )
-    yield Section(title="Packets", blocks=_present(*_packet_drawings(comparison, sides, others)))
-    bursts = _present(*_burst_drawings(comparison, sides, others))
+    yield Section(title="Packets", blocks=_present(*_chart_packets(comparison, sides, others)))
+    bursts = _present(*_chart_bursts(comparison, sides, others))
     if bursts:
         yield Section(title="Bursts", blocks=bursts)
 
 
-def _present(*blocks: Drawing | None) -> tuple[Block, ...]:
+def _present(*blocks: Chart | None) -> tuple[Block, ...]:
     return tuple(block for block in blocks if block is not None)
 
 
@@ -236,7 +236,7 @@ def _samples(
     ]
 
 
-def _rate_drawings(comparison: Comparison, sides: ComparedSides) -> tuple[Drawing, Drawing]:
+def _chart_rates(comparison: Comparison, sides: ComparedSides) -> tuple[Chart, Chart]:
     """Return the rate of either side over time, on equal axes: one over the other they would hide
     each other.
     """
@@ -259,7 +259,7 @@ def _rate_drawings(comparison: Comparison, sides: ComparedSides) -> tuple[Drawin
         " size and number count."
     )
     return (
-        Drawing(
+        Chart(
             name="rate-reference",
             title="Rate of the reference",
             x=axis,
@@ -267,7 +267,7 @@ def _rate_drawings(comparison: Comparison, sides: ComparedSides) -> tuple[Drawin
             layers=(reference,),
             caption=caption,
         ),
-        Drawing(
+        Chart(
             name="rate-candidate",
             title="Rate of the candidate",
             x=axis,
@@ -278,9 +278,9 @@ def _rate_drawings(comparison: Comparison, sides: ComparedSides) -> tuple[Drawin
     )
 
 
-def _autocorrelation_drawing(
+def _chart_autocorrelation(
     comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Drawing | None:
+) -> Chart | None:
     if np.isnan(sides.reference.rate_acf).all():
         return None
     reference, candidate = comparison.names
@@ -290,7 +290,7 @@ def _autocorrelation_drawing(
         (reference, "measured", sides.reference, False),
         (candidate, "synthetic", sides.candidate, False),
     ]
-    return Drawing(
+    return Chart(
         name="autocorrelation",
         title="Autocorrelation of the rate",
         x=Axis(label="lag", unit="s", low=0),
@@ -303,9 +303,9 @@ def _autocorrelation_drawing(
     )
 
 
-def _variance_time_drawing(
+def _chart_variance_time(
     comparison: Comparison, sides: ComparedSides, baselines: dict[str, SessionView]
-) -> Drawing | None:
+) -> Chart | None:
     bins_s = variance_time_bins_s(
         reference_s=sides.reference.span_s, candidate_s=sides.candidate.span_s
     )
@@ -324,7 +324,7 @@ def _variance_time_drawing(
             variance > 0, variance, math.nan
         )  # a constant rate has no place on a logarithmic axis
         layers.append(Curve(name=name, x=bins_s, y=shown, role=role, dashed=name in BASELINES))
-    return Drawing(
+    return Chart(
         name="variance-time",
         title="Variance of the rate by time scale",
         x=Axis(label="width of the bins", unit="s", log=True),
@@ -339,14 +339,14 @@ def _variance_time_drawing(
 
 def _rate_distributions(
     comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Drawing | None]:
-    yield distribution_drawing(
+) -> Iterator[Chart | None]:
+    yield chart_distribution(
         "rate-distribution",
         "Distribution of the rate",
         _samples(comparison, sides, others, "rate.0.5"),
         axis=Axis(label="IP rate in bins of 0.5 s", unit="kbit/s"),
     )
-    yield distribution_drawing(
+    yield chart_distribution(
         "smoothness",
         "Smoothness: ratio of successive rates",
         _samples(comparison, sides, others, "smoothness"),
@@ -354,20 +354,20 @@ def _rate_distributions(
     )
 
 
-def _packet_drawings(
+def _chart_packets(
     comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Drawing | None]:
+) -> Iterator[Chart | None]:
     sizes = _samples(comparison, sides, others, "packet_bytes")
     gaps = _samples(comparison, sides, others, "gap_s")
     gap = Axis(label="gap between packets of a flow", unit="s", log=True)
-    yield distribution_drawing(
+    yield chart_distribution(
         "packet-sizes", "Packet sizes", sizes, axis=Axis(label="IP packet", unit="bytes")
     )
-    yield distribution_drawing(
+    yield chart_distribution(
         "gaps", "Gaps between packets", gaps, axis=gap, caption="Gaps of 0 s are left out."
     )
-    yield survival_drawing("gap-tail", "Tail of the gaps", gaps, axis=gap)
-    yield quantile_drawing(
+    yield chart_survival("gap-tail", "Tail of the gaps", gaps, axis=gap)
+    yield chart_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps",
         sides.reference.samples["gap_s"],
@@ -377,16 +377,16 @@ def _packet_drawings(
     )
 
 
-def _burst_drawings(
+def _chart_bursts(
     comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Drawing | None]:
-    yield distribution_drawing(
+) -> Iterator[Chart | None]:
+    yield chart_distribution(
         "burst-packets",
         "Packets in a burst",
         _samples(comparison, sides, others, "burst_packets"),
         axis=Axis(label="burst", unit="packets", log=True),
     )
-    yield distribution_drawing(
+    yield chart_distribution(
         "burst-spacing",
         "Spacing of the bursts",
         _samples(comparison, sides, others, "burst_spacing_s"),

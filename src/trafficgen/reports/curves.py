@@ -1,4 +1,4 @@
-"""Drawings of samples and series that several reports share."""
+"""Charts of samples and series that several reports share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.flows import SessionView, rate_series
-from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role
+from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role
 from trafficgen.reports.thinning import distribution_curve, survival_curve, thinned, wide_bins
 from trafficgen.units import FloatArray
 
@@ -36,9 +36,9 @@ class Sample:
     dashed: bool = False
 
 
-def distribution_drawing(
+def chart_distribution(
     name: str, title: str, samples: Sequence[Sample], *, axis: Axis, caption: str = ""
-) -> Drawing | None:
+) -> Chart | None:
     """Return the empirical distribution functions of samples; None where the first has no
     values.
     """
@@ -61,12 +61,12 @@ def distribution_drawing(
         for one, x, y in steps
     ]
     share = Axis(label="share of values up to it", low=0, high=1)
-    return Drawing(
+    return Chart(
         name=name, title=title, x=axis, y=share, layers=tuple(reversed(curves)), caption=caption
     )
 
 
-def survival_drawing(
+def chart_survival(
     name: str,
     title: str,
     samples: Sequence[Sample],
@@ -74,7 +74,7 @@ def survival_drawing(
     axis: Axis,
     caption: str = "",
     behind: Sequence[Layer] = (),
-) -> Drawing | None:
+) -> Chart | None:
     """Return P(X >= value) of samples on logarithmic axes, which show the tail; None where the
     first has no values.
     """
@@ -88,10 +88,10 @@ def survival_drawing(
         return None
     share = Axis(label="share of values that reach it", log=True)
     layers = (*behind, *reversed(curves))
-    return Drawing(name=name, title=title, x=axis, y=share, layers=layers, caption=caption)
+    return Chart(name=name, title=title, x=axis, y=share, layers=layers, caption=caption)
 
 
-def quantile_drawing(
+def chart_quantiles(
     name: str,
     title: str,
     reference: FloatArray,
@@ -99,12 +99,12 @@ def quantile_drawing(
     *,
     axis: Axis,
     other: Axis,
-) -> Drawing | None:
+) -> Chart | None:
     """Return quantiles of samples against those of a reference (QQ plot) with the line on which
     equal ones lie.
 
     Args:
-        name: Name of the drawing.
+        name: Name of the chart.
         title: Title.
         reference: Observations of the reference, shape (n,).
         samples: What is compared with it; in order, the first is drawn on top.
@@ -129,7 +129,7 @@ def quantile_drawing(
     ends = np.array([min(x[positive]), max(x[positive])]) if positive.any() else np.zeros(2)
     line = Curve(name="equal", x=ends, y=ends, role="baseline", dashed=True)
     caption = "Each point is one quantile; on the dashed line both sides are equal."
-    return Drawing(
+    return Chart(
         name=name, title=title, x=axis, y=other, layers=(line, *reversed(points)), caption=caption
     )
 

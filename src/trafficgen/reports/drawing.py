@@ -1,4 +1,4 @@
-"""Drawings as files for papers: PDF, SVG and PNG by matplotlib, the same bytes each time."""
+"""Charts as files for papers: PDF, SVG and PNG by matplotlib, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.errors import OutputFileError
 from trafficgen.outputs import whole_folder
-from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.palette import LIGHT
 
 if TYPE_CHECKING:
@@ -50,21 +50,21 @@ _LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False, "columnspacing": 1.5
 _SHORT_LOG_AXIS, _LEAST_WRITTEN_OUT = 30.0, 1e-3
 
 
-def save_drawings(
-    drawings: Sequence[Drawing],
+def save_charts(
+    charts: Sequence[Chart],
     folder: str | Path,
     *,
     formats: Sequence[str] = ("pdf", "svg", "png"),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Write each drawing as files ``NAME.pdf`` and so on into a folder, all or none; those that are
+    """Write each chart as files ``NAME.pdf`` and so on into a folder, all or none; those that are
     there are replaced.
 
     Args:
-        drawings: What is drawn.
+        charts: What is drawn.
         folder: Folder; it is made where it is missing.
         formats: Endings of the files.
-        progress: Called with the drawings done so far and in all.
+        progress: Called with the charts done so far and in all.
 
     Returns:
         Names of the files, in order.
@@ -75,12 +75,12 @@ def save_drawings(
     """
     check_formats(formats, folder=folder)
     names = []
-    replaced = [f"{drawing.name}.{ending}" for drawing in drawings for ending in formats]
+    replaced = [f"{chart.name}.{ending}" for chart in charts for ending in formats]
     with whole_folder(Path(folder), earlier=replaced) as staging:
-        for done, drawing in enumerate(drawings, start=1):
-            names += _save(drawing, staging, formats)
+        for done, chart in enumerate(charts, start=1):
+            names += _save(chart, staging, formats)
             if progress is not None:
-                progress(done, len(drawings))
+                progress(done, len(charts))
     return names
 
 
@@ -98,13 +98,13 @@ def check_formats(formats: Iterable[str], *, folder: str | Path) -> None:
             )
 
 
-def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:
+def _save(chart: Chart, folder: Path, formats: Sequence[str]) -> list[str]:
     import matplotlib as mpl  # noqa: PLC0415 - slow to load, and needed here alone
 
-    names = [f"{drawing.name}.{ending}" for ending in formats]
+    names = [f"{chart.name}.{ending}" for ending in formats]
     settings: Any = _SETTINGS
     with mpl.rc_context(settings):
-        figure = figure_of(drawing)
+        figure = figure_of(chart)
         for name, ending in zip(names, formats, strict=True):
             drawn = io.BytesIO()  # matplotlib leaves a file open that the disk has no room for
             figure.savefig(drawn, format=ending, metadata=FORMATS[ending], dpi=_PIXELS_PER_INCH)
@@ -112,20 +112,20 @@ def _save(drawing: Drawing, folder: Path, formats: Sequence[str]) -> list[str]:
     return names
 
 
-def figure_of(drawing: Drawing) -> Figure:
-    """Return a drawing as a matplotlib figure that no window or global state knows of."""
+def figure_of(chart: Chart) -> Figure:
+    """Return a chart as a matplotlib figure that no window or global state knows of."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415
 
     figure = NewFigure(figsize=_SIZE_INCHES, layout="constrained")
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot()
-    for layer in drawing.layers:
+    for layer in chart.layers:
         _DRAW[type(layer)](axes, layer)
-    _set_axis(axes, "x", drawing.x)
-    _set_axis(axes, "y", drawing.y)
-    axes.set_title(drawing.title, loc="left", fontsize=10)
-    if not any(isinstance(layer, Cells) for layer in drawing.layers):
+    _set_axis(axes, "x", chart.x)
+    _set_axis(axes, "y", chart.y)
+    axes.set_title(chart.title, loc="left", fontsize=10)
+    if not any(isinstance(layer, Cells) for layer in chart.layers):
         axes.grid(visible=True, alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
     _add_legend(axes)

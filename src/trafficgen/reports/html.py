@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from trafficgen.outputs import whole_files
-from trafficgen.reports.charts import Drawing
+from trafficgen.reports.charts import Chart
 from trafficgen.reports.page import Block, Report, Text
 from trafficgen.reports.palette import DARK, LIGHT, css_variables
 
@@ -34,7 +34,7 @@ def render_html(report: Report) -> str:
         dark=css_variables(DARK),
         plotly=plotly_script(),
         script=_asset("report.js"),
-        drawings=_as_script_data([drawing.to_json() for drawing in report.drawings]),
+        charts=_as_script_data([chart.to_json() for chart in report.charts]),
     )
 
 
@@ -70,10 +70,10 @@ def _as_script_data(value: object) -> str:
 
 
 def _groups(blocks: tuple[Block, ...]) -> Iterator[tuple[str, list[Block]]]:
-    """Yield runs of blocks of one kind: drawings side by side, the rest one below the other."""
+    """Yield runs of blocks of one kind: charts side by side, the rest one below the other."""
     run: list[Block] = []
     for block in blocks:
-        if run and not (isinstance(block, Drawing) and isinstance(run[0], Drawing)):
+        if run and not (isinstance(block, Chart) and isinstance(run[0], Chart)):
             yield _kind(run[0]), run
             run = []
         run.append(block)
@@ -82,6 +82,6 @@ def _groups(blocks: tuple[Block, ...]) -> Iterator[tuple[str, list[Block]]]:
 
 
 def _kind(block: Block) -> str:
-    if isinstance(block, Drawing):
-        return "drawings"
+    if isinstance(block, Chart):
+        return "charts"
     return block.kind if isinstance(block, Text) else "table"

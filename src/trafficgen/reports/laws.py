@@ -1,4 +1,4 @@
-"""Drawings of a fitted law beside its sample: distribution function, tail, and quantiles against
+"""Charts of a fitted law beside its sample: distribution function, tail, and quantiles against
 quantiles.
 """
 
@@ -15,8 +15,8 @@ from trafficgen.calibration.laws.families import free_parameters
 from trafficgen.distributions import MixedLaw
 from trafficgen.formatting import number
 from trafficgen.models import Law
-from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Role
-from trafficgen.reports.curves import Sample, survival_drawing
+from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role
+from trafficgen.reports.curves import Sample, chart_survival
 from trafficgen.reports.names import share_in_words
 from trafficgen.reports.thinning import distribution_curve, few_quantiles
 from trafficgen.units import FloatArray
@@ -56,7 +56,7 @@ class DrawnLaw:
     dashed: bool = False
 
 
-def law_drawing(
+def chart_law(
     name: str,
     title: str,
     samples: Sequence[Sample],
@@ -64,14 +64,14 @@ def law_drawing(
     *,
     axis: Axis,
     caption: str = "",
-) -> Drawing | None:
+) -> Chart | None:
     """Return distribution functions of samples with laws over them; None where the first sample has
     no values.
 
     On a logarithmic axis values of 0 are left of it: curves begin at their share.
 
     Args:
-        name: Name of the drawing.
+        name: Name of the chart.
         title: Title.
         samples: The sample that the laws were fitted to first, then others.
         laws: The laws, the most important first.
@@ -93,7 +93,7 @@ def law_drawing(
         *(_atoms_in_words(one) for one in laws[:1] if one.law.atoms),
         BAND_CAPTION if bands else "",
     ]
-    return Drawing(
+    return Chart(
         name=name,
         title=title,
         x=axis,
@@ -103,7 +103,7 @@ def law_drawing(
     )
 
 
-def law_tail_drawing(
+def chart_law_tail(
     name: str,
     title: str,
     samples: Sequence[Sample],
@@ -111,10 +111,10 @@ def law_tail_drawing(
     *,
     axis: Axis,
     caption: str = "",
-) -> Drawing | None:
+) -> Chart | None:
     """Return P(X >= value) of samples and laws on logarithmic axes, which show the tail.
 
-    Arguments are those of :func:`law_drawing`; laws are drawn down to where one value of the first
+    Arguments are those of :func:`chart_law`; laws are drawn down to where one value of the first
     sample is expected beyond.
     """
     values = samples[0].values
@@ -139,12 +139,12 @@ def law_tail_drawing(
     said = " ".join(
         part for part in (caption, BAND_CAPTION if isinstance(layers[0], Band) else "") if part
     )
-    return survival_drawing(name, title, samples, axis=axis, caption=said, behind=layers)
+    return chart_survival(name, title, samples, axis=axis, caption=said, behind=layers)
 
 
-def law_quantile_drawing(
+def chart_law_quantiles(
     name: str, title: str, values: FloatArray, law: Law, *, axis: Axis, of: Axis
-) -> Drawing | None:
+) -> Chart | None:
     """Return quantiles of a sample against those of its law (QQ plot) with an envelope; None where
     there are too few.
 
@@ -152,7 +152,7 @@ def law_quantile_drawing(
     interval.
 
     Args:
-        name: Name of the drawing.
+        name: Name of the chart.
         title: Title.
         values: The sample, shape (n,).
         law: Its law.
@@ -176,7 +176,7 @@ def law_quantile_drawing(
         return None
     x, y, low, high = x[keep], y[keep], low[keep], high[keep]
     ends = np.array([x.min(), x.max()])
-    return Drawing(
+    return Chart(
         name=name,
         title=title,
         x=axis,

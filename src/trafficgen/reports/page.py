@@ -1,11 +1,11 @@
-"""What a report says: sections of text, tables and drawings, apart from how they are rendered."""
+"""What a report says: sections of text, tables and charts, apart from how they are rendered."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from trafficgen.reports.charts import Drawing
+from trafficgen.reports.charts import Chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Table:
         return dict(self.marks).get(row, "")
 
 
-Block = Text | Table | Drawing
+Block = Text | Table | Chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Section:
 
     Attributes:
         title: Heading.
-        blocks: What stands in it, in order; drawings that follow each other stand side by side
+        blocks: What stands in it, in order; charts that follow each other stand side by side
             where there is room.
     """
 
@@ -80,8 +80,8 @@ class Report:
     made_by: str
 
     @property
-    def drawings(self) -> tuple[Drawing, ...]:
-        """All drawings, in order."""
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, in order."""
         return tuple(
-            block for part in self.sections for block in part.blocks if isinstance(block, Drawing)
+            block for part in self.sections for block in part.blocks if isinstance(block, Chart)
         )

@@ -10,11 +10,11 @@ import numpy as np
 from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, Population, PopulationQuantity
-from trafficgen.reports.charts import Axis, Band, Curve, Drawing
+from trafficgen.reports.charts import Axis, Band, Chart, Curve
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
-from trafficgen.reports.laws import DrawnLaw, law_drawing
+from trafficgen.reports.laws import DrawnLaw, chart_law
 from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.units import kbps_from_bps
@@ -55,7 +55,7 @@ def population_report(
         Section(
             title="How sessions differ",
             blocks=(
-                *_law_drawings(population, sessions),
+                *_chart_laws(population, sessions),
                 _laws_table(population),
                 *_dependence(population),
             ),
@@ -109,9 +109,7 @@ def _name(quantity: str) -> str:
     return next((name for key, (name, _) in _QUANTITIES.items() if key == quantity), quantity)
 
 
-def _law_drawings(
-    population: Population, sessions: Sequence[SessionEstimates]
-) -> Iterator[Drawing]:
+def _chart_laws(population: Population, sessions: Sequence[SessionEstimates]) -> Iterator[Chart]:
     """Yield the law of each quantity over the values of the sessions."""
     for quantity, pooled in population.laws.items():
         values = np.array(
@@ -120,7 +118,7 @@ def _law_drawings(
         if values.size < 2:
             continue
         name, unit = _QUANTITIES[quantity]
-        drawing = law_drawing(
+        chart = chart_law(
             quantity.rpartition("_")[0].replace("_", "-"),
             f"{name[0].upper()}{name[1:]} across sessions",
             [Sample(name="sessions", role="measured", values=values)],
@@ -132,8 +130,8 @@ def _law_drawings(
                 " the law is without: it may be steeper."
             ),
         )
-        if drawing is not None:
-            yield _in_units(drawing, _factor(quantity))
+        if chart is not None:
+            yield _in_units(chart, _factor(quantity))
 
 
 def _factor(quantity: PopulationQuantity) -> float:
@@ -141,15 +139,15 @@ def _factor(quantity: PopulationQuantity) -> float:
     return kbps_from_bps(1.0) if quantity.endswith("_bps") else 1.0
 
 
-def _in_units(drawing: Drawing, factor: float) -> Drawing:
-    """Return a drawing with its horizontal places multiplied."""
+def _in_units(chart: Chart, factor: float) -> Chart:
+    """Return a chart with its horizontal places multiplied."""
     if factor == 1:
-        return drawing
+        return chart
     layers = tuple(
         replace(layer, x=factor * np.asarray(layer.x)) if isinstance(layer, Curve | Band) else layer
-        for layer in drawing.layers
+        for layer in chart.layers
     )
-    return replace(drawing, layers=layers)
+    return replace(chart, layers=layers)
 
 
 def _laws_table(population: Population) -> Table:

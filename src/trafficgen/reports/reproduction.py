@@ -10,7 +10,7 @@ import numpy as np
 
 from trafficgen.models.published import load_entry
 from trafficgen.provenance import software_version
-from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role, Rule
+from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.names import number
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reproduction import FindingResult, Reproduction, experiments
@@ -196,8 +196,8 @@ def _paper_blocks(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Bl
     yield _table(f"All quantities of {paper.title}", rows)
 
 
-def _overviews(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Drawing]:
-    yield _positions_drawing(paper, rows)
+def _overviews(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Chart]:
+    yield _chart_positions(paper, rows)
     numbers = [
         row
         for row in rows
@@ -205,10 +205,10 @@ def _overviews(paper: _Paper, rows: tuple[FindingResult, ...]) -> Iterator[Drawi
     ]
     numbers = [row for row in numbers if row.simulated > 0]
     if numbers:
-        yield _scatter_drawing(paper, numbers)
+        yield _chart_scatter(paper, numbers)
 
 
-def _positions_drawing(paper: _Paper, rows: tuple[FindingResult, ...]) -> Drawing:
+def _chart_positions(paper: _Paper, rows: tuple[FindingResult, ...]) -> Chart:
     """Return where each mean lies in its accepted range: -1 is the lower end, 1 the upper one."""
     ids = list(dict.fromkeys(row.finding.id for row in rows))
     places = _places(ids, rows)
@@ -244,7 +244,7 @@ def _positions_drawing(paper: _Paper, rows: tuple[FindingResult, ...]) -> Drawin
                 notes=tuple(_note(row) for _, row in closed),
             )
         )
-    return Drawing(
+    return Chart(
         name=f"{paper.prefix.lower()}-ranges",
         title="Where the means lie in their accepted ranges",
         x=Axis(label="finding", categories=tuple(one.partition("-")[2] for one in ids)),
@@ -299,7 +299,7 @@ def _note(row: FindingResult) -> str:
     )
 
 
-def _scatter_drawing(paper: _Paper, rows: Sequence[FindingResult]) -> Drawing:
+def _chart_scatter(paper: _Paper, rows: Sequence[FindingResult]) -> Chart:
     """Return simulated against published numbers of every unit on logarithmic axes."""
     published = [float(row.finding.published or 0) for row in rows]
     ends = [min(published), max(published)]
@@ -327,7 +327,7 @@ def _scatter_drawing(paper: _Paper, rows: Sequence[FindingResult]) -> Drawing:
                     notes=tuple(_note(row) for _, row in some),
                 )
             )
-    return Drawing(
+    return Chart(
         name=f"{paper.prefix.lower()}-published",
         title="Simulated against published numbers",
         x=Axis(label="published, each in its own unit", log=True),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from trafficgen.formatting import number
 from trafficgen.models import FittedProvenance, Model, PathCondition, PooledResponse, ResponseCurve
-from trafficgen.reports.charts import Axis, Curve, Drawing, Rule
+from trafficgen.reports.charts import Axis, Chart, Curve, Rule
 from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.units import kbps_from_bps
@@ -32,7 +32,7 @@ def same_source_report(model: Model, *, warnings: tuple[str, ...]) -> Report:
     assert isinstance(provenance, FittedProvenance)
     sections = [Section(title="In words", blocks=tuple(_words(response, warnings)))]
     if response.curves:
-        blocks: list[Block] = [_curve_drawing(curve) for curve in response.curves]
+        blocks: list[Block] = [_chart_curve(curve) for curve in response.curves]
         blocks += [_curve_table(curve) for curve in response.curves]
         sections.append(Section(title="Answer to congestion", blocks=tuple(blocks)))
     return Report(
@@ -67,10 +67,10 @@ def _words(response: PooledResponse, warnings: tuple[str, ...]) -> Iterator[Bloc
         yield Text(lines=tuple(map(without_folder, warnings)), kind="warnings")
 
 
-def _curve_drawing(curve: ResponseCurve) -> Drawing:
+def _chart_curve(curve: ResponseCurve) -> Chart:
     name, unit, log = _CONDITIONS[curve.condition]
     rates = [point.relative_rate for point in curve.points]
-    return Drawing(
+    return Chart(
         name=f"response-{curve.condition.rpartition('_')[0].replace('_', '-')}",
         title=f"Rate against {name}",
         x=Axis(label=name, unit=unit, log=log),

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from trafficgen.reports.charts import Axis, Curve, Drawing, Layer, Role, Span
+from trafficgen.reports.charts import Axis, Chart, Curve, Layer, Role, Span
 from trafficgen.reports.names import number
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.reports.thinning import thinned
@@ -34,7 +34,7 @@ def simulation_report(result: SimulationResult) -> Report:
             title="In words",
             blocks=(Text(lines=(" ".join(_in_words(result)),), kind="lead"), *_moments(result)),
         ),
-        Section(title="Over time", blocks=tuple(_drawings(result))),
+        Section(title="Over time", blocks=tuple(_charts(result))),
         Section(title="Flows", blocks=tuple(_flows(result))),
         Section(title="Conditions", blocks=(_conditions(result),)),
     ]
@@ -131,7 +131,7 @@ def _moments(result: SimulationResult) -> Iterator[Block]:
     )
 
 
-def _drawings(result: SimulationResult) -> Iterator[Drawing]:
+def _charts(result: SimulationResult) -> Iterator[Chart]:
     series = result.series
     numbers = np.arange(len(series["media_kbps"]), dtype=np.float64)
     start_s = float(series["start_s"]) + float(series["interval_s"]) * numbers
@@ -147,12 +147,10 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
         x, y = _thinned(start_s, np.asarray(series[key], dtype=np.float64))
         return Curve(name=name, x=x, y=y, role=role, shape="steps", dashed=dashed)
 
-    def drawing(
-        name: str, title: str, layers: Sequence[Layer], y: Axis, caption: str = ""
-    ) -> Drawing:
+    def chart(name: str, title: str, layers: Sequence[Layer], y: Axis, caption: str = "") -> Chart:
         time = Axis(label="time after the first media packet", unit="s")
         means = f"Bins of {series['interval_s']:g} s."
-        return Drawing(
+        return Chart(
             name=name,
             title=title,
             x=time,
@@ -163,14 +161,14 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
 
     others = [one for one in result.flows[1:] if one.agent != 0]
     competing = [curve(one.name, f"{one.name}_kbps", role) for one, role in _with_roles(others)]
-    yield drawing(
+    yield chart(
         "rates",
         "Rates of all flows",
         [*buffering, *halts, *competing, curve("media", "media_kbps", "synthetic")],
         _RATE,
         "What the client receives, IP bytes.",
     )
-    yield drawing(
+    yield chart(
         "offered",
         "Offered and received",
         [
@@ -187,7 +185,7 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
             curve(one.name, f"{one.name}_kbps", role)
             for one, role in zip(streams, roles, strict=False)
         ]
-        yield drawing("streams", "Rates of the session's streams", layers, _RATE)
+        yield chart("streams", "Rates of the session's streams", layers, _RATE)
     for name, title, key, axis, caption in (
         (
             "level",
@@ -213,7 +211,7 @@ def _drawings(result: SimulationResult) -> Iterator[Drawing]:
         ),
     ):
         if np.isfinite(np.asarray(series[key], dtype=np.float64)).any():
-            yield drawing(
+            yield chart(
                 name, title, [*halts, curve(title.lower(), key, "synthetic")], axis, caption
             )
 

@@ -1,4 +1,4 @@
-"""From many observations to as many points as a drawing can show, without losing its extremes."""
+"""From many observations to as many points as a chart can show, without losing its extremes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a drawing hands to the page: plain numbers, nothing that JSON does not know."""
+"""What a chart hands to the page: plain numbers, nothing that JSON does not know."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 
 
-def test_a_drawing_of_every_kind_of_layer_is_json() -> None:
-    drawing = Drawing(
+def test_a_chart_of_every_kind_of_layer_is_json() -> None:
+    chart = Chart(
         name="all",
         title="All",
         x=Axis(label="time", unit="s", low=0),
@@ -33,7 +33,7 @@ def test_a_drawing_of_every_kind_of_layer_is_json() -> None:
             Cells(name="share", values=np.array([[math.nan, 1.0]])),
         ),
     )
-    value = json.loads(json.dumps(drawing.to_json(), allow_nan=False))
+    value = json.loads(json.dumps(chart.to_json(), allow_nan=False))
     assert value["x"]["text"] == "time, s"
     assert [layer["kind"] for layer in value["layers"]] == [
         "span",

@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 
 from trafficgen.reports import Table
-from trafficgen.reports.charts import Curve, Drawing
+from trafficgen.reports.charts import Chart, Curve
 from trafficgen.reports.comparison import comparison_report
 from trafficgen.reports.names import metric_name
 from trafficgen.validation import Comparison
 
 
-def drawing_of(comparison: Comparison, name: str) -> Drawing:
-    return next(one for one in comparison_report(comparison).drawings if one.name == name)
+def chart_of(comparison: Comparison, name: str) -> Chart:
+    return next(one for one in comparison_report(comparison).charts if one.name == name)
 
 
-def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(
-        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
-    )
+def curve_of(chart: Chart, name: str) -> Curve:
+    return next(layer for layer in chart.layers if isinstance(layer, Curve) and layer.name == name)
 
 
 def metrics_table(comparison: Comparison) -> Table:
@@ -34,8 +32,8 @@ def metrics_table(comparison: Comparison) -> Table:
 
 
 def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
-    drawings = comparison_report(comparison).drawings
-    assert {one.name for one in drawings} == {
+    charts = comparison_report(comparison).charts
+    assert {one.name for one in charts} == {
         "distances",
         "rate-reference",
         "rate-candidate",
@@ -51,7 +49,7 @@ def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
         "burst-spacing",
     }
     names = {
-        layer.name for layer in drawing_of(comparison, "gaps").layers if isinstance(layer, Curve)
+        layer.name for layer in chart_of(comparison, "gaps").layers if isinstance(layer, Curve)
     }
     assert names == {"reference", "candidate", "cbr", "poisson", "renewal"}
 
@@ -59,8 +57,8 @@ def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
 def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(
     comparison: Comparison,
 ) -> None:
-    drawing = drawing_of(comparison, "packet-sizes")
-    one, other = curve_of(drawing, "reference"), curve_of(drawing, "candidate")
+    chart = chart_of(comparison, "packet-sizes")
+    one, other = curve_of(chart, "reference"), curve_of(chart, "candidate")
     places = np.union1d(one.x, other.x)
 
     def at(curve: Curve) -> np.ndarray:
@@ -71,7 +69,7 @@ def test_the_largest_distance_of_the_drawn_distributions_is_the_metric(
 
 
 def test_rates_of_both_sides_share_their_axes(comparison: Comparison) -> None:
-    one, other = drawing_of(comparison, "rate-reference"), drawing_of(comparison, "rate-candidate")
+    one, other = chart_of(comparison, "rate-reference"), chart_of(comparison, "rate-candidate")
     assert one.y == other.y
     assert one.x == other.x
     assert one.y.high is not None
@@ -79,10 +77,8 @@ def test_rates_of_both_sides_share_their_axes(comparison: Comparison) -> None:
 
 
 def test_distances_are_those_of_the_comparison(comparison: Comparison) -> None:
-    drawing = drawing_of(comparison, "distances")
-    shown = dict(
-        zip(drawing.y.categories, np.asarray(curve_of(drawing, "candidate").x), strict=True)
-    )
+    chart = chart_of(comparison, "distances")
+    shown = dict(zip(chart.y.categories, np.asarray(curve_of(chart, "candidate").x), strict=True))
     assert shown[metric_name("gap_s.ks")] == comparison.flat()["gap_s.ks"]
 
 
@@ -102,7 +98,7 @@ def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Compari
 
 def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comparison) -> None:
     report = comparison_report(replace(comparison, sides=None))
-    assert [drawing.name for drawing in report.drawings] == ["distances"]
+    assert [chart.name for chart in report.charts] == ["distances"]
 
 
 @pytest.mark.parametrize(

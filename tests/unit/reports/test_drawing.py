@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import OutputFileError
-from trafficgen.reports import save_drawings
-from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports import save_charts
+from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.drawing import figure_of
 
-RATE = Drawing(
+RATE = Chart(
     name="rate",
     title="Rate over time",
     x=Axis(label="time", unit="s"),
@@ -28,7 +28,7 @@ RATE = Drawing(
         Rule(name="link", at=2.5),
     ),
 )
-SHARES = Drawing(
+SHARES = Chart(
     name="shares",
     title="Transitions",
     x=Axis(label="to", categories=("a", "b")),
@@ -37,17 +37,17 @@ SHARES = Drawing(
 )
 
 
-def test_every_drawing_becomes_a_file_of_every_kind(tmp_path: Path) -> None:
-    names = save_drawings([RATE, SHARES], tmp_path / "plots")
+def test_every_chart_becomes_a_file_of_every_kind(tmp_path: Path) -> None:
+    names = save_charts([RATE, SHARES], tmp_path / "plots")
     assert names == ["rate.pdf", "rate.svg", "rate.png", "shares.pdf", "shares.svg", "shares.png"]
     beginnings = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
     for name in names:
         assert (tmp_path / "plots" / name).read_bytes().startswith(beginnings[name[-3:]])
 
 
-def test_the_same_drawing_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_chart_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("one", "two"):
-        save_drawings([RATE], tmp_path / folder)
+        save_charts([RATE], tmp_path / folder)
     for name in ("rate.pdf", "rate.svg", "rate.png"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -72,5 +72,5 @@ def test_a_kind_of_file_that_is_not_made_is_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(OutputFileError, match="choose pdf, svg, png"):
-        save_drawings([RATE], tmp_path / "plots", formats=["pdf", "gif"])
+        save_charts([RATE], tmp_path / "plots", formats=["pdf", "gif"])
     assert list(tmp_path.iterdir()) == []

@@ -22,12 +22,12 @@ from trafficgen.flows import SessionView, choose_session
 from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
 from trafficgen.packet_files.parquet import write_parquet
 from trafficgen.reports import Report, Table, Text
-from trafficgen.reports.charts import Axis, Band, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.charts import Axis, Band, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fit import fit_report, subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.html import render_html
-from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
+from trafficgen.reports.laws import DrawnLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.names import without_folder
 from trafficgen.reports.same_source import same_source_report
 from trafficgen.units import kbps_from_bps, s_from_ns
@@ -118,17 +118,15 @@ def framed() -> trafficgen.Fit:
 
 
 def names(report: Report) -> set[str]:
-    return {drawing.name for drawing in report.drawings}
+    return {chart.name for chart in report.charts}
 
 
-def drawing_of(report: Report, name: str) -> Drawing:
-    return next(one for one in report.drawings if one.name == name)
+def chart_of(report: Report, name: str) -> Chart:
+    return next(one for one in report.charts if one.name == name)
 
 
-def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(
-        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
-    )
+def curve_of(chart: Chart, name: str) -> Curve:
+    return next(layer for layer in chart.layers if isinstance(layer, Curve) and layer.name == name)
 
 
 def table_of(report: Report, title: str) -> Table:
@@ -166,9 +164,7 @@ def test_packets_at_random_have_neither_bursts_nor_frames_nor_loss_nor_levels(
     ):
         assert not [name for name in shown if part in name], part
     assert not [
-        layer
-        for layer in drawing_of(report(plain), "rate").layers
-        if isinstance(layer, Span | Rule)
+        layer for layer in chart_of(report(plain), "rate").layers if isinstance(layer, Span | Rule)
     ]
 
 
@@ -184,11 +180,11 @@ def test_a_fast_start_and_bursts_are_drawn_with_their_laws(paced: trafficgen.Fit
         "burst-gaps-law",
     }
     phases = paced.calibration.session.phases
-    (span,) = (layer for layer in drawing_of(made, "rate").layers if isinstance(layer, Span))
+    (span,) = (layer for layer in chart_of(made, "rate").layers if isinstance(layer, Span))
     assert (span.name, span.start, span.end) == ("buffering", 0.0, phases.buffering_end_s)
     by_phase = paced.calibration.session.bursts_by_phase
     assert by_phase is not None
-    playout = curve_of(drawing_of(made, "burst-packets"), "playout")
+    playout = curve_of(chart_of(made, "burst-packets"), "playout")
     assert np.max(np.asarray(playout.x)[:-1]) == by_phase["playout"].packets.max()
 
 
@@ -199,9 +195,7 @@ def test_frames_of_rtp_are_drawn_by_their_sizes(framed: trafficgen.Fit) -> None:
     assert [name for name in shown if name.startswith("frame-sizes-")]
     process = framed.model.streams[0].phases[0].process
     assert process.kind == "frames"
-    assert (
-        f"{process.frame_rate_hz.value:.4g} frames a second" in drawing_of(made, "frames").caption
-    )
+    assert f"{process.frame_rate_hz.value:.4g} frames a second" in chart_of(made, "frames").caption
 
 
 def test_levels_are_drawn_over_the_rate_with_their_transitions_and_stays(
@@ -210,12 +204,12 @@ def test_levels_are_drawn_over_the_rate_with_their_transitions_and_stays(
     levels = switching.session.levels
     assert levels is not None
     made = report(switching)
-    path = curve_of(drawing_of(made, "rate"), "level")
+    path = curve_of(chart_of(made, "rate"), "level")
     np.testing.assert_allclose(np.asarray(path.y)[:-1], levels.kbps[levels.level])
     np.testing.assert_allclose(
         np.asarray(path.x), s_from_ns(levels.edge_ns - switching.views.captured.first_media_ns)
     )
-    (cells,) = drawing_of(made, "level-transitions").layers
+    (cells,) = chart_of(made, "level-transitions").layers
     assert isinstance(cells, Cells)
     for row, chain in zip(cells.values, levels.transition_rows(), strict=True):
         if chain is not None:
@@ -230,15 +224,15 @@ def test_loss_is_drawn_over_time_and_by_its_runs() -> None:
     assert loss is not None
     assert loss.model is not None
     made = report(lossy)
-    (mean,) = (layer for layer in drawing_of(made, "loss").layers if isinstance(layer, Rule))
+    (mean,) = (layer for layer in chart_of(made, "loss").layers if isinstance(layer, Rule))
     assert mean.at == loss.rate == pytest.approx(LOST / 3000, rel=1e-9)
-    over_time = curve_of(drawing_of(made, "loss"), "loss")
+    over_time = curve_of(chart_of(made, "loss"), "loss")
     assert np.max(over_time.y) == pytest.approx(0.05)  # five of a hundred packets in a second
-    runs = curve_of(drawing_of(made, "loss-runs"), "measured")
+    runs = curve_of(chart_of(made, "loss-runs"), "measured")
     np.testing.assert_allclose(runs.x, [1, 2, 3, 4, 5])
     np.testing.assert_allclose(runs.y, [1, 1, 1, 1, 1])
     back = loss.model.bad_to_good.value
-    law = curve_of(drawing_of(made, "loss-runs"), "Gilbert's chain")
+    law = curve_of(chart_of(made, "loss-runs"), "Gilbert's chain")
     np.testing.assert_allclose(law.y, (1 - back) ** (np.asarray(law.x) - 1))
 
 
@@ -251,9 +245,9 @@ def test_the_law_of_the_gaps_is_drawn_over_the_sample_that_it_was_fitted_to(
         playout_gaps_s(views.captured, subject.FitSubject(plain, FLOW, ()).captured_rows)
     )
     assert law.observations == sample.size
-    drawn = curve_of(drawing_of(report(plain), "gaps"), law.family)
+    drawn = curve_of(chart_of(report(plain), "gaps"), law.family)
     np.testing.assert_allclose(drawn.y, law.distribution().cdf(drawn.x))
-    measured = curve_of(drawing_of(report(plain), "gaps"), "measured")
+    measured = curve_of(chart_of(report(plain), "gaps"), "measured")
     for x, y in list(zip(measured.x, measured.y, strict=True))[2:-1:25]:
         assert y == pytest.approx(np.mean(sample <= x), abs=1e-12)
 
@@ -271,12 +265,12 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
         name="measured", role="measured", values=np.random.default_rng(1).exponential(2.0, 400)
     )
     axis = Axis(label="gap", unit="s", log=True)
-    drawing = law_drawing("d", "D", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
-    assert drawing is not None
-    (band,) = (layer for layer in drawing.layers if isinstance(layer, Band))
+    chart = chart_law("d", "D", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
+    assert chart is not None
+    (band,) = (layer for layer in chart.layers if isinstance(layer, Band))
     np.testing.assert_allclose(band.low, 1 - np.exp(-np.asarray(band.x) / 2.1))
     np.testing.assert_allclose(band.high, 1 - np.exp(-np.asarray(band.x) / 1.9))
-    tail = law_tail_drawing("t", "T", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
+    tail = chart_law_tail("t", "T", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
     assert tail is not None
     curve = curve_of(tail, "expon")
     below = np.isfinite(np.asarray(curve.y, dtype=float))
@@ -296,10 +290,10 @@ def test_quantiles_of_draws_of_the_law_itself_stay_in_its_envelope() -> None:
     inside = []
     for _ in range(40):
         values = np.exp(np.log(0.01) + 0.7 * generator.standard_normal(2000))
-        drawing = law_quantile_drawing("q", "Q", values, law, axis=axis, of=axis)
-        assert drawing is not None
-        (band,) = (layer for layer in drawing.layers if isinstance(layer, Band))
-        y = np.asarray(curve_of(drawing, "measured").y)
+        chart = chart_law_quantiles("q", "Q", values, law, axis=axis, of=axis)
+        assert chart is not None
+        (band,) = (layer for layer in chart.layers if isinstance(layer, Band))
+        y = np.asarray(curve_of(chart, "measured").y)
         inside.append(np.mean((y >= band.low) & (y <= band.high)))
     # Neighbouring quantiles go together, so whole samples are counted: a mean of 40 shares of about
     # 0.95 each.
@@ -310,16 +304,16 @@ def test_measured_facts_are_drawn_beside_those_of_played_sessions(plain: Calibra
     made, facts = report(plain), plain.model.facts
     assert facts is not None
     np.testing.assert_allclose(
-        np.asarray(curve_of(drawing_of(made, "rate-autocorrelation"), "measured").y),
+        np.asarray(curve_of(chart_of(made, "rate-autocorrelation"), "measured").y),
         facts.rate_autocorrelation,
     )
-    measured = curve_of(drawing_of(made, "variance-time"), "measured")
+    measured = curve_of(chart_of(made, "variance-time"), "measured")
     np.testing.assert_allclose(
         np.asarray(measured.y), [scale.relative_variance for scale in facts.scales]
     )
-    drawing = drawing_of(made, "variance-time")
+    chart = chart_of(made, "variance-time")
     band = next(
-        one for one in drawing.layers if isinstance(one, Band) and one.name == "played by the model"
+        one for one in chart.layers if isinstance(one, Band) and one.name == "played by the model"
     )
     # Independent packets: played sessions vary about the slope -1 as the capture does.
     y = np.asarray(measured.y)
@@ -370,17 +364,17 @@ def test_every_law_of_the_model_stands_in_the_table_with_its_goodness_of_fit(
     assert row[5].count(", ") + 1 == len(others)
 
 
-def test_each_drawing_has_a_name_of_its_own_a_caption_and_units(
+def test_each_chart_has_a_name_of_its_own_a_caption_and_units(
     paced: trafficgen.Fit, framed: trafficgen.Fit, switching: Calibration
 ) -> None:
     for made in (report_of(paced), report_of(framed), report(switching)):
-        assert len(names(made)) == len(made.drawings)
-        for drawing in made.drawings:
-            assert drawing.title
-            assert drawing.caption.endswith("."), drawing.name
-            assert drawing.x.label
-            assert drawing.y.label
-            json.dumps(drawing.to_json(), allow_nan=False)
+        assert len(names(made)) == len(made.charts)
+        for chart in made.charts:
+            assert chart.title
+            assert chart.caption.endswith("."), chart.name
+            assert chart.x.label
+            assert chart.y.label
+            json.dumps(chart.to_json(), allow_nan=False)
 
 
 def test_names_and_warnings_of_a_capture_cannot_become_markup(plain: Calibration) -> None:
@@ -407,9 +401,9 @@ def test_a_session_of_many_packets_has_no_more_points_than_one_of_few() -> None:
     time_s = np.cumsum(generator.exponential(0.001, 200_000))
     many = choose_session(build_table(time_s, ip_bytes=generator.integers(200, 1400, time_s.size)))
     made = report(fitted(many))
-    for drawing in made.drawings:
-        assert len(json.dumps(drawing.to_json())) < 150_000, drawing.name
-    assert sum(len(json.dumps(drawing.to_json())) for drawing in made.drawings) < 1_000_000
+    for chart in made.charts:
+        assert len(json.dumps(chart.to_json())) < 150_000, chart.name
+    assert sum(len(json.dumps(chart.to_json())) for chart in made.charts) < 1_000_000
 
 
 def test_save_report_and_plots_take_a_fit(framed: trafficgen.Fit, tmp_path: Path) -> None:
@@ -430,10 +424,10 @@ def test_a_population_draws_its_laws_over_the_values_of_its_sessions(tmp_path: P
     )
     made = report_of(found)
     lengths = [each.observed["media_duration_s"].value for each in found.sessions]
-    drawn = curve_of(drawing_of(made, "media-duration"), "sessions")
+    drawn = curve_of(chart_of(made, "media-duration"), "sessions")
     np.testing.assert_allclose(np.unique(np.asarray(drawn.x)[1:-1]), np.sort(lengths))
     rates = [kbps_from_bps(each.observed["playout_rate_bps"].value) for each in found.sessions]
-    drawn = curve_of(drawing_of(made, "playout-rate"), "sessions")
+    drawn = curve_of(chart_of(made, "playout-rate"), "sessions")
     np.testing.assert_allclose(np.unique(np.asarray(drawn.x)[1:-1]), np.sort(rates))
     rows = table_of(made, "Each session").rows
     assert [row[0] for row in rows] == [f"s{seed}.parquet, session 0" for seed in (1, 2, 3)]
@@ -469,8 +463,8 @@ def test_an_answer_to_congestion_is_drawn_with_its_intervals() -> None:
         curves=(curve,),
     )
     model = fitted(at_random()).model.model_copy(update={"same_source": answer})
-    (drawing,) = same_source_report(model, warnings=()).drawings
-    drawn = curve_of(drawing, "mean with 95% interval")
+    (chart,) = same_source_report(model, warnings=()).charts
+    drawn = curve_of(chart, "mean with 95% interval")
     assert (list(drawn.x), list(drawn.y)) == ([0.0, 0.05], [1.0, 0.6])
     assert drawn.low is not None
     assert list(drawn.low) == [1.0, 0.5]
@@ -497,5 +491,5 @@ def test_loss_of_a_table_that_knows_arrivals_is_drawn() -> None:
         "cbr", path="rate=2Mbps,delay=20ms,loss=0.05", settings={"duration_s": 40.0}, seed=2
     )
     made = report(fitted(choose_session(table)))
-    assert "arrivals" in drawing_of(made, "loss").caption
+    assert "arrivals" in chart_of(made, "loss").caption
     assert "arrivals" in texts(made)

@@ -11,14 +11,14 @@ import pytest
 
 from trafficgen.errors import OutputFileError
 from trafficgen.reports import Report, Section, Table, Text, save_html
-from trafficgen.reports.charts import Axis, Curve, Drawing
+from trafficgen.reports.charts import Axis, Chart, Curve
 from trafficgen.reports.html import plotly_script, render_html
 
 HOSTILE = '</script><script>alert(1)</script><img src="x" onerror="alert(2)">.pcap'
 
 
 def report(name: str = "a.pcap") -> Report:
-    drawing = Drawing(
+    chart = Chart(
         name="rate",
         title=f"Rate of {name}",
         x=Axis(label="time", unit="s"),
@@ -30,7 +30,7 @@ def report(name: str = "a.pcap") -> Report:
         title=name, header=("metric", name), rows=((name, "1"),), numbers=(1,), marks=((0, "bad"),)
     )
     text = [Text(lines=(name,), kind=kind) for kind in ("lead", "text", "list", "warnings")]
-    section = Section(title=name, blocks=(*text, table, drawing))
+    section = Section(title=name, blocks=(*text, table, chart))
     return Report(title=name, subtitle=name, sections=(section,), made_by=name)
 
 
@@ -77,22 +77,20 @@ def test_the_policy_of_the_page_lets_it_load_nothing() -> None:
     assert "http" not in policy[1]
 
 
-def test_data_of_drawings_can_be_read_back() -> None:
+def test_data_of_charts_can_be_read_back() -> None:
     text = render_html(report(HOSTILE))
-    data = re.search(
-        r'<script type="application/json" id="drawings">(.*?)</script>', text, re.DOTALL
-    )
+    data = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)
     assert data is not None
-    (drawing,) = json.loads(data[1])
-    assert drawing["layers"][0]["name"] == HOSTILE
-    assert drawing["layers"][0]["y"] == [2, 3]
+    (chart,) = json.loads(data[1])
+    assert chart["layers"][0]["name"] == HOSTILE
+    assert chart["layers"][0]["y"] == [2, 3]
 
 
 def test_the_same_report_gives_the_same_bytes() -> None:
     assert render_html(report()) == render_html(report())
 
 
-def test_the_drawing_script_is_in_the_page() -> None:
+def test_the_chart_script_is_in_the_page() -> None:
     assert plotly_script() in render_html(report())
 
 

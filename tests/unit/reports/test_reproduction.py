@@ -11,7 +11,7 @@ import pytest
 from trafficgen.api.reporting import report_of
 from trafficgen.models.published import entry_digest, load_entry
 from trafficgen.reports import Report, Table, Text
-from trafficgen.reports.charts import Curve, Drawing
+from trafficgen.reports.charts import Chart, Curve
 from trafficgen.reproduction import Finding, FindingResult, Reproduction
 
 
@@ -65,14 +65,12 @@ def table_of(report: Report, section: str) -> Table:
     return next(block for block in blocks if isinstance(block, Table))
 
 
-def drawing_of(report: Report, name: str) -> Drawing:
-    return next(one for one in report.drawings if one.name == name)
+def chart_of(report: Report, name: str) -> Chart:
+    return next(one for one in report.charts if one.name == name)
 
 
-def curve_of(drawing: Drawing, name: str) -> Curve:
-    return next(
-        layer for layer in drawing.layers if isinstance(layer, Curve) and layer.name == name
-    )
+def curve_of(chart: Chart, name: str) -> Curve:
+    return next(layer for layer in chart.layers if isinstance(layer, Curve) and layer.name == name)
 
 
 def test_the_first_words_count_what_is_within_range(report: Report) -> None:
@@ -115,15 +113,15 @@ def test_a_paper_has_a_section_with_all_its_rows_in_order(report: Report) -> Non
 
 
 def test_means_are_drawn_where_they_lie_in_their_ranges(report: Report) -> None:
-    closed = curve_of(drawing_of(report, "bmw-ranges"), "mean and 95% interval")
+    closed = curve_of(chart_of(report, "bmw-ranges"), "mean and 95% interval")
     assert np.asarray(closed.y) == pytest.approx([0.1, 0.0, 2.5])
     assert closed.notes[2].startswith("BMW-B1, what BMW-B1 is about: 125 kbps")
-    missed = curve_of(drawing_of(report, "bmw-ranges"), "range with one end, or one value")
+    missed = curve_of(chart_of(report, "bmw-ranges"), "range with one end, or one value")
     assert list(missed.y) == [-1.5]
 
 
 def test_numbers_are_drawn_against_those_published_with_their_intervals(report: Report) -> None:
-    predicted = curve_of(drawing_of(report, "bmw-published"), "predicted, mean and 95% interval")
+    predicted = curve_of(chart_of(report, "bmw-published"), "predicted, mean and 95% interval")
     assert list(predicted.x) == [100, 100]
     assert list(predicted.y) == [101, 125]
     assert predicted.low is not None

@@ -11,7 +11,7 @@ import pytest
 import trafficgen
 from trafficgen.api.reporting import report_of
 from trafficgen.reports import Report, Table, Text
-from trafficgen.reports.charts import Curve, Drawing, Span
+from trafficgen.reports.charts import Chart, Curve, Span
 
 PATH = "rate=250kbps,delay=45ms,queue=80p"
 
@@ -32,8 +32,8 @@ def report(result: trafficgen.SimulationResult) -> Report:
     return report_of(result)
 
 
-def drawing_of(report: Report, name: str) -> Drawing:
-    return next(one for one in report.drawings if one.name == name)
+def chart_of(report: Report, name: str) -> Chart:
+    return next(one for one in report.charts if one.name == name)
 
 
 def tables_of(report: Report) -> dict[str, Table]:
@@ -42,9 +42,9 @@ def tables_of(report: Report) -> dict[str, Table]:
 
 
 def test_all_flows_level_buffer_frames_and_loss_are_drawn(report: Report) -> None:
-    names = {one.name for one in report.drawings}
+    names = {one.name for one in report.charts}
     assert names == {"rates", "offered", "streams", "level", "buffer", "frames", "loss"}
-    shown = {layer.name for layer in drawing_of(report, "rates").layers}
+    shown = {layer.name for layer in chart_of(report, "rates").layers}
     assert shown == {"buffering", "tcp-1", "media"}
 
 
@@ -52,11 +52,11 @@ def test_curves_are_the_series_of_the_result(
     result: trafficgen.SimulationResult, report: Report
 ) -> None:
     series = result.series
-    for drawing, name, key in (
+    for chart, name, key in (
         ("rates", "media", "media_kbps"),
         ("offered", "offered", "media_offered_kbps"),
     ):
-        curve = next(one for one in drawing_of(report, drawing).layers if one.name == name)
+        curve = next(one for one in chart_of(report, chart).layers if one.name == name)
         assert isinstance(curve, Curve)
         np.testing.assert_array_equal(np.asarray(curve.y), series[key])
         assert np.asarray(curve.x)[0] == series["start_s"]
@@ -66,7 +66,7 @@ def test_curves_are_the_series_of_the_result(
 def test_the_phase_of_buffering_is_shaded(
     result: trafficgen.SimulationResult, report: Report
 ) -> None:
-    span = next(one for one in drawing_of(report, "rates").layers if isinstance(one, Span))
+    span = next(one for one in chart_of(report, "rates").layers if isinstance(one, Span))
     phase = result.events.buffering()
     assert phase is not None
     assert (span.start, span.end) == phase
@@ -97,7 +97,7 @@ def test_halts_of_the_playback_are_shaded() -> None:
 
 
 def _layers(report: Report) -> list[object]:
-    return list(drawing_of(report, "rates").layers)
+    return list(chart_of(report, "rates").layers)
 
 
 def test_formatting_and_tables_tell_the_figures(

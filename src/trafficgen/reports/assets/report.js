@@ -1,8 +1,8 @@
 "use strict";
-// Draws the descriptions in #drawings by plotly.js; colours are those of the theme that is shown.
+// Draws the descriptions in #charts by plotly.js; colours are those of the theme that is shown.
 (() => {
   const root = document.documentElement;
-  const drawings = JSON.parse(document.getElementById("drawings").textContent);
+  const charts = JSON.parse(document.getElementById("charts").textContent);
   const figures = new Map();
   const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
@@ -15,9 +15,9 @@
     return `rgba(${part(1)}, ${part(3)}, ${part(5)}, ${alpha})`;
   };
 
-  function hover(drawing, layer) {
+  function hover(chart, layer) {
     const axis = (letter) => {
-      const { text, unit, categories } = drawing[letter];
+      const { text, unit, categories } = chart[letter];
       const label = plain(unit ? text.slice(0, -unit.length - 2) : text);
       return categories.length ? `%{${letter}}` : `${label}: %{${letter}:.5~g}${unit ? ` ${plain(unit)}` : ""}`;
     };
@@ -25,10 +25,10 @@
     return `<b>${plain(layer.name)}</b><br>${notes}${axis("x")}<br>${axis("y")}<extra></extra>`;
   }
 
-  function curve(drawing, layer) {
+  function curve(chart, layer) {
     const colour = colourOf(layer.role);
     const trace = {
-      type: "scatter", name: layer.name, x: layer.x, y: layer.y, hovertemplate: hover(drawing, layer),
+      type: "scatter", name: layer.name, x: layer.x, y: layer.y, hovertemplate: hover(chart, layer),
       customdata: layer.notes ? layer.notes.map(plain) : undefined, connectgaps: false,
     };
     if (layer.low) {
@@ -52,7 +52,7 @@
     return [{ ...edge, y: layer.low }, { ...edge, y: layer.high, fill: "tonexty", fillcolor: translucent(colourOf(layer.role), 0.22) }];
   }
 
-  function cells(drawing, layer) {
+  function cells(chart, layer) {
     const paper = variable("--panel");
     return {
       type: "heatmap", z: layer.values, zmin: 0, zmax: 1, showscale: false, xgap: 2, ygap: 2, name: layer.name,
@@ -87,10 +87,10 @@
   }
 
   // Whole powers of ten alone are labelled, unless there are too few of them to read values by.
-  function decades(drawing, letter) {
+  function decades(chart, letter) {
     let low = Infinity;
     let high = -Infinity;
-    for (const layer of drawing.layers) {
+    for (const layer of chart.layers) {
       for (const row of letter === "x" ? [layer.x] : [layer.y, layer.low, layer.high]) {
         for (const value of row ?? []) if (value > 0) [low, high] = [Math.min(low, value), Math.max(high, value)];
       }
@@ -100,8 +100,8 @@
     return span > 0.7 ? "D2" : undefined; // 1, 2 and 5 of each: all nine lie on each other where the screen is narrow
   }
 
-  function axis(drawing, letter, width) {
-    const description = drawing[letter];
+  function axis(chart, letter, width) {
+    const description = chart[letter];
     const end = (value) => (value === null ? null : description.log ? Math.log10(value) : value);
     const narrow = width < 560;
     const categories = description.categories.map((name) => (narrow ? broken(name, 16) : plain(name)));
@@ -115,39 +115,39 @@
       gridcolor: variable("--grid"), linecolor: variable("--line"), zeroline: false, showline: true, ticks: "outside",
       tickcolor: variable("--line"), exponentformat: description.log ? "power" : "none", separatethousands: true, nticks: 8, minor: { ticks: "" },
       ...(categories.length ? { tickmode: "array", tickvals: categories.map((_, i) => i), ticktext: categories, tickfont: { size: narrow ? 10 : 12 }, showgrid: false, ticklabeloverflow: "allow", ...(turned ? { tickangle: -40 } : {}) } : {}),
-      ...(description.log ? { dtick: decades(drawing, letter) } : {}),
+      ...(description.log ? { dtick: decades(chart, letter) } : {}),
     };
   }
 
-  function layout(drawing, hidden, width) {
-    const shown = drawing.layers.filter((layer) => !hidden.has(layer.name));
+  function layout(chart, hidden, width) {
+    const shown = chart.layers.filter((layer) => !hidden.has(layer.name));
     const shapes = shown.filter((layer) => layer.kind === "span" || layer.kind === "rule").map(shapeOf);
     return {
       font: { family: FONT, size: 12, color: variable("--ink") }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 8, r: 12, t: 10, b: 8 }, showlegend: false, hovermode: "closest", dragmode: "zoom", shapes, barmode: "group",
-      xaxis: axis(drawing, "x", width), yaxis: axis(drawing, "y", width),
+      xaxis: axis(chart, "x", width), yaxis: axis(chart, "y", width),
       hoverlabel: { bgcolor: variable("--paper"), bordercolor: variable("--line"), font: { color: variable("--ink") }, align: "left" },
     };
   }
 
-  function traces(drawing, hidden) {
-    return drawing.layers.filter((layer) => !hidden.has(layer.name)).flatMap((layer) => {
-      if (layer.kind === "curve") return [curve(drawing, layer)];
+  function traces(chart, hidden) {
+    return chart.layers.filter((layer) => !hidden.has(layer.name)).flatMap((layer) => {
+      if (layer.kind === "curve") return [curve(chart, layer)];
       if (layer.kind === "band") return band(layer);
-      return layer.kind === "cells" ? [cells(drawing, layer)] : [];
+      return layer.kind === "cells" ? [cells(chart, layer)] : [];
     });
   }
 
   function draw(figure) {
-    const { drawing, hidden, place } = figure;
-    Plotly.react(place, traces(drawing, hidden), layout(drawing, hidden, place.clientWidth), { displayModeBar: false, responsive: true, scrollZoom: false });
+    const { chart, hidden, place } = figure;
+    Plotly.react(place, traces(chart, hidden), layout(chart, hidden, place.clientWidth), { displayModeBar: false, responsive: true, scrollZoom: false });
     for (const swatch of figure.element.querySelectorAll(".legend i")) swatch.style.color = colourOf(swatch.dataset.role);
   }
 
   function legend(figure) {
     const list = figure.element.querySelector(".legend");
     const seen = new Set();
-    for (const layer of figure.drawing.layers) {
+    for (const layer of figure.chart.layers) {
       if (layer.kind === "cells" || seen.has(layer.name)) continue;
       seen.add(layer.name);
       const button = document.createElement("button");
@@ -179,49 +179,49 @@
 
   const quoted = (text) => `"${String(text).replace(/"/g, '""')}"`;
 
-  function csv(drawing) {
-    const columns = ["layer", drawing.x.text, drawing.y.text, "low", "high"];
+  function csv(chart) {
+    const columns = ["layer", chart.x.text, chart.y.text, "low", "high"];
     const rows = [columns.map(quoted).join(",")];
-    for (const layer of drawing.layers) {
+    for (const layer of chart.layers) {
       const name = quoted(layer.name);
       const cell = (value) => (value === null || value === undefined ? "" : value);
       if (layer.x) layer.x.forEach((x, i) => rows.push([name, cell(x), cell(layer.y?.[i]), cell(layer.low?.[i]), cell(layer.high?.[i])].join(",")));
       else if (layer.kind === "span") rows.push([name, "", "", layer.start, layer.end].join(","));
       else if (layer.kind === "rule") rows.push([name, layer.axis === "x" ? layer.at : "", layer.axis === "y" ? layer.at : "", "", ""].join(","));
-      else layer.values.forEach((row, y) => row.forEach((value, x) => rows.push([quoted(`${drawing.y.categories[y]} to ${drawing.x.categories[x]}`), x, y, cell(value), ""].join(","))));
+      else layer.values.forEach((row, y) => row.forEach((value, x) => rows.push([quoted(`${chart.y.categories[y]} to ${chart.x.categories[x]}`), x, y, cell(value), ""].join(","))));
     }
     return rows.join("\n") + "\n";
   }
 
   async function download(figure, kind) {
-    const { drawing, hidden } = figure;
-    if (kind === "csv") return save(`${drawing.name}.csv`, csv(drawing), "text/csv");
+    const { chart, hidden } = figure;
+    if (kind === "csv") return save(`${chart.name}.csv`, csv(chart), "text/csv");
     const withLegend = {
-      ...layout(drawing, hidden, 900), showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
+      ...layout(chart, hidden, 900), showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" },
       paper_bgcolor: variable("--paper"), margin: { l: 20, r: 20, t: 20, b: 20 },
     };
-    const image = await Plotly.toImage({ data: traces(drawing, hidden), layout: withLegend }, { format: kind, width: 900, height: 540, scale: kind === "png" ? 2 : 1 });
-    return save(`${drawing.name}.${kind}`, image);
+    const image = await Plotly.toImage({ data: traces(chart, hidden), layout: withLegend }, { format: kind, width: 900, height: 540, scale: kind === "png" ? 2 : 1 });
+    return save(`${chart.name}.${kind}`, image);
   }
 
-  function start(drawing) {
-    const element = document.querySelector(`[data-drawing="${CSS.escape(drawing.name)}"]`);
-    const figure = { drawing, element, place: element.querySelector(".plot"), hidden: new Set() };
-    figures.set(drawing.name, figure);
+  function start(chart) {
+    const element = document.querySelector(`[data-chart="${CSS.escape(chart.name)}"]`);
+    const figure = { chart, element, place: element.querySelector(".plot"), hidden: new Set() };
+    figures.set(chart.name, figure);
     legend(figure);
-    const rows = drawing.y.categories.length;
+    const rows = chart.y.categories.length;
     if (rows > 8) figure.place.style.height = `${6 + 2.2 * rows}rem`;
     for (const button of element.querySelectorAll("[data-save]")) button.addEventListener("click", () => download(figure, button.dataset.save));
     draw(figure);
   }
 
-  // A drawing is made when it comes near the screen: a report of many opens as fast as one of few.
-  const byName = new Map(drawings.map((drawing) => [drawing.name, drawing]));
+  // A chart is made when it comes near the screen: a report of many opens as fast as one of few.
+  const byName = new Map(charts.map((chart) => [chart.name, chart]));
   const started = (name) => { if (!figures.has(name)) start(byName.get(name)); };
   const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) if (isIntersecting) { observer.unobserve(target); started(target.dataset.drawing); }
+    for (const { isIntersecting, target } of entries) if (isIntersecting) { observer.unobserve(target); started(target.dataset.chart); }
   }, { rootMargin: "800px" });
-  for (const element of document.querySelectorAll("[data-drawing]")) observer.observe(element);
+  for (const element of document.querySelectorAll("[data-chart]")) observer.observe(element);
 
   const redraw = () => figures.forEach(draw);
   let turning;

@@ -10,11 +10,11 @@ from trafficgen.calibration.processes.frames import Frames, frames_of
 from trafficgen.calibration.processes.group_of_pictures import find_group
 from trafficgen.formatting import number
 from trafficgen.models import FrameProcess
-from trafficgen.reports.charts import Axis, Curve, Drawing, Role
-from trafficgen.reports.curves import Sample, distribution_drawing
+from trafficgen.reports.charts import Axis, Chart, Curve, Role
+from trafficgen.reports.curves import Sample, chart_distribution
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
-from trafficgen.reports.laws import DrawnLaw, law_drawing
+from trafficgen.reports.laws import DrawnLaw, chart_law
 
 _TYPES: tuple[tuple[str, Role], ...] = (
     ("key", "other"),
@@ -25,8 +25,8 @@ _TYPES: tuple[tuple[str, Role], ...] = (
 _SHOWN = 240
 
 
-def frame_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
-    """Yield drawings of the frames of the heaviest phase that has a frame clock; nothing where
+def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
+    """Yield charts of the frames of the heaviest phase that has a frame clock; nothing where
     there is none.
     """
     parts = [
@@ -53,7 +53,7 @@ def frame_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
             for one in (process.types if isinstance(process, FrameProcess) else ())
             if one.name == names[kind]
         ]
-        yield law_drawing(
+        yield chart_law(
             f"frame-sizes-{names[kind]}",
             "Sizes of frames" if names[kind] == "frame" else f"Sizes of {names[kind]} frames",
             [Sample(name="measured", role=_TYPES[kind][1], values=sizes[types == kind])],
@@ -70,7 +70,7 @@ def _is_video(part: StreamPart) -> bool:
 
 def _in_order(
     part: StreamPart, frames: Frames, types: np.ndarray, present: list[int], names: dict[int, str]
-) -> Drawing:
+) -> Chart:
     process = part.phase.process
     clock = ""
     if isinstance(process, FrameProcess):
@@ -91,7 +91,7 @@ def _in_order(
         for kind in reversed(present)
         if np.any(first == kind)
     )
-    return Drawing(
+    return Chart(
         name="frames",
         title="Frames one after another",
         x=Axis(label="time after the first frame of the phase", unit="s", low=0),
@@ -104,7 +104,7 @@ def _in_order(
     )
 
 
-def _spacing(subject: FitSubject, part: StreamPart, frames: Frames) -> Drawing | None:
+def _spacing(subject: FitSubject, part: StreamPart, frames: Frames) -> Chart | None:
     samples = [Sample(name="measured", role="measured", values=np.diff(frames.start_s))]
     place = part.stream.phases.index(part.phase)
     played = list(subject.played_packets(part.stream))
@@ -114,7 +114,7 @@ def _spacing(subject: FitSubject, part: StreamPart, frames: Frames) -> Drawing |
         samples.append(
             Sample(name="played by the model", role="synthetic", values=values, dashed=True)
         )
-    return distribution_drawing(
+    return chart_distribution(
         "frame-spacing",
         "Spacing of the frames",
         samples,

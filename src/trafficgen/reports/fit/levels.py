@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.levels.rate_levels import mean_dwell
 from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog
 from trafficgen.formatting import number
-from trafficgen.reports.charts import Axis, Cells, Curve, Drawing, Rule, Span
+from trafficgen.reports.charts import Axis, Cells, Chart, Curve, Rule, Span
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.page import Block, Table
@@ -84,13 +84,13 @@ def _transitions(
     *,
     switches: int,
     source: str,
-) -> Drawing:
+) -> Chart:
     values = np.full((len(names), len(names)), math.nan)
     for level, row in enumerate(rows):
         if row is not None:
             values[level] = row
             values[level, level] = math.nan  # a level does not follow itself
-    return Drawing(
+    return Chart(
         name="level-transitions",
         title="Which level follows which: from row to column",
         x=Axis(label="to", categories=names),
@@ -103,7 +103,7 @@ def _transitions(
     )
 
 
-def player_drawings(subject: FitSubject) -> Iterator[Drawing]:
+def chart_player(subject: FitSubject) -> Iterator[Chart]:
     """Yield buffer and levels of the player's log; nothing without one."""
     log = subject.session.player_log
     if log is None:
@@ -124,9 +124,9 @@ def player_drawings(subject: FitSubject) -> Iterator[Drawing]:
         yield _levels(log, played.names, spans)
 
 
-def _buffer(log: PlayerLog, spans: tuple[Span, ...], rules: tuple[Rule, ...]) -> Drawing:
+def _buffer(log: PlayerLog, spans: tuple[Span, ...], rules: tuple[Rule, ...]) -> Chart:
     x, y = thinned(log.sample_time_s, log.buffer_s)
-    return Drawing(
+    return Chart(
         name="player-buffer",
         title="Buffer of the player",
         x=Axis(label=_TIME, unit="s"),
@@ -136,7 +136,7 @@ def _buffer(log: PlayerLog, spans: tuple[Span, ...], rules: tuple[Rule, ...]) ->
     )
 
 
-def _levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> Drawing:
+def _levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> Chart:
     """Return the levels over time; ``names`` has those that are no rates in ascending order."""
     rates = all(isinstance(level, float) for level in log.levels)
     said = [f"{level:g}" if isinstance(level, float) else level for level in log.levels]
@@ -151,7 +151,7 @@ def _levels(log: PlayerLog, names: tuple[str, ...], spans: tuple[Span, ...]) -> 
         else Axis(label="level", categories=names)
     )
     time_s = np.append(log.level_time_s, max(log.end_s, float(log.level_time_s[-1])))
-    return Drawing(
+    return Chart(
         name="player-levels",
         title="Levels that the player chose",
         x=Axis(label=_TIME, unit="s"),

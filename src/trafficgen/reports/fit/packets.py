@@ -11,11 +11,11 @@ from trafficgen.calibration.laws.fit_law import FittedLaw
 from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, Law
-from trafficgen.reports.charts import Axis, Drawing, Role
-from trafficgen.reports.curves import Sample, distribution_drawing
+from trafficgen.reports.charts import Axis, Chart, Role
+from trafficgen.reports.curves import Sample, chart_distribution
 from trafficgen.reports.fit.rate import as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
-from trafficgen.reports.laws import DrawnLaw, law_drawing, law_quantile_drawing, law_tail_drawing
+from trafficgen.reports.laws import DrawnLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.units import FloatArray
 
 _SIZE = Axis(label="IP packet", unit="bytes")
@@ -24,14 +24,14 @@ _PLAYED = "played by the model"
 _BURST_ROLES: Mapping[str, Role] = {"playout": "measured", "buffering": "other"}
 
 
-def packet_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def chart_packets(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield sizes and gaps: distribution functions with the laws, tails, quantiles, and the
     buffering by itself.
     """
     view, rows, session = subject.views.captured, subject.captured_rows, subject.session
     sizes = view.table.ip_bytes[rows.playout].astype(np.float64)
     gap_s = playout_gaps_s(view, rows)
-    yield law_drawing(
+    yield chart_law(
         "packet-sizes",
         "Packet sizes in the playout",
         [_measured(sizes)],
@@ -41,10 +41,10 @@ def packet_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     gaps = [_measured(gap_s), *_played_gaps(subject)]
     laws = _laws(session.gap_s)
     caption = f"Gaps of the playout. {as_sent(subject)}".strip()
-    yield law_drawing("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
+    yield chart_law("gaps", "Gaps between packets", gaps, laws, axis=_GAP, caption=caption)
     reaching = "Both axes are logarithmic: a straight fall is a power law."
-    yield law_tail_drawing("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=reaching)
-    yield law_quantile_drawing(
+    yield chart_law_tail("gap-tail", "Tail of the gaps", gaps, laws, axis=_GAP, caption=reaching)
+    yield chart_law_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps against their law",
         gap_s,
@@ -52,7 +52,7 @@ def packet_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
         axis=Axis(label="gap by the law", unit="s", log=True),
         of=Axis(label="measured gap", unit="s", log=True),
     )
-    yield from _buffering_drawings(subject)
+    yield from _chart_buffering(subject)
 
 
 def _measured(values: FloatArray) -> Sample:
@@ -86,7 +86,7 @@ def _played_gaps(subject: FitSubject) -> list[Sample]:
     return [Sample(name=_PLAYED, role="synthetic", values=gap_s, dashed=True)]
 
 
-def _buffering_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def _chart_buffering(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield sizes and gaps of the buffering beside those of the playout and what the model
     plays.
     """
@@ -120,14 +120,14 @@ def _buffering_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
             Sample(name=played, role="synthetic", values=sent_gap_s[before[sent_ends]], dashed=True)
         )
     caption = "The buffering has laws of its own in the model."
-    yield distribution_drawing(
+    yield chart_distribution(
         "packet-sizes-buffering",
         "Packet sizes in the buffering",
         sizes,
         axis=_SIZE,
         caption=caption,
     )
-    yield distribution_drawing(
+    yield chart_distribution(
         "gaps-buffering",
         "Gaps in the buffering",
         gaps,
@@ -136,7 +136,7 @@ def _buffering_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     )
 
 
-def burst_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def chart_bursts(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield packets and spacing of the bursts by phase, and those of the heaviest stream of bursts
     beside its laws.
     """
@@ -150,14 +150,14 @@ def burst_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
     played = _played_bursts(subject, threshold_s)
     if played is not None:
         caption = f"{caption} {as_sent(subject)}".strip()
-    yield distribution_drawing(
+    yield chart_distribution(
         "burst-packets",
         "Packets in a burst",
         _burst_samples(by_phase, played, "packets"),
         axis=Axis(label="burst", unit="packets", log=True),
         caption=caption,
     )
-    yield distribution_drawing(
+    yield chart_distribution(
         "burst-spacing",
         "Spacing of the bursts",
         _burst_samples(by_phase, played, "spacing_s"),
@@ -202,7 +202,7 @@ def _burst_samples(
     return samples
 
 
-def _burst_laws(part: StreamPart) -> Iterator[Drawing | None]:
+def _burst_laws(part: StreamPart) -> Iterator[Chart | None]:
     """Yield the laws of a stream of bursts beside what they were fitted to."""
     process = part.phase.process
     assert isinstance(process, BurstProcess)
@@ -235,7 +235,7 @@ def _burst_laws(part: StreamPart) -> Iterator[Drawing | None]:
     ]
     for name, title, values, law, axis in drawn:
         if law is not None:
-            yield law_drawing(
+            yield chart_law(
                 name,
                 title,
                 [_measured(values)],

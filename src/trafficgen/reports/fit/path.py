@@ -14,7 +14,7 @@ from trafficgen.calibration.response.path_series import PathSeries, path_series
 from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.formatting import number
 from trafficgen.models import CongestionResponse, LossModel, ResponsePoint
-from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Role, Rule
+from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Role, Rule
 from trafficgen.reports.fit.rate import phase_spans
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.thinning import wide_bins
@@ -28,14 +28,14 @@ LOSS_SOURCES: Mapping[LossSource, str] = {
     "pair": "packets that the receiver's capture lacks",
     "arrival": "arrivals that the table knows",
 }
-#: Intervals of the drawings over time.
+#: Intervals of the charts over time.
 _MOST_INTERVALS, _FINEST_S = 300, 1.0
 #: Fewer runs of losses show no law.
 _FEWEST_RUNS = 3
 _TIME = Axis(label="time after the first media packet", unit="s")
 
 
-def path_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def chart_path(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield what the capture tells of its path, and how the rate follows it."""
     records = subject.session.path.records
     if records is not None and records.sent_ns.size:
@@ -59,11 +59,11 @@ def _starts_s(series: PathSeries, subject: FitSubject) -> FloatArray:
     return zero_s + series.interval_s * np.arange(1, series.packets.size + 1, dtype=np.float64)
 
 
-def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
+def _loss_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
     loss = subject.session.path.loss
     if loss is None or not series.loss.any():
         return None
-    return Drawing(
+    return Chart(
         name="loss",
         title="Loss over time",
         x=_TIME,
@@ -86,11 +86,11 @@ def _loss_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
     )
 
 
-def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
+def _delay_over_time(subject: FitSubject, series: PathSeries) -> Chart | None:
     queueing = subject.provenance.conditions.queueing_delay_s
     if queueing is None or np.count_nonzero(np.isfinite(series.delay_s)) < 2:
         return None
-    return Drawing(
+    return Chart(
         name="queueing-delay",
         title="Queueing delay over time",
         x=_TIME,
@@ -106,7 +106,7 @@ def _delay_over_time(subject: FitSubject, series: PathSeries) -> Drawing | None:
     )
 
 
-def _loss_runs(subject: FitSubject) -> Drawing | None:
+def _loss_runs(subject: FitSubject) -> Chart | None:
     loss = subject.session.path.loss
     if loss is None or loss.model is None or loss.lost_runs.size < _FEWEST_RUNS:
         return None
@@ -121,7 +121,7 @@ def _loss_runs(subject: FitSubject) -> Drawing | None:
     layers = list(_run_laws(loss.model, loss.rate, np.arange(1, int(length[-1]) + 2), least=least))
     measured = Curve(name="measured", x=length, y=share, role="measured", shape="points")
     other = "independent losses" if loss.model.kind == "gilbert" else "Gilbert's chain"
-    return Drawing(
+    return Chart(
         name="loss-runs",
         title="Runs of lost packets",
         x=Axis(label="packets lost in a row", low=0.5),
@@ -164,14 +164,14 @@ def _run_laws(
         yield Curve(name=name, x=length[shown], y=y[shown], role=role, dashed=name != chosen)
 
 
-def _response(subject: FitSubject) -> Drawing | None:
+def _response(subject: FitSubject) -> Chart | None:
     response = subject.session.response.response
     if not response.curve:
         return None
     rates = [point.relative_rate for point in response.curve]
     x = np.arange(len(rates), dtype=np.float64)
     value = [rate.value for rate in rates]
-    return Drawing(
+    return Chart(
         name="response",
         title="Rate by the state of the path",
         x=Axis(
@@ -209,7 +209,7 @@ def _range(point: ResponsePoint) -> str:
     return point.state if point.state == "no loss" else f"{point.low:g} - {point.high:g}"
 
 
-def _friendliness(subject: FitSubject) -> Drawing | None:
+def _friendliness(subject: FitSubject) -> Chart | None:
     found, path = subject.session.response.response.friendliness, subject.session.path
     if found is None or path.records is None or path.rtt_s is None:
         return None
@@ -218,7 +218,7 @@ def _friendliness(subject: FitSubject) -> Drawing | None:
     rtt_s = path.rtt_s + np.nan_to_num(series.delay_s)[lossy]
     x = _starts_s(series, subject) + INTERVAL_S / 2
     one_kbps = kbps_from_bps(1.0)
-    return Drawing(
+    return Chart(
         name="tcp-friendliness",
         title="Rate beside that of TCP on the same path",
         x=_TIME,

@@ -12,8 +12,8 @@ import numpy as np
 from trafficgen.flows import SessionView, rate_series
 from trafficgen.formatting import number
 from trafficgen.models import Facts
-from trafficgen.reports.charts import Axis, Band, Curve, Drawing, Layer, Rule, Span
-from trafficgen.reports.curves import Sample, distribution_drawing, rate_bin_s, rate_curve
+from trafficgen.reports.charts import Axis, Band, Chart, Curve, Layer, Rule, Span
+from trafficgen.reports.curves import Sample, chart_distribution, rate_bin_s, rate_curve
 from trafficgen.reports.fit.subject import FitSubject, PlayedSessions
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bps, ns_from_s, s_from_ns
 from trafficgen.validation.time_scales import MOST_BINS
@@ -26,7 +26,7 @@ _NEAR = 1.6
 _TIME = "time after the first media packet"
 
 
-def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def chart_rates(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield the rate over time, measured and played, and its distribution."""
     played = subject.played
     views = [subject.views.captured, *([] if isinstance(played, str) else [played.first])]
@@ -54,7 +54,7 @@ def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
             f" Buffering ends at {number(phases.buffering_end_s)} s, 95% interval"
             f" {number(phases.low_s)} to {number(phases.high_s)} s."
         )
-    yield Drawing(
+    yield Chart(
         name="rate",
         title="Rate over time",
         x=time,
@@ -63,7 +63,7 @@ def rate_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
         caption=f"Means over bins of {bin_s:g} s.{end_of_buffering}{said}",
     )
     if model:
-        yield Drawing(
+        yield Chart(
             name="rate-played",
             title="Rate of a session that the model plays",
             x=time,
@@ -96,7 +96,7 @@ def phase_spans(subject: FitSubject) -> Iterator[Span]:
 
 
 def as_sent(subject: FitSubject) -> str:
-    """Return a sentence for drawings of what is played, where that is not what was captured."""
+    """Return a sentence for charts of what is played, where that is not what was captured."""
     if subject.provenance.restored is None:
         return ""
     return "What is played is what the source sends, before the path."
@@ -127,7 +127,7 @@ def _length_s(view: SessionView) -> float:
     return s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
 
 
-def _rate_distribution(subject: FitSubject) -> Drawing | None:
+def _rate_distribution(subject: FitSubject) -> Chart | None:
     views, played = subject.views, subject.played
     samples = [
         Sample(
@@ -139,7 +139,7 @@ def _rate_distribution(subject: FitSubject) -> Drawing | None:
     if not isinstance(played, str):
         rates = _rates(subject, played.first, played.rows.playout)
         samples.insert(1, Sample(name="played by the model", role="synthetic", values=rates))
-    return distribution_drawing(
+    return chart_distribution(
         "rate-distribution",
         "Distribution of the rate in the playout",
         samples,
@@ -163,7 +163,7 @@ def _rates(subject: FitSubject, view: SessionView, playout: BoolArray) -> FloatA
     ).rate_kbps
 
 
-def time_scale_drawings(subject: FitSubject) -> Iterator[Drawing | None]:
+def chart_time_scales(subject: FitSubject) -> Iterator[Chart | None]:
     """Yield autocorrelations and the variance-time curve of the playout, measured beside what the
     model plays.
     """
@@ -197,7 +197,7 @@ def _autocorrelation(
     axis: Axis,
     lag: float,
     of: str,
-) -> Drawing | None:
+) -> Chart | None:
     facts = subject.facts
     values = () if facts is None else of_facts(facts)
     if not values:
@@ -212,7 +212,7 @@ def _autocorrelation(
         )
     measured = Curve(name="measured", x=x, y=np.array(values), role="measured", shape="points")
     low, high = _least_range([*layers, measured])
-    return Drawing(
+    return Chart(
         name=name,
         title=title,
         x=axis,
@@ -257,7 +257,7 @@ def _played_layers(
     ], said
 
 
-def _variance_time(subject: FitSubject) -> Drawing | None:
+def _variance_time(subject: FitSubject) -> Chart | None:
     facts = subject.facts
     if facts is None or len(facts.scales) < 2:
         return None
@@ -278,7 +278,7 @@ def _variance_time(subject: FitSubject) -> Drawing | None:
             f" {hurst.high:.2f}]; its band has those of the ends of the interval."
         )
     measured = Curve(name="measured", x=bin_s, y=variance, role="measured", shape="points")
-    return Drawing(
+    return Chart(
         name="variance-time",
         title="Variance of the rate by time scale",
         x=Axis(label="width of the bins", unit="s", log=True),

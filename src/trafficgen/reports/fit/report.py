@@ -1,4 +1,4 @@
-"""The report of a fit, section by section; a drawing is there where the capture says something
+"""The report of a fit, section by section; a chart is there where the capture says something
 about it.
 """
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trafficgen.calibration import Calibration
 from trafficgen.models import FittedProvenance
-from trafficgen.reports.fit.frames import frame_drawings
-from trafficgen.reports.fit.levels import level_blocks, player_drawings
-from trafficgen.reports.fit.packets import burst_drawings, packet_drawings
-from trafficgen.reports.fit.path import path_drawings
-from trafficgen.reports.fit.rate import rate_drawings, time_scale_drawings
+from trafficgen.reports.fit.frames import chart_frames
+from trafficgen.reports.fit.levels import chart_player, level_blocks
+from trafficgen.reports.fit.packets import chart_bursts, chart_packets
+from trafficgen.reports.fit.path import chart_path
+from trafficgen.reports.fit.rate import chart_rates, chart_time_scales
 from trafficgen.reports.fit.subject import FitSubject
 from trafficgen.reports.fit.summary import detail_lines, summary_lines
 from trafficgen.reports.fit.tables import (
@@ -39,16 +39,14 @@ def fit_report(
     subject = FitSubject(calibration, flow, warnings)
     sections = [
         _section("In words", _words(subject)),
-        _section(
-            "Rate", [*rate_drawings(subject), *level_blocks(subject), *player_drawings(subject)]
-        ),
-        _section("Packets", packet_drawings(subject)),
-        _section("Bursts", burst_drawings(subject)),
-        _section("Frames", frame_drawings(subject)),
-        _section("Time scales", time_scale_drawings(subject)),
+        _section("Rate", [*chart_rates(subject), *level_blocks(subject), *chart_player(subject)]),
+        _section("Packets", chart_packets(subject)),
+        _section("Bursts", chart_bursts(subject)),
+        _section("Frames", chart_frames(subject)),
+        _section("Time scales", chart_time_scales(subject)),
         _section(
             "Path and response",
-            [*path_drawings(subject), measures_table(subject), *conditions_blocks(subject)],
+            [*chart_path(subject), measures_table(subject), *conditions_blocks(subject)],
         ),
         _section(
             "Estimates", [estimates_table(subject), *laws_tables(subject), choices_table(subject)]
@@ -90,7 +88,7 @@ def _words(subject: FitSubject) -> Iterator[Block]:
     doubts = [without_folder(text) for text in subject.warnings]
     if isinstance(subject.played, str):
         doubts.append(
-            f"the model cannot be played, so drawings show the capture alone: {subject.played}"
+            f"the model cannot be played, so charts show the capture alone: {subject.played}"
         )
     if doubts:
         yield Text(lines=("To be careful about:",))
