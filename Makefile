@@ -56,7 +56,7 @@ $(VENV)/packages: pyproject.toml constraints.txt | $(BIN)/python
 
 # The command `trafficgen`; its packages are there already.
 define install_command
-$(BIN)/maturin develop --quiet --locked --profile quick
+PIP_QUIET=1 $(BIN)/maturin develop --quiet --locked --profile quick
 touch $@
 endef
 

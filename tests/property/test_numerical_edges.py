@@ -63,6 +63,7 @@ HOURS = build_table([0.0, 10_800.0, 21_600.0])
 FASTER_THAN_ANY_LINK = build_table(np.arange(100) * 1e-9, ip_bytes=65_535)
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(table=tables(), seed=st.integers(0, 3))
 @example(table=ONE, seed=0)

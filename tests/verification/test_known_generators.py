@@ -178,6 +178,7 @@ def switching(
     return np.concatenate(times), path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_four_level_semi_markov_switching_comes_back(seed: int, tmp_path: Path) -> None:
     time_s, path = switching(np.random.default_rng(seed), end_s=1500.0, shape=3.0)

@@ -43,6 +43,7 @@ def _bomb(made: SimpleNamespace, pack: Callable[[bytes], bytes]) -> bytes:
     return pack(head) + pack(block) * _BLOCKS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", sorted(_PACKERS))
 def test_what_expands_out_of_all_proportion_is_refused_in_one_line(
     made: SimpleNamespace, tmp_path: Path, ending: str

@@ -396,6 +396,7 @@ def test_the_same_fit_gives_the_same_bytes(plain: Calibration) -> None:
     assert render_html(report(plain)) == render_html(report(again))
 
 
+@pytest.mark.long
 def test_a_session_of_many_packets_has_no_more_points_than_one_of_few() -> None:
     generator = np.random.default_rng(2)
     time_s = np.cumsum(generator.exponential(0.001, 200_000))
@@ -406,6 +407,7 @@ def test_a_session_of_many_packets_has_no_more_points_than_one_of_few() -> None:
     assert sum(len(json.dumps(chart.to_json())) for chart in made.charts) < 1_000_000
 
 
+@pytest.mark.long
 def test_save_report_and_plots_take_a_fit(framed: trafficgen.Fit, tmp_path: Path) -> None:
     trafficgen.save_report(framed, tmp_path / "fit.html")
     page = (tmp_path / "fit.html").read_text(encoding="utf-8")

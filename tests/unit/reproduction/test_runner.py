@@ -33,6 +33,7 @@ def _run(dice: Any, **options: Any) -> Reproduction:
     return run_experiments(select_findings([dice.Dice()], []), **options)
 
 
+@pytest.mark.long
 def test_the_number_of_processes_changes_nothing(dice: Any) -> None:
     assert _run(dice, seed=3, workers=2).to_json() == _run(dice, seed=3, workers=1).to_json()
 
@@ -121,6 +122,7 @@ def _heeds_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["starting", "started"])
 def test_an_interrupt_ends_the_processes_at_once_without_tracebacks_of_theirs(
     tmp_path: Path, moment: str

@@ -67,6 +67,7 @@ def at_once(tables: list[pa.Table]) -> pa.Table:
     return superposed(shifted)
 
 
+@pytest.mark.long
 @settings(deadline=None)  # files are written
 @given(
     count=st.integers(1, 12),

@@ -66,6 +66,7 @@ def viewings_of(sessions: MixedSessions) -> list[Any]:
     return list(sessions._viewings(0, sessions.count))
 
 
+@pytest.mark.long
 def test_packets_do_not_depend_on_how_sessions_are_cut_nor_on_the_workers(
     load: Load, tmp_path: Path
 ) -> None:

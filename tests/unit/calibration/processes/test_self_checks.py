@@ -5,6 +5,7 @@ rate ask for more.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
@@ -83,6 +84,7 @@ def test_a_process_of_the_wrong_rate_fails() -> None:
     assert check.distances["rate.1"] > 0.9
 
 
+@pytest.mark.long
 def test_the_choice_is_the_same_for_the_same_seed() -> None:
     first, second = (
         fit_process(

@@ -30,6 +30,7 @@ def packets_of(time_ns: IntArray, ip_bytes: IntArray) -> PhasePackets:
     )
 
 
+@pytest.mark.long
 def test_a_source_that_switches_is_played_as_one(switching: SwitchingMaker) -> None:
     source = switching(1)
     packets = packets_of(source.time_ns, source.ip_bytes)
