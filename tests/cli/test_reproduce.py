@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trafficgen.reproduction import Finding
+from trafficgen.reproduction import Experiment, Finding
 from trafficgen.reproduction import reproduce as reproducing
 
 Command = Callable[..., Any]
@@ -48,7 +48,7 @@ def _finding(name: str, **parts: Any) -> Finding:
 
 
 @dataclass(frozen=True)
-class _Constant:
+class _Constant(Experiment):
     name: str = "constant"
     parts: int = 1
     findings: tuple[Finding, ...] = (
@@ -67,7 +67,7 @@ class _Constant:
 
 @pytest.fixture(autouse=True)
 def _experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproducing, "experiments", lambda: (_Constant(),))
+    monkeypatch.setattr(reproducing, "all_experiments", lambda: (_Constant(),))
 
 
 def test_json_has_the_published_keys(command: Command) -> None:

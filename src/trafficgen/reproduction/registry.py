@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from trafficgen.reproduction import boyden, chung, latecki, nichols
-from trafficgen.reproduction.base import Experiment
-
-#: What each paper's module calls ``EXPERIMENTS``, in the order of printing.
-_PAPERS: tuple[tuple[Experiment, ...], ...] = (
-    chung.EXPERIMENTS,
-    boyden.EXPERIMENTS,
-    nichols.EXPERIMENTS,
-    latecki.EXPERIMENTS,
-)
+from trafficgen.reproduction.boyden.experiments import EXPERIMENTS as BOYDEN
+from trafficgen.reproduction.chung.experiments import EXPERIMENTS as CHUNG
+from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.latecki.experiments import EXPERIMENTS as LATECKI
+from trafficgen.reproduction.nichols.experiments import EXPERIMENTS as NICHOLS
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """Return the experiments of all papers, in the order in which their findings are printed."""
-    return tuple(experiment for paper in _PAPERS for experiment in paper)
+    """List the experiments of all papers in the order in which their findings are printed."""
+    return (*CHUNG, *BOYDEN, *NICHOLS, *LATECKI)

@@ -1,16 +1,50 @@
-"""The papers' set-ups, run again: `trafficgen reproduce`."""
+"""Run the set-ups of the papers: `trafficgen reproduce`.
+
+Several processes share the work; the result does not depend on how many there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
 
-from trafficgen.reproduction import Reproduction, experiments, run_experiments, select_findings
+from trafficgen.errors import SelectionError, SimulationError
+from trafficgen.models.published import entry_digest, load_entry
+from trafficgen.progress import report_each
+from trafficgen.randomness import random_stream
+from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.finding import Finding
+from trafficgen.reproduction.registry import experiments as all_experiments
+from trafficgen.reproduction.results import FindingResult, Reproduction
+from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
+
+#: Name of the experiment, run, part.
+_Key = tuple[str, int, int]
+_SEEDS = 1 << 53  # JSON carries whole numbers below this exactly
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One piece of one run of an experiment."""
+
+    experiment: Experiment
+    run: int
+    part: int
+    seed: int
+
+    @property
+    def key(self) -> _Key:
+        return self.experiment.name, self.run, self.part
 
 
 def reproduce(
     ids: str | Iterable[str] = (), *, runs: int = 5, seed: int = 0, workers: int | None = None
 ) -> Reproduction:
-    """Run the set-ups of the papers and return published beside simulated.
+    """Run the set-ups of the papers and compare what they measure with what was published.
 
     Args:
         ids: Ids of findings or beginnings of them, such as ``BMW-T1`` or ``NIC``; empty: all.
@@ -36,5 +70,134 @@ def reproduce(
         largest rate in 0.5 s 141 149.20 kbps
     """
     wanted = [ids] if isinstance(ids, str) else list(ids)
-    chosen = select_findings(experiments(), wanted)
+    chosen = select_findings(all_experiments(), wanted)
     return run_experiments(chosen, runs=runs, seed=seed, workers=workers)
+
+
+def run_experiments(
+    chosen: Sequence[tuple[Experiment, tuple[Finding, ...]]],
+    *,
+    runs: int = 5,
+    seed: int = 0,
+    workers: int | None = None,
+) -> Reproduction:
+    """Run experiments and compare what they measure with what was published.
+
+    Args:
+        chosen: Experiments, each with the findings to report of it.
+        runs: Runs of each, >= 1, with seeds of their own.
+        seed: Seed from which theirs are derived, >= 0.
+        workers: Processes that share the pieces; None for one a core. A script that uses more
+            than one calls this under ``if __name__ == "__main__":``, as for any new process.
+
+    Raises:
+        SimulationError: If an experiment cannot be simulated.
+        ValueError: If the number of runs or workers is not positive.
+    """
+    if runs < 1 or (workers is not None and workers < 1):
+        raise ValueError(f"runs and workers must be at least 1, got {runs} and {workers}")
+    pieces = [
+        piece
+        for run in range(runs)
+        for one, _ in chosen
+        for piece in _pieces(one, run=run, seed=seed)
+    ]
+    work = _measure_all(pieces, workers or os.cpu_count() or 1)
+    measures = dict(report_each(work, "simulating", total=len(pieces), unit="pieces"))
+    rows = tuple(
+        row for one, findings in chosen for row in _rows(one, findings, measures, runs=runs)
+    )
+    return Reproduction(rows=rows, seed=seed, runs=runs)
+
+
+def select_findings(
+    experiments: Iterable[Experiment], wanted: Sequence[str]
+) -> list[tuple[Experiment, tuple[Finding, ...]]]:
+    """Select the experiments that measure a wanted finding, each with its wanted findings.
+
+    Args:
+        experiments: The experiments.
+        wanted: Ids or beginnings of them, in capitals or not; a number is taken whole, so that
+            ``BMW-B1`` is not ``BMW-B10``. Empty: all.
+
+    Raises:
+        SelectionError: If one of them names nothing.
+    """
+    known = [(one, one.findings) for one in experiments]
+    for text in wanted:
+        if not any(_begins(finding.id, text) for _, findings in known for finding in findings):
+            papers = sorted(
+                {finding.id.partition("-")[0] for _, findings in known for finding in findings}
+            )
+            raise SelectionError(
+                what=f"finding {text!r}",
+                available=f"ids begin with {', '.join(papers) or 'nothing yet'}",
+            )
+    chosen = [
+        (one, tuple(finding for finding in findings if _is_wanted(finding, wanted)))
+        for one, findings in known
+    ]
+    return [(one, findings) for one, findings in chosen if findings]
+
+
+def _pieces(experiment: Experiment, *, run: int, seed: int) -> Iterator[_Piece]:
+    for part in range(experiment.parts):
+        stream = random_stream(seed, session=run, purpose=f"reproduce/{experiment.name}/{part}")
+        yield _Piece(experiment, run, part, int(stream.integers(_SEEDS)))
+
+
+def _rows(
+    experiment: Experiment,
+    findings: tuple[Finding, ...],
+    measures: dict[_Key, dict[str, Any]],
+    *,
+    runs: int,
+) -> Iterator[FindingResult]:
+    values = [
+        experiment.quantities(
+            [measures[experiment.name, run, part] for part in range(experiment.parts)]
+        )
+        for run in range(runs)
+    ]
+    for finding in findings:
+        yield FindingResult(
+            finding=finding,
+            values=tuple(float(of_run[finding.key]) for of_run in values),
+            entry_digest=entry_digest(load_entry(finding.entry)),
+        )
+
+
+def _measure_all(pieces: Sequence[_Piece], workers: int) -> Iterator[tuple[_Key, dict[str, Any]]]:
+    """Yield each piece's key and measures, in the order in which they are done."""
+    workers = min(workers, len(pieces))
+    if workers <= 1:
+        yield from map(_measure, pieces)
+        return
+    try:
+        with worker_pool(workers) as pool:
+            with interrupts_defer_signals():
+                futures = [pool.submit(_measure, piece) for piece in pieces]
+            for done in as_completed(futures):
+                yield done.result()
+    except BrokenProcessPool as error:
+        raise SimulationError(
+            "a process that simulates has ended: use fewer workers where memory is short, and"
+            " in a script call this under `if __name__ == '__main__':`"
+        ) from error
+
+
+def _measure(piece: _Piece) -> tuple[_Key, dict[str, Any]]:
+    return piece.key, piece.experiment.measure(piece.part, seed=piece.seed)
+
+
+def _is_wanted(finding: Finding, wanted: Sequence[str]) -> bool:
+    return not wanted or any(_begins(finding.id, text) for text in wanted)
+
+
+def _begins(name: str, text: str) -> bool:
+    rest = name[len(text) :]
+    return (
+        text != ""
+        and name.upper().startswith(text.upper())
+        and not (text[-1:].isdigit() and rest[:1].isdigit())
+    )

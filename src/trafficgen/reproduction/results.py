@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
-from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.finding import Finding
 
 _LEVEL = 0.95
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.reproduction import Finding
+from trafficgen.reproduction import Experiment, Finding
 
 
 def dice_finding(**parts: Any) -> Finding:
@@ -26,7 +26,7 @@ def dice_finding(**parts: Any) -> Finding:
 
 
 @dataclass(frozen=True)
-class Dice:
+class Dice(Experiment):
     """Throws of a die; the number six cannot be measured."""
 
     name: str = "dice"

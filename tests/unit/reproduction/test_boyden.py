@@ -9,7 +9,7 @@ import pytest
 
 from trafficgen.models.published import load_entry, parameters_for_engine
 from trafficgen.reproduction import Experiment, run_experiments
-from trafficgen.reproduction.boyden import EXPERIMENTS
+from trafficgen.reproduction.boyden.experiments import EXPERIMENTS
 from trafficgen.reproduction.boyden.setups import (
     SURESTREAM,
     TCP,
@@ -48,7 +48,7 @@ def test_nearly_every_finding_holds_for_seeds_that_nobody_chose(seed: int) -> No
 
 @pytest.mark.parametrize("link_kbps", [500.0, 1000.0])
 def test_turboplay_fills_links_that_the_paper_did_not_have(link_kbps: float) -> None:
-    session = Setup(clip=384, link_kbps=link_kbps, turboplay=True, beside_tcp=True).play(seed=3)
+    session = Setup(clip=384, link_kbps=link_kbps, turboplay=True, with_tcp=True).play(seed=3)
     rates = session.rates_kbps(start_s=session.first_s, end_s=session.first_s + 10.0)
     assert np.convolve(rates, np.full(4, 0.25), "valid").max() > 0.9 * link_kbps
     # Afterwards the stream of 360 kbps leaves the rest of the link to TCP.
@@ -57,10 +57,8 @@ def test_turboplay_fills_links_that_the_paper_did_not_have(link_kbps: float) -> 
 
 
 @pytest.mark.parametrize("link_kbps", [500.0, 1000.0])
-def test_without_turboplay_a_low_rate_beside_tcp_ends_as_audio_on_any_link(
-    link_kbps: float,
-) -> None:
-    session = Setup(clip=512, link_kbps=link_kbps, beside_tcp=True).play(seed=3)
+def test_without_turboplay_a_low_rate_with_tcp_ends_as_audio_on_any_link(link_kbps: float) -> None:
+    session = Setup(clip=512, link_kbps=link_kbps, with_tcp=True).play(seed=3)
     assert session.mean_kbps(90.0, session.last_s) < 100.0
     assert session.frames_per_s(90.0, session.last_s) == 0.0
 
@@ -88,6 +86,6 @@ def test_surestream_settles_on_what_each_link_carries() -> None:
 
 
 def test_audio_only_lasts_when_the_competitor_has_gone() -> None:
-    session = Setup(clip=512, link_kbps=1500.0, beside_tcp=True, tcp_stop_s=60.0).play(seed=3)
+    session = Setup(clip=512, link_kbps=1500.0, with_tcp=True, tcp_stop_s=60.0).play(seed=3)
     assert session.time_s("audio_only") < 60.0
     assert session.mean_kbps(70.0, session.last_s) < 100.0

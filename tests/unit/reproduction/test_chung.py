@@ -7,10 +7,9 @@ import math
 import pytest
 
 from trafficgen.models.published import playlist_clips
-from trafficgen.reproduction.chung import EXPERIMENTS, HeadToHead
-from trafficgen.reproduction.chung.playlist import source
+from trafficgen.reproduction.chung.experiments import EXPERIMENTS, HeadToHead
 from trafficgen.reproduction.chung.playout import Outcome
-from trafficgen.reproduction.chung.setups import Bottleneck, scenario, token_bucket
+from trafficgen.reproduction.chung.setups import Bottleneck, agent_of_clip, scenario, token_bucket
 from trafficgen.simulation import run_scenario
 
 #: Findings that are numbers or mechanisms; B1 and F1 are definitions, S1, S2, S4 and S5 set-ups.
@@ -54,7 +53,7 @@ def test_the_playlist_has_79_clips_of_which_55_answer_pings() -> None:
 
 
 def test_an_agent_is_told_its_own_row_of_the_playlist() -> None:
-    kind, parameters = source(playlist_clips()[64], "tcp")
+    kind, parameters = agent_of_clip(playlist_clips()[64], "tcp")
     assert kind == "realplayer8"
     assert parameters["transport"] == "tcp"
     assert [row["clip"] for row in parameters["playlist"]] == [65]

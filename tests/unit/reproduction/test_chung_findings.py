@@ -10,19 +10,10 @@ import pytest
 
 from trafficgen.flows import DataRates
 from trafficgen.models.published import PlaylistClip
-from trafficgen.reproduction.chung import (
-    bandwidth,
-    buffering,
-    correlations,
-    friendliness,
-    scaling,
-    smoothness,
-    switching,
-    traffic,
-)
+from trafficgen.reproduction.chung import buffering, pair_measures, scaling
 from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool
-from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.reproduction.chung.playout import Pings, Playout, Series
+from trafficgen.reproduction.chung.setups import Transport
 
 CLIP = PlaylistClip(
     number=1,
@@ -93,7 +84,7 @@ def at_every_rate(**of_one: float) -> dict[int, list[Pair]]:
 def test_pairs_are_equal_within_a_fiftieth_of_the_bottleneck() -> None:
     pairs = at_every_rate()
     pairs[600] = [pair(600, udp=100, tcp=tcp) for tcp in (100, 111, 113, 400, 87)]
-    found = bandwidth.quantities(pairs)
+    found = pair_measures.compare_bandwidth(pairs)
     assert (found["h1_equal"], found["h1_tcp"], found["h1_udp"]) == pytest.approx((0.4, 0.4, 0.2))
     assert found["h1_largest"] == pytest.approx(0.5)
 
@@ -106,7 +97,7 @@ def test_starved_pairs_are_also_those_with_twice_the_rate() -> None:
         pair(150, udp=60, tcp=60),
         pair(150, udp=40),
     ]
-    found = bandwidth.quantities(pairs)
+    found = pair_measures.compare_bandwidth(pairs)
     assert (found["h2_150"], found["h3_twice_150"], found["h3_starved_150"]) == (0.5, 0.5, 0.25)
     assert found["h3_tcp_150"] == 1
 
@@ -114,7 +105,7 @@ def test_starved_pairs_are_also_those_with_twice_the_rate() -> None:
 def test_distributions_separate_as_the_rate_falls() -> None:
     pairs = at_every_rate()
     pairs[300] = [pair(300, udp=udp, tcp=udp - 20) for udp in (40, 60, 80, 100)]
-    found = bandwidth.quantities(pairs)
+    found = pair_measures.compare_bandwidth(pairs)
     assert found["h6_ks_600"] == 0
     assert (found["h6_growth_300"], found["h6_growth_150"]) == (0.25, -0.25)
     assert found["h6_quartiles_300"] == pytest.approx(20)
@@ -130,7 +121,7 @@ def test_correlations_leave_out_servers_that_answer_no_ping() -> None:
         for rate, slope in zip(RATES_KBPS, (0.0, 10.0, 20.0, -30.0), strict=True)
     }
     pairs[600][0] = replace(pairs[600][0], tcp=playout("tcp", mean_kbps=50.1))
-    found = correlations.quantities(pairs)
+    found = pair_measures.correlate_with_pings(pairs)
     assert (found["rtt_300"], found["rtt_75"]) == pytest.approx((-1, 1))
     assert found["rtt_order"] == pytest.approx(1 - found["rtt_600"])
     assert found["loss_150"] == pytest.approx(-1)
@@ -139,10 +130,10 @@ def test_correlations_leave_out_servers_that_answer_no_ping() -> None:
 def test_a_flow_is_unfriendly_above_the_bound_and_never_without_loss() -> None:
     # 1.5 sqrt(2/3) 1500 B x 8 / (0.1 s sqrt(0.01)) = 1470 kbit/s
     lossy = pair(600, udp=1500, tcp=1400, pings=Pings(0.1, 0.01))
-    assert friendliness.is_unfriendly(lossy.udp, lossy)
-    assert not friendliness.is_unfriendly(lossy.tcp, lossy)
+    assert pair_measures.is_unfriendly(lossy.udp, lossy)
+    assert not pair_measures.is_unfriendly(lossy.tcp, lossy)
     lossless = pair(600, udp=1500, pings=Pings(0.1, 0.0))
-    assert not friendliness.is_unfriendly(lossless.udp, lossless)
+    assert not pair_measures.is_unfriendly(lossless.udp, lossless)
 
 
 def test_flows_without_a_level_on_both_sides_of_the_fair_share_are_left_out_after() -> None:
@@ -153,7 +144,7 @@ def test_flows_without_a_level_on_both_sides_of_the_fair_share_are_left_out_afte
         *(pair(75, udp=70, clip=high, pings=none), pair(75, udp=25, clip=low, pings=pings)),
         pair(75),
     ]
-    found = friendliness.quantities(dict.fromkeys(RATES_KBPS, some))
+    found = pair_measures.measure_friendliness(dict.fromkeys(RATES_KBPS, some))
     assert found["f2_udp_75"] == 0.5  # of the two with ping loss
     assert found["f3_before_75"] == 0.25  # of the four whose servers answer
     assert found["f3_after_75"] == 0.5  # of the two that can scale
@@ -171,7 +162,7 @@ def test_buffering_is_judged_by_all_streams_of_all_rates() -> None:
             )
         ]
     pairs[300] = [replace(pairs[300][0], tcp=playout("tcp", rates=(90.0, 1.0), has_left=True))]
-    found = buffering.head_to_head(pairs)
+    found = buffering.measure_competing(pairs)
     assert (found["b2_largest"], found["b2_bound"]) == pytest.approx((6, 120 / 75))
     assert found["b2_rank"] == pytest.approx(
         -0.5
@@ -191,7 +182,7 @@ def test_ratios_on_the_lan_are_compared_clip_by_clip() -> None:
         )
         for udp, tcp in ratios
     ]
-    found = buffering.unconstrained(pairs)
+    found = buffering.measure_unconstrained(pairs)
     assert (found["b3_tcp"], found["b3_equal"], found["b3_higher"]) == pytest.approx(
         (2.1, 1 / 3, 2 / 3)
     )
@@ -215,7 +206,7 @@ def test_scaling_counts_changes_and_the_time_to_the_first_level_that_fits() -> N
         scaled(78, (0, 80), (25, 34), transport="tcp"),
         scaled(3, (0, 20), transport="tcp"),
     ]
-    found = scaling.quantities(udp, tcp)
+    found = scaling.measure_scaling(udp, tcp)
     assert (found["m1_udp"], found["m1_tcp"], found["m1_only"]) == pytest.approx((1 / 3, 1 / 3, 0))
     assert found["m1_more"] == pytest.approx(5 / 3 - 1)
     assert (found["m2_udp_2"], found["m2_tcp_2"], found["m2_udp_10"]) == pytest.approx(
@@ -237,9 +228,9 @@ def test_the_lag_runs_from_the_servers_switch_down_to_its_first_packet() -> None
             for n in (65, 78)
         ]
 
-    assert scaling.quantities(of("udp", 0.5), of("tcp", 15.0))["m4_lag"] == pytest.approx(30)
+    assert scaling.measure_scaling(of("udp", 0.5), of("tcp", 15.0))["m4_lag"] == pytest.approx(30)
     assert math.isnan(
-        scaling.quantities([scaled(65, (0, 80)), scaled(78, (0, 80))], of("tcp", 1))["m4_lag"]
+        scaling.measure_scaling([scaled(65, (0, 80)), scaled(78, (0, 80))], of("tcp", 1))["m4_lag"]
     )
 
 
@@ -248,7 +239,7 @@ def test_steps_up_that_follow_steps_down_beat_chance() -> None:
     tcp = playout("tcp", encodings=((0, 80), (70, 34), (130, 80)))
     pairs = at_every_rate()
     pairs[75] = [Pair(CLIP, 75, udp, tcp, Pings())]
-    found = switching.head_to_head(pairs)
+    found = scaling.measure_switching(pairs)
     assert found["m6_both"] == 1
     assert found["m6_follows"] == pytest.approx(1 - 45 / 200)
 
@@ -257,7 +248,7 @@ def test_a_cleared_stream_has_gone_down_in_time_and_up_after() -> None:
     answers = playout(encodings=((0, 80), (65, 34), (150, 80)))
     late = playout(encodings=((0, 80), (125, 34), (150, 80)))
     stuck = playout(encodings=((0, 80), (65, 34)))
-    found = switching.clearing([answers, late], [stuck, answers], from_s=60, until_s=120)
+    found = scaling.measure_clearing([answers, late], [stuck, answers], from_s=60, until_s=120)
     assert (found["m5_udp"], found["m5_tcp"]) == (0.5, 0.5)
 
 
@@ -271,7 +262,9 @@ def pool(*, ratios: float = 1.0, udp_bytes: int = 640, tcp_bytes: int = 1500) ->
 
 
 def test_spreads_are_those_of_the_pooled_ratios() -> None:
-    found = smoothness.quantities({600: pool(), 300: pool(ratios=2), 150: pool(), 75: pool()})
+    found = pair_measures.measure_smoothness(
+        {600: pool(), 300: pool(ratios=2), 150: pool(), 75: pool()}
+    )
     decile = math.exp(1.6)  # 90% over 10% quantile of exp(u), u uniform on -1..1
     assert (found["v1_600"], found["v1_300"]) == pytest.approx((decile, decile**2))
     assert (found["v1_udp_300"], found["v1_tcp_300"], found["v1_udp_75"]) == pytest.approx(
@@ -289,7 +282,7 @@ def test_traffic_has_low_clips_lossless_pings_and_packet_sizes() -> None:
         ]
         for rate, loss in zip(RATES_KBPS, (0.0, 0.002, 0.004, 0.006), strict=True)
     }
-    found = traffic.quantities(pairs, {rate: pool() for rate in RATES_KBPS})
+    found = pair_measures.measure_traffic(pairs, {rate: pool() for rate in RATES_KBPS})
     assert (found["w2"], found["w3_600"], found["w3_75"]) == (0.5, 1, 0.5)
     assert found["w3_median"] == pytest.approx(0.1)
     assert (found["w4_udp"], found["w4_tcp"]) == (640, 1500)

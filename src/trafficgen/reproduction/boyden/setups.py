@@ -42,7 +42,7 @@ class Setup:
         clip: Rate of the clip's audience, kbps, or ``surestream``.
         link_kbps: Capacity of the bottleneck.
         turboplay: Whether the player has TurboPlay on.
-        beside_tcp: Whether a bulk TCP flow has started 10 s before.
+        with_tcp: Whether a bulk TCP flow has started 10 s before.
         tcp_stop_s: When that flow stops, s after the player's first request; None: it outlasts the
             session.
         run_on_s: How long it is watched after the session.
@@ -51,7 +51,7 @@ class Setup:
     clip: int | str
     link_kbps: float
     turboplay: bool = False
-    beside_tcp: bool = False
+    with_tcp: bool = False
     tcp_stop_s: float | None = None
     run_on_s: float = 0.0
 
@@ -59,7 +59,7 @@ class Setup:
     def name(self) -> str:
         """Short name, unique among the set-ups."""
         mode = "-turboplay" if self.turboplay else ""
-        competitor = "-tcp" if self.beside_tcp else ""
+        competitor = "-tcp" if self.with_tcp else ""
         return f"{self.clip}-{self.link_kbps:g}{mode}{competitor}"
 
     def play(self, *, seed: int) -> Session:
@@ -78,7 +78,7 @@ class Setup:
                 "reverse": [2],
             }
         ]
-        if self.beside_tcp:
+        if self.with_tcp:
             tcp = {
                 "name": TCP,
                 "kind": "bulk_tcp",

@@ -1,43 +1,62 @@
-"""The set-ups of CCZ02 as experiments: head to head, alone at 35 kbit/s, unconstrained, and on a
-link that clears.
-"""
+"""The experiments of CCZ02: pairs of players, single players at 35 kbit/s, and the playlist."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from trafficgen.models.published import PlaylistClip, playlist_clips
-from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.chung import (
-    bandwidth,
-    buffering,
-    correlations,
-    friendliness,
-    scaling,
-    smoothness,
-    switching,
-    traffic,
-)
+from trafficgen.reproduction.chung import buffering, pair_measures, scaling
 from trafficgen.reproduction.chung.pairs import RATES_KBPS, Pair, Pool, tcp_kbps, udp_kbps
-from trafficgen.reproduction.chung.playlist import Transport
 from trafficgen.reproduction.chung.playout import Outcome, Playout, Series
-from trafficgen.reproduction.chung.rows import number
-from trafficgen.reproduction.chung.setups import PING, Bottleneck, scenario, token_bucket
+from trafficgen.reproduction.chung.setups import PING, Bottleneck, Transport, scenario, token_bucket
+from trafficgen.reproduction.experiment import Experiment
 from trafficgen.simulation import run_scenario
 from trafficgen.units import bps_from_kbps
 
+_FAIR_KBPS = (37.5, 75.0, 150.0)
 TRANSPORTS: tuple[Transport, Transport] = ("udp", "tcp")
 #: Runs of the playlist at each rate (CCZ-S1).
 PLAYLIST_RUNS = 2
 
 
 @dataclass(frozen=True)
-class HeadToHead:
+class Population(Experiment):
+    """The playlist itself."""
+
+    name: str = "chung/population"
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Return nothing: there is nothing to simulate."""
+        return {}
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Return the shares of the playlist."""
+        clips = playlist_clips()
+        lengths_s = np.array([clip.length_s for clip in clips])
+        one = [clip for clip in clips if len(clip.ladder_kbps) == 1]
+        middle = [clip for clip in clips if 3 <= len(clip.ladder_kbps) <= 5]
+        many = [clip for clip in clips if len(clip.ladder_kbps) > 5]
+        return {
+            "w1_median": float(np.median(lengths_s)),
+            "w1_shortest": float(lengths_s.min()),
+            "w1_longest": float(lengths_s.max()),
+            "w5_one": len(one) / len(clips),
+            "w5_more": _share(clips, lambda clip: len(clip.ladder_kbps) > 4),
+            "w6_high": _share(one, lambda clip: clip.ladder_kbps[0] > 150),
+            "w6_middle": _share(middle, lambda clip: clip.ladder_kbps[0] >= 50),
+            "w6_low": float(min(sum(rate < 50 for rate in clip.ladder_kbps) for clip in many)),
+            **{f"w7_lowest_{fair:g}": _above(clips, 0, fair) for fair in _FAIR_KBPS},
+            **{f"w7_highest_{fair:g}": 1 - _above(clips, -1, fair) for fair in _FAIR_KBPS},
+        }
+
+
+@dataclass(frozen=True)
+class HeadToHead(Experiment):
     """CCZ-S1: a UDP and a TCP player side by side behind the token bucket; a part is one run at one
     rate.
 
@@ -48,18 +67,6 @@ class HeadToHead:
     clips: tuple[int, ...] = ()
     name: str = "chung/head-to-head"
     parts: int = len(RATES_KBPS) * PLAYLIST_RUNS
-    findings: tuple[Finding, ...] = field(
-        default=(
-            *traffic.FINDINGS,
-            *buffering.HEAD_TO_HEAD,
-            *bandwidth.FINDINGS,
-            *correlations.FINDINGS,
-            *friendliness.FINDINGS,
-            *switching.HEAD_TO_HEAD,
-            *smoothness.FINDINGS,
-        ),
-        repr=False,
-    )
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once at one rate."""
@@ -84,18 +91,18 @@ class HeadToHead:
         }
         pools = {rate: _pooled([part["pool"] for part in some]) for rate, some in of_rate.items()}
         return {
-            **traffic.quantities(pairs, pools),
-            **buffering.head_to_head(pairs),
-            **bandwidth.quantities(pairs),
-            **correlations.quantities(pairs),
-            **friendliness.quantities(pairs),
-            **switching.head_to_head(pairs),
-            **smoothness.quantities(pools),
+            **pair_measures.measure_traffic(pairs, pools),
+            **buffering.measure_competing(pairs),
+            **pair_measures.compare_bandwidth(pairs),
+            **pair_measures.correlate_with_pings(pairs),
+            **pair_measures.measure_friendliness(pairs),
+            **scaling.measure_switching(pairs),
+            **pair_measures.measure_smoothness(pools),
         }
 
 
 @dataclass(frozen=True)
-class Alone:
+class MediaScaling(Experiment):
     """CCZ-S2: one stream alone behind a token bucket of 35 kbit/s; part 0 is UDP, part 1 TCP.
 
     Attributes:
@@ -105,7 +112,6 @@ class Alone:
     clips: tuple[int, ...] = ()
     name: str = "chung/alone"
     parts: int = 2
-    findings: tuple[Finding, ...] = field(default=scaling.FINDINGS, repr=False)
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once over one transport."""
@@ -116,7 +122,7 @@ class Alone:
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of the findings of media scaling."""
-        return scaling.quantities(parts[0]["playouts"], parts[1]["playouts"])
+        return scaling.measure_scaling(parts[0]["playouts"], parts[1]["playouts"])
 
 
 #: Unconstrained accesses of CCZ-S3: the campus LAN, and DSL without a filter. Their queues, which
@@ -125,29 +131,10 @@ _ACCESSES = {
     "lan": Bottleneck(15_000, queue_bytes=150_000),
     "dsl": Bottleneck(700, queue_bytes=43_750),
 }
-_UNCONSTRAINED_FINDINGS: tuple[Finding, ...] = (
-    number(
-        "CCZ-S3",
-        "s3_lan",
-        "distance of UDP's and TCP's rates over clips on the LAN (KS)",
-        "",
-        "like 600 kbps",
-        (None, 0.15),
-    ),
-    number(
-        "CCZ-S3",
-        "s3_dsl",
-        "distance of UDP's and TCP's rates over clips on DSL (KS)",
-        "",
-        "like 600 kbps",
-        (None, 0.15),
-    ),
-    *buffering.UNCONSTRAINED,
-)
 
 
 @dataclass(frozen=True)
-class Unconstrained:
+class Unconstrained(Experiment):
     """CCZ-S3: pairs on the LAN (part 0) and on DSL without a filter (part 1); one run of the
     playlist each.
 
@@ -158,7 +145,6 @@ class Unconstrained:
     clips: tuple[int, ...] = ()
     name: str = "chung/unconstrained"
     parts: int = len(_ACCESSES)
-    findings: tuple[Finding, ...] = field(default=_UNCONSTRAINED_FINDINGS, repr=False)
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the playlist once over one access."""
@@ -174,7 +160,7 @@ class Unconstrained:
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the values of the findings without a bottleneck."""
-        values = buffering.unconstrained(parts[0]["pairs"])
+        values = buffering.measure_unconstrained(parts[0]["pairs"])
         for name, part in zip(_ACCESSES, parts, strict=True):
             udp, tcp = udp_kbps(part["pairs"]), tcp_kbps(part["pairs"])
             values[f"s3_{name}"] = float(stats.ks_2samp(udp, tcp).statistic)
@@ -182,7 +168,7 @@ class Unconstrained:
 
 
 @dataclass(frozen=True)
-class Clearing:
+class Clearing(Experiment):
     """CCZ-M5 made measurable: streams alone on 600 kbit/s that are 75 for two minutes, longer than
     buffers last.
     """
@@ -193,7 +179,6 @@ class Clearing:
     clips: int = 12
     name: str = "chung/clearing"
     parts: int = 2
-    findings: tuple[Finding, ...] = field(default=switching.CLEARING, repr=False)
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Play the clips over one transport."""
@@ -204,7 +189,7 @@ class Clearing:
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Return the shares of streams that went down and up again."""
         udp, tcp = (part["playouts"] for part in parts)
-        return switching.clearing(udp, tcp, from_s=self.from_s, until_s=self.until_s)
+        return scaling.measure_clearing(udp, tcp, from_s=self.from_s, until_s=self.until_s)
 
     def _clips(self) -> list[PlaylistClip]:
         """Return the first clips that have levels on both sides of 75 kbit/s, all of one length."""
@@ -264,3 +249,23 @@ def _joined(series: Sequence[Series]) -> Series:
         np.concatenate([one.ratios for one in series]),
         np.sum([one.sizes for one in series], axis=0),
     )
+
+
+def _share(clips: Sequence[PlaylistClip], holds: Callable[[PlaylistClip], bool]) -> float:
+    return sum(map(holds, clips)) / len(clips)
+
+
+def _above(clips: Sequence[PlaylistClip], level: int, limit_kbps: float) -> float:
+    """Return the share of clips whose lowest (0) or highest (-1) level is above a limit that is no
+    level's rate.
+    """
+    return _share(clips, lambda clip: clip.ladder_kbps[level] > limit_kbps)
+
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Population(),
+    HeadToHead(),
+    MediaScaling(),
+    Unconstrained(),
+    Clearing(),
+)

@@ -15,8 +15,6 @@ from trafficgen.units import FloatArray
 #: Token rates of CCZ-S1, kbit/s; below the first the two streams no longer fit side by side.
 RATES_KBPS = (600, 300, 150, 75)
 CONSTRAINED_KBPS = RATES_KBPS[1:]
-#: "Equal" has no tolerance in the paper: a fiftieth of the bottleneck (CCZ-H1).
-EQUAL_WITHIN = 0.02
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from trafficgen.flows import (
     time_to_share_of_peak_s,
 )
 from trafficgen.models.published import PlaylistClip
-from trafficgen.reproduction.chung.playlist import Transport
+from trafficgen.reproduction.chung.setups import Transport
 from trafficgen.tables import MEDIA
 from trafficgen.units import (
     FloatArray,
@@ -192,20 +192,6 @@ class Outcome:
             server_kbps=tuple(rate_bps / 1000 for _, rate_bps in written),
         )
         return playout, Series(successive_ratios(size_bytes[:-1]), self._sizes(flows))
-
-    def rates_kbps(self, transport: Transport, *, bin_s: float) -> FloatArray:
-        """Return the rate of a player's media in bins from the start of the run to its end, shape
-        (n,).
-        """
-        received, _ = self._outcome.binned(
-            self._media_flows(transport),
-            by="arrived",
-            origin_ns=0,
-            interval_ns=ns_from_s(bin_s),
-            bins=int(s_from_ns(self._outcome.end_ns) / bin_s),
-            media_only=True,
-        )
-        return np.asarray(kbps_from_bytes(1.0, bin_s) * received, dtype=np.float64)
 
     def pings(self, agent: str) -> Pings:
         """Return round-trip time and loss of the pings that were sent until the last media packet

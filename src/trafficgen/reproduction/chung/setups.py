@@ -1,18 +1,28 @@
-"""The test beds of CCZ02 as scenarios: a path to the server, the bottleneck, one or two players,
-pings.
-"""
+"""The test beds of CCZ02 as scenarios: a path, the bottleneck, one or two players, pings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
 
-from trafficgen.models.published import PlaylistClip
+from trafficgen.models.published import (
+    PlaylistClip,
+    load_entry,
+    parameters_for_engine,
+    with_settings,
+)
 from trafficgen.randomness import random_stream
-from trafficgen.reproduction.chung.playlist import Transport, source
 from trafficgen.units import bps_from_kbps
 
+Transport = Literal["udp", "tcp"]
+
 PING = "ping"
+_ENTRIES: dict[Transport, str] = {
+    "udp": "realplayer8_chung2002",
+    "tcp": "realplayer8_tcp_chung2002",
+}
 #: Both players are started by hand or script at the same time: each within so many s of the start
 #: of the run.
 _START_SPREAD_S = 0.5
@@ -79,7 +89,7 @@ def scenario(
     route = {"forward": [0, 1], "reverse": [2]}
     agents: list[dict[str, object]] = []
     for transport in transports:
-        kind, parameters = source(clip, transport)
+        kind, parameters = agent_of_clip(clip, transport)
         start_s = float(stream.uniform(0, _START_SPREAD_S)) if len(transports) > 1 else 0.0
         agents.append(
             {
@@ -100,3 +110,25 @@ def scenario(
         "run_on_s": _RUN_ON_S,
         "end_s": _LONGEST_LENGTHS * clip.length_s + _LONGEST_EXTRA_S,
     }
+
+
+def agent_of_clip(clip: PlaylistClip, transport: Transport) -> tuple[str, dict[str, Any]]:
+    """Return kind and parameters of the agent that plays a clip, with this clip's row only.
+
+    Args:
+        clip: The clip; its length may differ from the playlist's.
+        transport: Transport of the media, which chooses the catalogue entry.
+    """
+    kind, parameters = _engine_parameters(transport)
+    rows = [
+        {**row, "length_s": clip.length_s}
+        for row in parameters["playlist"]
+        if row["clip"] == clip.number
+    ]
+    return kind, {**parameters, "clip": clip.number, "playlist": rows}
+
+
+@cache
+def _engine_parameters(transport: Transport) -> tuple[str, dict[str, Any]]:
+    model = with_settings(load_entry(_ENTRIES[transport]), {"transport": transport})
+    return model.mechanism.kind, dict(parameters_for_engine(model))

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import stats
 
-from trafficgen.reproduction.base import Finding
+from trafficgen.reproduction.experiment import Experiment
 from trafficgen.reproduction.nichols.session import Session, idle_s, inside_s
-from trafficgen.reproduction.nichols.single_rate_findings import FINDINGS
 from trafficgen.reproduction.nichols.testbed import (
     CAPACITIES_KBPS,
     LATENCY_S,
@@ -33,30 +32,27 @@ _FRIENDLY_BYTES = 1500
 _WINDOW_S, _AT_FIRST_S = 5.0, 20.0
 
 #: Capacity and clip rate of each point, kbps, in the order of their numbers.
-GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
-
-_Grid: TypeAlias = dict[tuple[int, int], list[Session]]
+_GRID = tuple(itertools.product(CAPACITIES_KBPS, RATES_KBPS))
 
 
 @dataclass(frozen=True)
-class SingleRate:
+class SingleRate(Experiment):
     """All points of figures 3 to 40; a part is one run of each."""
 
     name: str = "nichols/single-rate"
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """Findings of section 4.1."""
-        return FINDINGS
-
-    @property
-    def parts(self) -> int:
-        """One for each run of a point."""
-        return _RUNS
+    parts: int = _RUNS
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
         """Simulate the grid once."""
-        return _measures({point: [play_point(*point, seed=seed)] for point in GRID})
+        del part
+        sessions = {}
+        for number, (capacity_kbps, rate_kbps) in enumerate(_GRID):
+            setting = Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps})
+            sessions[capacity_kbps, rate_kbps] = play(setting, seed=seed, run=number)
+        return {
+            name: {point: measure(session) for point, session in sessions.items()}
+            for name, measure in _OF_SESSION.items()
+        }
 
     def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
         """Means over the runs of a point first, as the thesis plots them, then what the findings
@@ -67,12 +63,6 @@ class SingleRate:
             values = [part[name] for part in parts]
             mean[name] = {point: _mean([value[point] for value in values]) for point in values[0]}
         return {**_rates_and_losses(mean), **_playout(mean), **_samples(mean), **_bursts(mean)}
-
-
-def play_point(capacity_kbps: int, rate_kbps: int, *, seed: int) -> Session:
-    """Simulate one run of a point of :data:`GRID`."""
-    setting = Setting(capacity_kbps=capacity_kbps, clip={"encoding_rate_kbps": rate_kbps})
-    return play(setting, seed=seed, run=GRID.index((capacity_kbps, rate_kbps)))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -116,13 +106,6 @@ _OF_SESSION: dict[str, Callable[[Session], float]] = {
     "burst_bytes": lambda one: one.burst_bytes,
     "friendly_kbps": _friendly_kbps,
 }
-
-
-def _measures(grid: _Grid) -> dict[str, Any]:
-    return {
-        name: {point: _mean([of(one) for one in sessions]) for point, sessions in grid.items()}
-        for name, of in _OF_SESSION.items()
-    }
 
 
 _Means: TypeAlias = dict[str, dict[tuple[int, int], float]]
@@ -191,7 +174,6 @@ def _playout(mean: _Means) -> dict[str, float]:
         "length_correlation": min(
             float(np.corrcoef(RATES_KBPS, values)[0, 1]) for values in lengths.values()
         ),
-        "length_correlation_725": float(np.corrcoef(RATES_KBPS, lengths[725])[0, 1]),
         "post_spread": spreads[1],
         "post_shorter": shorter,
         "smallest_slope": min(slopes),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from trafficgen.reproduction import Experiment, run_experiments
-from trafficgen.reproduction.nichols import EXPERIMENTS
+from trafficgen.reproduction.nichols.experiments import EXPERIMENTS
 from trafficgen.reproduction.nichols.testbed import Setting, play
 
 

@@ -1,6 +1,4 @@
-"""The verdicts of the receiver computed a second time, from the delays of the audio that came
-(LJM-D1 to LJM-D3).
-"""
+"""Compute the verdicts of the receiver again from the delays of the audio (LJM-D1 to LJM-D3)."""
 
 from __future__ import annotations
 
@@ -9,9 +7,10 @@ import numpy as np
 from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import classify, combine_scales, delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine
-from trafficgen.reproduction.latecki_measures import AudioPackets, RunLog, audio_packets, run_log
+from trafficgen.reproduction.latecki.measures import AudioPackets, RunLog, audio_packets, run_log
 from trafficgen.units import FloatArray
 
+ENTRY = "twostream_latecki2003"
 #: After these the receiver starts a new history: the rate has changed, or the video has begun.
 _RESTARTS = ("paused_at_kbps", "resumed_at_kbps", "raised_to_kbps", "lowered_to_kbps")
 
@@ -44,7 +43,7 @@ def _verdicts_of_one_rate(delay_s: FloatArray, *, epsilon_s: float) -> FloatArra
     """Return the verdicts on delays at one rate, one each step of packets from the shortest window
     on, shape (k,).
     """
-    parameters = parameters_for_engine(load_entry("twostream_latecki2003"))
+    parameters = parameters_for_engine(load_entry(ENTRY))
     step, scales = parameters["verdict_every_packets"], parameters["scales_packets"]
     assert isinstance(step, int)
     assert isinstance(scales, list)

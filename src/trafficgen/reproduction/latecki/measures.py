@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import DECREASING, INCREASING, classify, delay_trends
-from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes, ms_from_s, ns_from_s, s_from_ns
+from trafficgen.units import BoolArray, FloatArray, ms_from_s, s_from_ns
 
 #: Audio alone, then with video, then alone (LJM-E1), s from the first audio packet.
 VIDEO_START_S, VIDEO_END_S = 40.0, 160.0
@@ -114,20 +114,6 @@ def video_losses(outcome: SimulationOutcome) -> dict[str, float]:
         & (sent_s >= VIDEO_START_S + FOUND_AFTER_S)
     )
     return {"video_lost_after_25_s": float(np.count_nonzero(late & ~arrived))}
-
-
-def video_rates_kbps(outcome: SimulationOutcome, *, bin_s: float) -> FloatArray:
-    """Return the rate of the video that came in bins from the first audio packet to the end of the
-    run, shape (n,).
-    """
-    received, _ = outcome.binned(
-        [_VIDEO_FLOW],
-        by="arrived",
-        origin_ns=0,
-        interval_ns=ns_from_s(bin_s),
-        bins=int(s_from_ns(outcome.end_ns) / bin_s),
-    )
-    return np.asarray(kbps_from_bytes(1.0, bin_s) * received, dtype=np.float64)
 
 
 def frame_measures(log: RunLog) -> dict[str, float]:
@@ -258,7 +244,7 @@ def _first(times_s: FloatArray, start_s: float) -> float:
     return float(later[0] - start_s) if later.size else float("nan")
 
 
-def whole_run(outcome: SimulationOutcome) -> dict[str, Any]:
+def measure_run(outcome: SimulationOutcome) -> dict[str, Any]:
     """Return every measure of a run."""
     audio, log = audio_packets(outcome), run_log(outcome)
     return {

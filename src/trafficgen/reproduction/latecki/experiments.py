@@ -1,14 +1,12 @@
-"""The experiments of Latecki, Jin and Mulik: video beside audio on 100 kbps, with and without
-control (LJM).
+"""Video and audio on 100 kbit/s, with and without rate control (LJM).
 
-Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbps that counts Ethernet headers,
-41 ms one way, a queue of 50 packets. Statements about the mechanism have thresholds of their own,
-given with each finding.
+Set-up of LJM-E1 with what the paper leaves open: a link of 100 kbit/s that counts Ethernet headers,
+41 ms one way, a queue of 50 packets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,11 +16,9 @@ from pydantic import JsonValue
 from trafficgen._core import SimulationOutcome
 from trafficgen.calibration.path.delay_trends import delay_trends
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
-from trafficgen.reproduction import latecki_findings
-from trafficgen.reproduction.base import Finding
-from trafficgen.reproduction.latecki_findings import ENTRY
-from trafficgen.reproduction.latecki_measures import whole_run
-from trafficgen.reproduction.latecki_verdicts import share_of_verdicts_confirmed
+from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.latecki.measures import measure_run
+from trafficgen.reproduction.latecki.verdicts import ENTRY, share_of_verdicts_confirmed
 from trafficgen.simulation import run_scenario
 
 #: The tight link; nothing else is on it.
@@ -55,15 +51,13 @@ def scenario(options: Mapping[str, JsonValue], *, seed: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class TwoStreamRun:
+class TwoStreamRun(Experiment):
     """200 s of both streams in one of the set-ups of the paper."""
 
     name: str
     traffic_transport: Literal["udp", "tcp"]
     control: Literal["on", "off"]
     video_kbps: float
-    findings: tuple[Finding, ...]
-    parts: int = 1
 
     def play(self, *, seed: int) -> SimulationOutcome:
         """Simulate the session."""
@@ -75,48 +69,30 @@ class TwoStreamRun:
         return run_scenario(scenario(options, seed=seed))
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Simulate the session and return all of its measures; see
-        :mod:`trafficgen.reproduction.latecki_measures`.
-        """
+        """Simulate the session and measure all of it."""
         del part
         outcome = self.play(seed=seed)
-        return {**whole_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
-
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the measures of the one piece."""
-        return dict(parts[0])
+        return {**measure_run(outcome), "verdicts_agree": share_of_verdicts_confirmed(outcome)}
 
 
 @dataclass(frozen=True)
-class IndependentDelays:
+class IndependentDelays(Experiment):
     """Both trend tests on delays without any trend: what LJM-D1 expects of them."""
 
     name: str
-    findings: tuple[Finding, ...]
-    parts: int = 1
 
     def measure(self, part: int, *, seed: int) -> dict[str, Any]:
-        """Return the mean of both tests over 200 windows of 64 independent delays that share no
-        packet.
-        """
+        """Average both tests over 200 windows of 64 independent delays that share no packet."""
         del part
         delay_s = np.random.default_rng(seed).uniform(0.05, 0.15, 200 * 64)
         trends = delay_trends(delay_s, scales_packets=(64,), step_packets=64)
         return {"pct": float(trends.pct.mean()), "pdt": float(trends.pdt.mean())}
 
-    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Return the measures of the one piece."""
-        return dict(parts[0])
 
-
-EXPERIMENTS = (
-    TwoStreamRun(
-        "LJM TCP without control", "tcp", "off", 100.0, latecki_findings.TCP_WITHOUT_CONTROL
-    ),
-    TwoStreamRun("LJM TCP with control", "tcp", "on", 100.0, latecki_findings.TCP_WITH_CONTROL),
-    TwoStreamRun(
-        "LJM UDP without control", "udp", "off", 120.0, latecki_findings.UDP_WITHOUT_CONTROL
-    ),
-    TwoStreamRun("LJM UDP with control", "udp", "on", 100.0, latecki_findings.UDP_WITH_CONTROL),
-    IndependentDelays("LJM independent delays", latecki_findings.INDEPENDENT_DELAYS),
+EXPERIMENTS: tuple[Experiment, ...] = (
+    TwoStreamRun("LJM TCP without control", "tcp", "off", 100.0),
+    TwoStreamRun("LJM TCP with control", "tcp", "on", 100.0),
+    TwoStreamRun("LJM UDP without control", "udp", "off", 120.0),
+    TwoStreamRun("LJM UDP with control", "udp", "on", 100.0),
+    IndependentDelays("LJM independent delays"),
 )

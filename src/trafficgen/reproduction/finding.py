@@ -1,0 +1,199 @@
+"""What the papers found: statements and published values, read from one data file a paper.
+
+The files are ``models/published/findings/*.yaml``. A finding has an id, such as ``CCZ-H1``, a statement in one
+sentence and its place in the paper. Its quantities are rows of `trafficgen reproduce`: each names
+the experiment that measures it and the key of its value there. A finding without quantities is a
+set-up, a definition or context.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from trafficgen.formatting import number, one_line
+from trafficgen.models import ModelPart, read_yaml
+from trafficgen.notebook import NotebookView
+
+Role = Literal["predicted", "input"]
+Published = int | float | str | None
+
+_ROUNDING = 1e-9
+_FOLDER = resources.files("trafficgen.models.published") / "findings"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(NotebookView):
+    """One published quantity: a row of `trafficgen reproduce`.
+
+    Attributes:
+        id: Id of the finding, such as ``BMW-T1.1``; several quantities may share it.
+        statement: What the paper found, in one sentence.
+        quantity: What is measured, in a few words.
+        unit: Its unit: ``kbps``, ``s``, ``share``; empty where it has none.
+        published: The paper's figure, or its words; None where it gives neither.
+        low: Least value that is accepted, inclusive; None: no limit.
+        high: Largest value that is accepted, inclusive; None: no limit.
+        role: ``input`` where the figure stands in the catalogue entry itself, else ``predicted``.
+        entry: Catalogue entry whose digest is shown.
+        key: Key of the value in what the experiment measures.
+        gap: Why the simulation misses, shown only when it does.
+
+    Example:
+        >>> import trafficgen
+        >>> finding = trafficgen.reproduce("BMW-T1.1", runs=1, workers=1).rows[1].finding
+        >>> finding
+        <Finding BMW-T1.1: buffering rate, kbps, published 45, accepted 40.5 to 49.5>
+        >>> finding.accepts(44.0), finding.accepts(60.0)
+        (True, False)
+    """
+
+    id: str
+    statement: str = ""
+    quantity: str
+    unit: str
+    published: Published
+    low: float | None
+    high: float | None
+    role: Role
+    entry: str
+    key: str
+    gap: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<Finding {self.id}: {self.published_text}, accepted {self.accepted_text}>"
+
+    @property
+    def published_text(self) -> str:
+        """Quantity with its unit and published value, for people."""
+        quantity = f"{self.quantity}, {self.unit}" if self.unit else self.quantity
+        value = self.published if isinstance(self.published, str) else number(self.published)
+        return f"{one_line(quantity)}, published {one_line(value)}"
+
+    @property
+    def accepted_text(self) -> str:
+        """Accepted range, for people."""
+        if self.low is None and self.high is None:
+            return "any number"
+        if self.high is None:
+            return f"at least {number(self.low)}"
+        if self.low is None:
+            return f"at most {number(self.high)}"
+        return f"{number(self.low)} to {number(self.high)}"
+
+    def accepts(self, value: float) -> bool:
+        """Check whether a value is a number in the range, up to rounding."""
+        if math.isnan(value):
+            return False
+        slack = _ROUNDING * abs(value)
+        above = self.low is None or value >= self.low - slack
+        return above and (self.high is None or value <= self.high + slack)
+
+
+class Quantity(ModelPart):
+    """A quantity of a published finding, as its data file has it."""
+
+    key: str = Field(description="Key of the value in what the experiment measures.")
+    experiment: str = Field(default="", description="Experiment; empty: that of the finding.")
+    quantity: str = Field(min_length=1, description="What is measured, in a few words.")
+    unit: str = Field(default="", description="Unit; empty where it has none.")
+    published: Published = Field(description="The paper's figure, or its words.")
+    accept: tuple[int | float | None, int | float | None] | Literal["10%", "8 points", "10 points"]
+    role: Role = "predicted"
+    entry: str = Field(default="", description="Catalogue entry; empty: that of the paper.")
+    gap: str | None = Field(default=None, description="Why the simulation misses.")
+
+    @model_validator(mode="after")
+    def _has_a_range(self) -> Self:
+        low, high = self.range
+        if low is None and high is None:
+            raise ValueError(f"{self.key}: any value would be accepted; give a limit")
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"{self.key}: the range from {low} to {high} is empty")
+        return self
+
+    @property
+    def range(self) -> tuple[float | None, float | None]:
+        """Lowest and highest value that is accepted; None: no limit."""
+        if not isinstance(self.accept, str):
+            return self.accept
+        if not isinstance(self.published, int | float):
+            raise ValueError(f"{self.key}: {self.accept} around {self.published!r}: not a number")
+        if self.accept == "10%":
+            return self.published * (1 - 0.1), self.published * (1 + 0.1)
+        points = int(self.accept.removesuffix(" points")) / 100
+        return self.published - points, self.published + points
+
+
+class PublishedFinding(ModelPart):
+    """A finding of a paper."""
+
+    statement: str = Field(min_length=1, description="What the paper found, in one sentence.")
+    source: str = Field(min_length=1, description="Section, table or figure of the paper.")
+    experiment: str = Field(default="", description="Experiment that measures its quantities.")
+    quantities: tuple[Quantity, ...] = ()
+
+
+class Paper(ModelPart):
+    """The findings of a paper."""
+
+    prefix: str = Field(pattern="^[A-Z]+$", description="Beginning of its ids.")
+    title: str = Field(min_length=1, description="What it measured.")
+    entry: str = Field(default="", description="Catalogue entry of its quantities.")
+    findings: dict[str, PublishedFinding]
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        for name, finding in self.findings.items():
+            if not name.startswith(f"{self.prefix}-"):
+                raise ValueError(f"{name}: ids of this paper begin with {self.prefix}-")
+            for one in finding.quantities:
+                if not (one.experiment or finding.experiment) or not (one.entry or self.entry):
+                    raise ValueError(f"{name}, {one.key}: name its experiment and entry")
+        return self
+
+    def rows(self) -> Iterator[tuple[str, Finding]]:
+        """Yield the name of the experiment and the row of each quantity, in order."""
+        for name, finding in self.findings.items():
+            for one in finding.quantities:
+                low, high = one.range
+                yield (
+                    one.experiment or finding.experiment,
+                    Finding(
+                        id=name,
+                        statement=finding.statement,
+                        quantity=one.quantity,
+                        unit=one.unit,
+                        published=one.published,
+                        low=low,
+                        high=high,
+                        role=one.role,
+                        entry=one.entry or self.entry,
+                        key=one.key,
+                        gap=one.gap,
+                    ),
+                )
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """Read the findings of all papers."""
+    files = sorted(_FOLDER.iterdir(), key=lambda one: one.name)
+    texts = (one.read_text(encoding="utf-8") for one in files if one.name.endswith(".yaml"))
+    return tuple(Paper.model_validate(read_yaml(text)) for text in texts)
+
+
+@cache
+def findings_by_experiment() -> dict[str, tuple[Finding, ...]]:
+    """Group the rows of all papers by the experiment that measures them."""
+    found: dict[str, list[Finding]] = {}
+    for paper in papers():
+        for experiment, row in paper.rows():
+            found.setdefault(experiment, []).append(row)
+    return {experiment: tuple(rows) for experiment, rows in found.items()}

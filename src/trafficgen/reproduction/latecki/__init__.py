@@ -1,0 +1,1 @@
+"""Two-stream rate control of Latecki, Jin and Mulik (LJM)."""

@@ -1,0 +1,148 @@
+"""Induced loss (section 4.3) and latency (4.4), TCP alone (3.4), and all experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trafficgen.reproduction.experiment import Experiment
+from trafficgen.reproduction.nichols.multiple_rates import MultipleRates
+from trafficgen.reproduction.nichols.single_rate import SingleRate
+from trafficgen.reproduction.nichols.testbed import (
+    LATENCY_S,
+    QUEUE_PACKETS,
+    Setting,
+    play,
+    tcp_rate_kbps,
+)
+
+_SINGLE = Setting(capacity_kbps=725, clip={"encoding_rate_kbps": 548})
+_MULTIPLE = Setting(capacity_kbps=725, clip={"ladder_kbps": [548, 340, 282, 148, 109, 58, 43, 28]})
+_HIGHEST_LEVEL = 7
+_LOSSES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
+_NEVER, _ALWAYS = (0.0, 0.01, 0.02), (0.05, 0.07, 0.1, 0.15, 0.2)
+#: Loss that starts or stops 15 s into the stream (NIC-L3).
+_CHANGE_S, _CHANGED_LOSS = 15.0, 0.1
+_RUNS = 8
+_LATENCIES_S = (0.15, 0.45, 0.75, 1.05, 1.35)
+
+
+@dataclass(frozen=True)
+class InducedLoss(Experiment):
+    """Figures 73 to 84; a part is one run of each point."""
+
+    name: str = "nichols/induced-loss"
+    parts: int = _RUNS
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Simulate every loss rate with one level and with several, and loss that changes."""
+        single = [
+            play(replace(_SINGLE, loss=loss), seed=seed, run=number)
+            for number, loss in enumerate(_LOSSES)
+        ]
+        multiple = [
+            play(replace(_MULTIPLE, loss=loss), seed=seed, run=100 + number)
+            for number, loss in enumerate(_LOSSES)
+        ]
+        late = play(
+            replace(_SINGLE, loss=_CHANGED_LOSS, loss_start_s=_CHANGE_S), seed=seed, run=200
+        )
+        early = play(
+            replace(_SINGLE, loss=_CHANGED_LOSS, loss_stop_s=_CHANGE_S), seed=seed, run=201
+        )
+        return {
+            "thinned": [one.thinned for one in single],
+            "lower": [one.level[-1] < _HIGHEST_LEVEL and not one.thinned for one in multiple],
+            "multiple_thinned": [one.thinned for one in multiple],
+            "post_kbps": [one.post_rate_kbps for one in single],
+            "offered_kbps": [one.offered_kbps(0.0, one.full_s) for one in single],
+            "tcp_kbps": [one.tcp_kbps(0.0, one.full_s) for one in single],
+            "late": late.answered,
+            "early": early.answered,
+        }
+
+    def quantities(self, parts: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Shares and means over the runs."""
+        mean = {
+            key: np.mean([np.asarray(part[key], dtype=float) for part in parts], axis=0)
+            for key in parts[0]
+        }
+        never = [_LOSSES.index(loss) for loss in _NEVER]
+        always = [_LOSSES.index(loss) for loss in _ALWAYS]
+        at = _LOSSES.index
+        return {
+            "never": float(mean["thinned"][never].mean()),
+            "always": float(mean["thinned"][always].mean()),
+            "offered_ratio": float(mean["offered_kbps"][at(0.2)] / mean["offered_kbps"][at(0.0)]),
+            "tcp_ratio": float(mean["tcp_kbps"][at(0.2)] / mean["tcp_kbps"][at(0.0)]),
+            "rate_10": float(mean["post_kbps"][at(0.1)] / mean["post_kbps"][at(0.05)]),
+            "rate_20": float(mean["post_kbps"][at(0.2)] / mean["post_kbps"][at(0.05)]),
+            "lower_above_5": float(mean["lower"][at(0.07) :].mean()),
+            "lower_at_3": float(mean["lower"][at(0.03)]),
+            "lower_without": float(mean["lower"][never].mean()),
+            "multiple_thinned": float(mean["multiple_thinned"].mean()),
+            "late": float(mean["late"]),
+            "early": float(mean["early"]),
+        }
+
+
+@dataclass(frozen=True)
+class InducedLatency(Experiment):
+    """Figures 85 to 92; a part is one run of each point."""
+
+    name: str = "nichols/induced-latency"
+    parts: int = 3
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Simulate each latency with a queue that grows with it, and the longest with a fixed one.
+
+        Delayed packets fill the fixed queue too, as in the emulator of the thesis.
+        """
+        del part
+        grown = [
+            play(_with_latency(latency_s), seed=seed, run=number)
+            for number, latency_s in enumerate(_LATENCIES_S, start=1)
+        ]
+        base = play(_SINGLE, seed=seed)
+        fixed_queue = replace(_SINGLE, latency_s=_LATENCIES_S[-1], hold_in_flight=True)
+        fixed = play(fixed_queue, seed=seed, run=100)
+        ratios = [one.post_rate_kbps / base.post_rate_kbps for one in grown]
+        return {
+            "answered": np.mean([one.answered for one in grown]),
+            "smallest": min(ratios),
+            "largest": max(ratios),
+            "tcp": grown[-1].tcp_kbps(0.0, grown[-1].end_s) / base.tcp_kbps(0.0, base.end_s),
+            "fixed_loss": fixed.buffering_loss - base.buffering_loss,
+            "fixed_rate": fixed.post_rate_kbps / base.post_rate_kbps,
+        }
+
+
+def _with_latency(latency_s: float) -> Setting:
+    return replace(
+        _SINGLE, latency_s=latency_s, queue_packets=round(QUEUE_PACKETS * latency_s / LATENCY_S)
+    )
+
+
+@dataclass(frozen=True)
+class TcpAlone(Experiment):
+    """A bulk TCP flow alone on 140 kbit/s with 1000 ms of latency (figure 2)."""
+
+    name: str = "nichols/tcp-alone"
+
+    def measure(self, part: int, *, seed: int) -> dict[str, Any]:
+        """Simulate 15 s."""
+        del part
+        rate_kbps = tcp_rate_kbps(140.0, round_trip_s=1.0, start_s=10.0, end_s=15.0, seed=seed)
+        return {"filled": rate_kbps / 140.0}
+
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    SingleRate(),
+    MultipleRates(),
+    InducedLoss(),
+    InducedLatency(),
+    TcpAlone(),
+)
