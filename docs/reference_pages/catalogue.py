@@ -171,10 +171,11 @@ def _finding_sections(name: str) -> Iterator[str]:
         " What came out: [How sure are we](../../explanation/how-sure-are-we.md)."
     )
     yield table(
-        ("finding", "quantities", "of them predicted"),
+        ("finding", "what the paper found", "quantities", "of them predicted"),
         [
             (
                 f"`{key}`",
+                next(one.statement for one in findings if one.id == key),
                 str(sum(one.id == key for one in findings)),
                 str(sum(one.id == key and one.role == "predicted" for one in findings)),
             )
