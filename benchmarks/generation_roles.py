@@ -20,7 +20,7 @@ from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream
 from trafficgen.units import WHOLE_FRAME_BYTES
 from trafficgen.workloads.blocks import BLOCK_PACKETS, cut
-from trafficgen.workloads.making import made_workload
+from trafficgen.workloads.run import made_workload
 
 _ROOT = Path(__file__).resolve().parents[1]
 _BY_HAND = _ROOT / "benchmarks" / "renewal_model.json"

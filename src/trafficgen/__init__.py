@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from trafficgen.validation import Comparison, exceeded_limits
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate
-    from trafficgen.workloads.planned import PlannedWorkload
+    from trafficgen.workloads.plan import PlannedWorkload
     from trafficgen.workloads.write import WrittenWorkload, generate_workload
 
 #: Where the names are that are loaded on first use: looking into a capture needs none of the
@@ -82,7 +82,7 @@ _HOMES = {
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
-    "PlannedWorkload": "trafficgen.workloads.planned",
+    "PlannedWorkload": "trafficgen.workloads.plan",
     "PopulationFit": "trafficgen.api.populations",
     "ProjectionReport": "trafficgen.packet_files.report",
     "PublishedModel": "trafficgen.models",

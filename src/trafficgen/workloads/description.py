@@ -14,7 +14,7 @@ from trafficgen.generation.popularity import MOST_CLIPS
 from trafficgen.models.estimate import ModelPart
 from trafficgen.units import HOURS_PER_DAY
 from trafficgen.workloads.laws import LawOfLength, LawOfShare
-from trafficgen.workloads.short_forms import ChoicePart, KindPart
+from trafficgen.workloads.shorthand import ChoicePart, KindPart
 from trafficgen.workloads.values import (
     NetworkText,
     RateText,
@@ -40,33 +40,22 @@ class PoissonPart(KindPart):
     """Sessions start independently of each other, at one rate."""
 
     first_key = "rate"
-    rate: RateText | None = Field(
-        default=None,
-        description="Sessions that start in a time; null: as many as `sessions` and `for` say.",
-    )
+    rate: RateText | None = None
+    """Sessions that start in a time; null: as many as `sessions` and `for` say."""
 
 
 class HourlyPart(KindPart):
     """Sessions start independently of each other, at a rate for each hour of the day."""
 
     first_key = "hours"
-    hours: tuple[str | float, ...] | str = Field(
-        description=(
-            "24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from"
-            " midnight on; or a file beside this one with such numbers, one a line or in the column"
-            " `share`."
-        )
-    )
-    rate: RateText | None = Field(
-        default=None,
-        description=(
-            "Mean over a day, where the hours are plain numbers; null: as many as `sessions` and"
-            " `for` say."
-        ),
-    )
-    begins: TimeText = Field(
-        default="0h", description="Time of day at which the workload begins, such as 18h."
-    )
+    hours: tuple[str | float, ...] | str
+    """24 rates such as 0.5/s, or 24 plain numbers that are in proportion to them, from midnight
+    on; or a file beside this one with such numbers, one a line or in the column `share`."""
+    rate: RateText | None = None
+    """Mean over a day, where the hours are plain numbers; null: as many as `sessions` and `for`
+    say."""
+    begins: TimeText = "0h"
+    """Time of day at which the workload begins, such as 18h."""
 
     @model_validator(mode="after")
     def _a_day(self) -> Self:
@@ -98,29 +87,26 @@ class FlashPart(KindPart):
     """A flash crowd: a rate that surges once, rises in a straight line and decays exponentially."""
 
     first_key = "base"
-    base: RateText = Field(
-        description="Sessions that start in a time before the surge and long after it."
-    )
-    start: TimeText = Field(description="When the rate begins to rise.")
-    rise: TimeText = Field(default="0s", description="From there to the peak; 0s is a jump.")
-    peak: float = Field(ge=1, le=1e6, description="Rate at the peak / rate before.")
-    decay: TimeText = Field(description="Time in which what the surge adds falls to 1/e.")
+    base: RateText
+    """Sessions that start in a time before the surge and long after it."""
+    start: TimeText
+    """When the rate begins to rise."""
+    rise: TimeText = "0s"
+    """From there to the peak; 0s is a jump."""
+    peak: float = Field(ge=1, le=1e6)
+    """Rate at the peak / rate before."""
+    decay: TimeText
+    """Time in which what the surge adds falls to 1/e."""
 
 
 class FilePart(KindPart):
     """Starts from a file."""
 
     first_key = "name"
-    name: str = Field(
-        min_length=1,
-        description=(
-            "File beside this one: a time in s a line, or a CSV or Parquet file with a column of"
-            " them."
-        ),
-    )
-    column: str | None = Field(
-        default=None, description="Column of that file; null: the only one, `start_s` or `time_s`."
-    )
+    name: str = Field(min_length=1)
+    """File beside this one: a time in s a line, or a CSV or Parquet file with a column of them."""
+    column: str | None = None
+    """Column of that file; null: the only one, `start_s` or `time_s`."""
 
 
 class ArrivalsPart(ChoicePart):
@@ -128,42 +114,36 @@ class ArrivalsPart(ChoicePart):
 
     kinds: ClassVar[tuple[str, ...]] = ("together", "poisson", "hourly", "flash", "file")
 
-    together: dict[str, JsonValue] | None = Field(
-        default=None, max_length=0, description="All sessions start at once; the value is {}."
-    )
-    poisson: PoissonPart | None = Field(default=None, description="A Poisson process of one rate.")
-    hourly: HourlyPart | None = Field(
-        default=None, description="A Poisson process with a rate for each hour."
-    )
-    flash: FlashPart | None = Field(default=None, description="A Poisson process with a surge.")
-    file: FilePart | None = Field(default=None, description="Starts from a file.")
+    together: dict[str, JsonValue] | None = Field(default=None, max_length=0)
+    """All sessions start at once; the value is {}."""
+    poisson: PoissonPart | None = None
+    """A Poisson process of one rate."""
+    hourly: HourlyPart | None = None
+    """A Poisson process with a rate for each hour."""
+    flash: FlashPart | None = None
+    """A Poisson process with a surge."""
+    file: FilePart | None = None
+    """Starts from a file."""
 
 
 class ZipfPart(KindPart):
     """Popularity that falls with a power of the rank."""
 
     first_key = "exponent"
-    exponent: float = Field(
-        ge=0, le=10, description="A clip of rank r is asked for in proportion to r to minus this."
-    )
-    clips: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_CLIPS,
-        description="Number of clips, where `clips.count` does not say it.",
-    )
+    exponent: float = Field(ge=0, le=10)
+    """A clip of rank r is asked for in proportion to r to minus this."""
+    clips: int | None = Field(default=None, ge=1, le=MOST_CLIPS)
+    """Number of clips, where `clips.count` does not say it."""
 
 
 class CountedPart(KindPart):
     """Popularity as it was counted."""
 
     first_key = "file"
-    file: str = Field(
-        description="File beside this one with a weight for each clip, most popular first."
-    )
-    column: str | None = Field(
-        default=None, description="Column of that file; null: the only one, or `weight`."
-    )
+    file: str
+    """File beside this one with a weight for each clip, most popular first."""
+    column: str | None = None
+    """Column of that file; null: the only one, or `weight`."""
 
 
 class PopularityPart(ChoicePart):
@@ -171,66 +151,41 @@ class PopularityPart(ChoicePart):
 
     kinds: ClassVar[tuple[str, ...]] = ("zipf", "counted")
 
-    zipf: ZipfPart | None = Field(default=None, description="Zipf's law.")
-    counted: CountedPart | None = Field(default=None, description="Weights from a file.")
+    zipf: ZipfPart | None = None
+    """Zipf's law."""
+    counted: CountedPart | None = None
+    """Weights from a file."""
 
 
 class ClipsPart(ModelPart):
     """Clips: what is drawn once and is the same in all sessions of a clip."""
 
-    popularity: PopularityPart | None = Field(
-        default=None, description="How often each is asked for; null: all alike."
-    )
-    count: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_CLIPS,
-        description=(
-            "Number of clips; null: as many as the popularity, the playlist of the model or"
-            " `values` have."
-        ),
-    )
-    length: LawOfLength | None = Field(
-        default=None,
-        description=(
-            "Law of a clip's length; null: that of the model, or what its population draws."
-        ),
-    )
-    rate: LawOfShare | None = Field(
-        default=None,
-        description="Law of a clip's rate / the rate of the model; null: 1. For fitted models.",
-    )
-    option: str | None = Field(
-        default=None,
-        description=(
-            "Option of a published model that tells clips apart; null: `clip`, where it has one."
-        ),
-    )
-    values: tuple[JsonValue, ...] | None = Field(
-        default=None,
-        min_length=1,
-        max_length=100_000,
-        description=(
-            "Values of that option, most popular first; null: the playlist of the model, shuffled"
-            " by the seed."
-        ),
-    )
+    popularity: PopularityPart | None = None
+    """How often each is asked for; null: all alike."""
+    count: int | None = Field(default=None, ge=1, le=MOST_CLIPS)
+    """Number of clips; null: as many as the popularity, the playlist of the model or `values`
+    have."""
+    length: LawOfLength | None = None
+    """Law of a clip's length; null: that of the model, or what its population draws."""
+    rate: LawOfShare | None = None
+    """Law of a clip's rate / the rate of the model; null: 1. For fitted models."""
+    option: str | None = None
+    """Option of a published model that tells clips apart; null: `clip`, where it has one."""
+    values: tuple[JsonValue, ...] | None = Field(default=None, min_length=1, max_length=100_000)
+    """Values of that option, most popular first; null: the playlist of the model, shuffled by
+    the seed."""
 
 
 class DeparturesPart(ModelPart):
     """Viewers who leave before the end."""
 
-    share: ShareText = Field(description="Share of the sessions that may end early.")
-    watched: LawOfShare | None = Field(
-        default=None,
-        description=(
-            "Law of the share of the session after which they leave; null, and no `after` either:"
-            " uniform."
-        ),
-    )
-    after: LawOfLength | None = Field(
-        default=None, description="Law of the time after which they leave instead."
-    )
+    share: ShareText
+    """Share of the sessions that may end early."""
+    watched: LawOfShare | None = None
+    """Law of the share of the session after which they leave; null, and no `after` either:
+    uniform."""
+    after: LawOfLength | None = None
+    """Law of the time after which they leave instead."""
 
     @model_validator(mode="after")
     def _one_law(self) -> Self:
@@ -260,54 +215,29 @@ NetworkTexts = Annotated[
 class GroupPart(ModelPart):
     """Sessions of one model."""
 
-    name: str | None = Field(
-        default=None, min_length=1, max_length=200, description="Name; null: that of the model."
-    )
-    model: str = Field(
-        min_length=1,
-        description=(
-            "Model file beside this one, or a catalogue entry with its options in brackets:"
-            " `realplayer8_tcp_chung2002(clip=12)`."
-        ),
-    )
-    share: ShareText | None = Field(
-        default=None,
-        description=(
-            "Share of the sessions of the workload; null: what the others leave, or it has"
-            " `arrivals` of its own."
-        ),
-    )
-    arrivals: ArrivalsPart | None = Field(
-        default=None,
-        description="When its sessions start, apart from those of the workload; null: with them.",
-    )
-    sessions: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_SESSIONS,
-        description="Number of its sessions where it has `arrivals` of its own.",
-    )
-    clips: ClipsPart | None = Field(
-        default=None, description="Its clips; null: those of the workload."
-    )
-    duration: LawOfLength | None = Field(
-        default=None,
-        description=(
-            "Law of a session's length, drawn for each; with a clip's `length` the shorter of both."
-            " Null: that of the workload."
-        ),
-    )
-    departures: DeparturesPart | None = Field(
-        default=None, description="Viewers who leave early; null: those of the workload."
-    )
-    clients: NetworkTexts | None = Field(
-        default=None,
-        description="Ranges of the clients' addresses; null: addresses reserved for documentation.",
-    )
-    servers: NetworkTexts | None = Field(
-        default=None,
-        description="Ranges of the servers' addresses; null: addresses reserved for documentation.",
-    )
+    name: str | None = Field(default=None, min_length=1, max_length=200)
+    """Name; null: that of the model."""
+    model: str = Field(min_length=1)
+    """Model file beside this one, or a catalogue entry with its options in brackets:
+    `realplayer8_tcp_chung2002(clip=12)`."""
+    share: ShareText | None = None
+    """Share of the sessions of the workload; null: what the others leave, or it has `arrivals`
+    of its own."""
+    arrivals: ArrivalsPart | None = None
+    """When its sessions start, apart from those of the workload; null: with them."""
+    sessions: int | None = Field(default=None, ge=1, le=MOST_SESSIONS)
+    """Number of its sessions where it has `arrivals` of its own."""
+    clips: ClipsPart | None = None
+    """Its clips; null: those of the workload."""
+    duration: LawOfLength | None = None
+    """Law of a session's length, drawn for each; with a clip's `length` the shorter of both.
+    Null: that of the workload."""
+    departures: DeparturesPart | None = None
+    """Viewers who leave early; null: those of the workload."""
+    clients: NetworkTexts | None = None
+    """Ranges of the clients' addresses; null: addresses reserved for documentation."""
+    servers: NetworkTexts | None = None
+    """Ranges of the servers' addresses; null: addresses reserved for documentation."""
 
     @model_validator(mode="after")
     def _own_arrivals(self) -> Self:
@@ -327,51 +257,28 @@ class WorkloadDescription(ModelPart):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    schema_version: Literal["1"] = Field(
-        default=WORKLOAD_SCHEMA_VERSION, description="Version of this schema."
-    )
-    name: str = Field(
-        default="workload", min_length=1, max_length=200, description="Name of the workload."
-    )
-    description: str = Field(default="", description="One or two sentences for people.")
-    sessions: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_SESSIONS,
-        description=(
-            "Number of sessions; null: as many as start within `for`, or as the file of the"
-            " arrivals lists."
-        ),
-    )
-    window: TimeText | None = Field(
-        default=None,
-        alias="for",
-        description=(
-            "Time in which sessions start; they play to their end. Null: until all have started."
-            " With `sessions` too, exactly so many start in it."
-        ),
-    )
-    arrivals: ArrivalsPart | None = Field(
-        default=None, description="When sessions start; null: all together."
-    )
-    clips: ClipsPart | None = Field(
-        default=None, description="Clips of groups that have none of their own."
-    )
-    duration: LawOfLength | None = Field(
-        default=None,
-        description=(
-            "Law of a session's length, for groups without one; null: that of their models."
-        ),
-    )
-    departures: DeparturesPart | None = Field(
-        default=None,
-        description="Viewers who leave early, for groups without such; null: all stay.",
-    )
-    groups: tuple[GroupPart, ...] = Field(
-        min_length=1,
-        max_length=MOST_GROUPS,
-        description="Which models play; their sessions are mixed.",
-    )
+    schema_version: Literal["1"] = WORKLOAD_SCHEMA_VERSION
+    """Version of this schema."""
+    name: str = Field(default="workload", min_length=1, max_length=200)
+    """Name of the workload."""
+    description: str = ""
+    """One or two sentences for people."""
+    sessions: int | None = Field(default=None, ge=1, le=MOST_SESSIONS)
+    """Number of sessions; null: as many as start within `for`, or as the file of the arrivals
+    lists."""
+    window: TimeText | None = Field(default=None, alias="for")
+    """Time in which sessions start; they play to their end. Null: until all have started. With
+    `sessions` too, exactly so many start in it."""
+    arrivals: ArrivalsPart | None = None
+    """When sessions start; null: all together."""
+    clips: ClipsPart | None = None
+    """Clips of groups that have none of their own."""
+    duration: LawOfLength | None = None
+    """Law of a session's length, for groups without one; null: that of their models."""
+    departures: DeparturesPart | None = None
+    """Viewers who leave early, for groups without such; null: all stay."""
+    groups: tuple[GroupPart, ...] = Field(min_length=1, max_length=MOST_GROUPS)
+    """Which models play; their sessions are mixed."""
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Self:

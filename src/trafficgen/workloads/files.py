@@ -20,9 +20,9 @@ from trafficgen.workloads.description import (
     PopularityPart,
     WorkloadDescription,
 )
-from trafficgen.workloads.mixing import MixedSessions
-from trafficgen.workloads.planned import PlannedWorkload
-from trafficgen.workloads.planning import planned
+from trafficgen.workloads.mix import MixedSessions
+from trafficgen.workloads.plan import PlannedWorkload
+from trafficgen.workloads.planner import planned
 from trafficgen.workloads.reading import LARGEST_WORKLOAD_BYTES, read_description
 
 _ENDINGS = (".yaml", ".yml", ".json")

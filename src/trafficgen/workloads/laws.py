@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from trafficgen.distributions import MixedLaw, Quantiles, distribution_of, truncated
 from trafficgen.units import FloatArray
-from trafficgen.workloads.short_forms import ChoicePart, KindPart
+from trafficgen.workloads.shorthand import ChoicePart, KindPart
 from trafficgen.workloads.values import QuantityText, Unit, quantity
 
 #: Values of a law are sent to other processes.
@@ -20,45 +20,43 @@ class ExponentialPart(KindPart):
     """An exponential law."""
 
     first_key = "mean"
-    mean: QuantityText = Field(description="Mean.")
+    mean: QuantityText
+    """Mean."""
 
 
 class LognormalPart(KindPart):
     """A log-normal law."""
 
     first_key = "median"
-    median: QuantityText = Field(description="Median.")
-    sigma: float = Field(gt=0, le=10, description="Standard deviation of the logarithm.")
+    median: QuantityText
+    """Median."""
+    sigma: float = Field(gt=0, le=10)
+    """Standard deviation of the logarithm."""
 
 
 class UniformPart(KindPart):
     """A uniform law."""
 
     first_key = "low"
-    low: QuantityText = Field(description="Smallest value.")
-    high: QuantityText = Field(description="Largest value.")
+    low: QuantityText
+    """Smallest value."""
+    high: QuantityText
+    """Largest value."""
 
 
 class TablePart(KindPart):
     """Values that were observed or counted: each is drawn as often as its weight says."""
 
     first_key = "values"
-    values: tuple[QuantityText, ...] = Field(
-        default=(), max_length=MOST_VALUES, description="The values; a file stands instead of them."
-    )
-    weights: tuple[float, ...] = Field(
-        default=(), max_length=MOST_VALUES, description="A weight for each value; empty: all alike."
-    )
-    file: str | None = Field(
-        default=None,
-        description=(
-            "File beside this one with a value a line, or a CSV or Parquet file with a column of"
-            " them; times in s."
-        ),
-    )
-    column: str | None = Field(
-        default=None, description="Column of that file; null: the only one, or `value`."
-    )
+    values: tuple[QuantityText, ...] = Field(default=(), max_length=MOST_VALUES)
+    """The values; a file stands instead of them."""
+    weights: tuple[float, ...] = Field(default=(), max_length=MOST_VALUES)
+    """A weight for each value; empty: all alike."""
+    file: str | None = None
+    """File beside this one with a value a line, or a CSV or Parquet file with a column of them;
+    times in s."""
+    column: str | None = None
+    """Column of that file; null: the only one, or `value`."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -78,19 +76,20 @@ class LawPart(ChoicePart):
 
     kinds: ClassVar[tuple[str, ...]] = ("fixed", "exponential", "lognormal", "uniform", "table")
 
-    fixed: QuantityText | None = Field(
-        default=None, description="One value for all; `180s` alone says the same."
-    )
-    exponential: ExponentialPart | None = Field(default=None, description="Exponential.")
-    lognormal: LognormalPart | None = Field(default=None, description="Log-normal.")
-    uniform: UniformPart | None = Field(default=None, description="Uniform.")
-    table: TablePart | None = Field(default=None, description="From a table.")
-    least: QuantityText | None = Field(
-        default=None, description="Draws below are drawn anew; null: no bound."
-    )
-    most: QuantityText | None = Field(
-        default=None, description="Draws above are drawn anew; null: no bound."
-    )
+    fixed: QuantityText | None = None
+    """One value for all; `180s` alone says the same."""
+    exponential: ExponentialPart | None = None
+    """Exponential."""
+    lognormal: LognormalPart | None = None
+    """Log-normal."""
+    uniform: UniformPart | None = None
+    """Uniform."""
+    table: TablePart | None = None
+    """From a table."""
+    least: QuantityText | None = None
+    """Draws below are drawn anew; null: no bound."""
+    most: QuantityText | None = None
+    """Draws above are drawn anew; null: no bound."""
 
     @model_validator(mode="before")
     @classmethod

@@ -21,8 +21,8 @@ from trafficgen.workloads.files import (
     sessions_of_workload,
     workload_of_model,
 )
-from trafficgen.workloads.held import held_workload
-from trafficgen.workloads.planned import PlannedWorkload
+from trafficgen.workloads.in_memory import held_workload
+from trafficgen.workloads.plan import PlannedWorkload
 
 #: What can be played: a model, a workload, or the name of either.
 Playable = Model | PublishedModel | PlannedWorkload

@@ -30,11 +30,11 @@ from trafficgen.units import WHOLE_FRAME_BYTES, s_from_ns
 from trafficgen.workloads.blocks import BLOCK_PACKETS, Sessions, cut
 from trafficgen.workloads.delivery import check_deliverable, delivered
 from trafficgen.workloads.generate import generate
-from trafficgen.workloads.held import HeldWorkload, held_workload
-from trafficgen.workloads.making import Workload, made_workload, work_folder
+from trafficgen.workloads.in_memory import HeldWorkload, held_workload
 from trafficgen.workloads.open_loop import Playable, playable_of, sessions_apart
-from trafficgen.workloads.planned import PlannedWorkload
+from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.received import ReceivedSessions
+from trafficgen.workloads.run import Workload, made_workload, work_folder
 
 #: Memory that a workload takes when nothing is said, bytes.
 DEFAULT_MEMORY_BYTES = 1_000_000_000

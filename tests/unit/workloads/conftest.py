@@ -10,7 +10,7 @@ from tests.unit.generation.conftest import bursts, model_with, phase, renewal, s
 
 from trafficgen.models import Model, RtpFormat, save_model
 from trafficgen.workloads.files import load_workload
-from trafficgen.workloads.planned import PlannedWorkload
+from trafficgen.workloads.plan import PlannedWorkload
 
 #: Loads a workload file of this text, with the models ``udp.json``, ``rtp.json``, ``tcp.json`` and
 #: ``six.json`` beside.

@@ -14,7 +14,7 @@ from trafficgen.errors import OutputFileError, SettingError, TrafficgenError
 from trafficgen.generation.session import FlowRow
 from trafficgen.workloads.blocks import RUN, Block, check_wanted, make_block
 from trafficgen.workloads.delivery import delivered
-from trafficgen.workloads.making import work_folder
+from trafficgen.workloads.run import work_folder
 from trafficgen.workloads.storage import Folder, RemoteFolder, Storage, check_reachable, storage_at
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from trafficgen.generation.superposition import superposed
 from trafficgen.workloads import parts
-from trafficgen.workloads.merging import merge_at_once, merge_parts
+from trafficgen.workloads.merge import merge_at_once, merge_parts
 from trafficgen.workloads.parts import HeldPart, StoredPart, write_batches
 from trafficgen.workloads.storage import Folder
 
@@ -84,7 +84,7 @@ def test_a_merge_is_the_sort_of_everything_at_once(
     tables = sessions_of(generator, count=count, rows=rows, span_ns=span_ns, spread_ns=spread_ns)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "BATCH_ROWS", batch_rows)
-        patch.setattr("trafficgen.workloads.merging.BATCH_ROWS", batch_rows)
+        patch.setattr("trafficgen.workloads.merge.BATCH_ROWS", batch_rows)
         assert merged(tables, Path(folder)).equals(at_once(tables).combine_chunks())
 
 

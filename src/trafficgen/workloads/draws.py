@@ -16,8 +16,8 @@ from trafficgen.generation.viewing import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
-from trafficgen.workloads.planned import PlannedClips, PlannedGroup
-from trafficgen.workloads.played_entry import Variants
+from trafficgen.workloads.entry_player import Variants
+from trafficgen.workloads.plan import PlannedClips, PlannedGroup
 
 #: Sessions whose draws come from one random stream.
 _CHUNK = 4096

@@ -23,9 +23,9 @@ from trafficgen.generation.session import FlowRow
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import Model
 from trafficgen.units import IntArray
-from trafficgen.workloads.drawing import GroupDraws, uniform_draws
-from trafficgen.workloads.planned import PlannedGroup, PlannedWorkload
-from trafficgen.workloads.played_entry import PlayedEntry
+from trafficgen.workloads.draws import GroupDraws, uniform_draws
+from trafficgen.workloads.entry_player import PlayedEntry
+from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
 
 #: Flows that a session of a published model has at most when its addresses come again; most have
 #: five.

@@ -41,14 +41,9 @@ from trafficgen.workloads.description import (
     HourlyPart,
     WorkloadDescription,
 )
+from trafficgen.workloads.entry_player import Variants
 from trafficgen.workloads.laws import MOST_VALUES, LawPart
-from trafficgen.workloads.planned import (
-    PlannedClips,
-    PlannedDepartures,
-    PlannedGroup,
-    PlannedWorkload,
-)
-from trafficgen.workloads.played_entry import Variants
+from trafficgen.workloads.plan import PlannedClips, PlannedDepartures, PlannedGroup, PlannedWorkload
 from trafficgen.workloads.values import network, quantity, rate_per_s, share, time_s
 
 _MODEL_FORM = re.compile(r"(?P<name>[^(]*)(?:\((?P<options>.*)\))?", re.DOTALL)

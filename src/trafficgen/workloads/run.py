@@ -35,7 +35,7 @@ from trafficgen.workloads.blocks import (
     made_before,
 )
 from trafficgen.workloads.cluster import DaskCluster, versions_here
-from trafficgen.workloads.merging import merge_parts
+from trafficgen.workloads.merge import merge_parts
 from trafficgen.workloads.parts import DamagedPartError
 from trafficgen.workloads.storage import Folder, Storage, storage_at
 from trafficgen.workloads.workers import ProcessPool, Task, ThisProcess, Workers

@@ -14,7 +14,7 @@ from trafficgen.generation.popularity import Popularity
 from trafficgen.models import Model, PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.workloads.description import WorkloadDescription
-from trafficgen.workloads.played_entry import Variants
+from trafficgen.workloads.entry_player import Variants
 
 
 @dataclass(frozen=True)

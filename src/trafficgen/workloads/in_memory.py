@@ -16,7 +16,7 @@ from trafficgen.progress import report_step
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.blocks import Block, Sessions, cut, flows_numbered
-from trafficgen.workloads.merging import merge_at_once
+from trafficgen.workloads.merge import merge_at_once
 from trafficgen.workloads.parts import HeldPart
 
 #: Packets of a block: as many as are put in order within the processor's cache.

@@ -23,9 +23,9 @@ from trafficgen.models import load_model
 from trafficgen.tables import DEFAULT_ORIGIN_NS, FLOW_SCHEMA
 from trafficgen.workloads.blocks import Block, cut
 from trafficgen.workloads.files import sessions_of_workload, workload_of_model
-from trafficgen.workloads.held import held_workload
-from trafficgen.workloads.making import made_workload
-from trafficgen.workloads.mixing import MixedSessions
+from trafficgen.workloads.in_memory import held_workload
+from trafficgen.workloads.mix import MixedSessions
+from trafficgen.workloads.run import made_workload
 
 MIX = """
 name: mix
