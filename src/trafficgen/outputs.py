@@ -166,9 +166,9 @@ def check_folder(
     """
     with _system_errors(folder, _FOLDER_REMEDY):
         there = _is_there(folder)
-        above = next(path for path in folder.parents if path.exists())
         if is_earlier is None:
-            _check_writable(folder if there else above)
+            above = (path for path in folder.parents if path.exists())
+            _check_writable(folder if there else next(above))
             held = any(os.path.lexists(folder / name) for name in earlier)
             if existing_kept() and held:
                 raise _error(folder, "has an earlier output in it", "give --force, or another name")
@@ -210,7 +210,8 @@ def whole_folder(
             one of the names, or an earlier output that is kept.
     """
     whole = is_earlier is not None
-    folder = Path(os.path.realpath(folder)) if whole and folder.is_symlink() else folder
+    if whole and (folder.is_symlink() or not folder.name):
+        folder = Path(os.path.realpath(folder))
     beside = folder if whole or not os.path.lexists(folder) else folder / "trafficgen"
     staging, old = _temporary(beside, "part"), _temporary(beside, "old")
     made: list[Path] = []

@@ -147,7 +147,7 @@ def test_what_the_library_tells_and_logs_is_followed_within_the_block_only(
     with progress, following(heard.append), progress.of_log("trafficgen.made_up"):
         assert list(report_each("ab", "counting", total=2, unit="letters")) == ["a", "b"]
         log.info("looking for phases")
-        assert progress._work.step == Step("looking for phases")
+        assert progress._step == Step("looking for phases")
     assert [(step.done, step.total) for step in heard] == [(0, 2), (1, 2), (2, 2)]
     report_step("counting", 3)
     log.info("not heard")

@@ -92,10 +92,7 @@ def test_a_working_folder_that_is_gone_is_said(
     gone.mkdir()
     monkeypatch.chdir(gone)
     Path("../gone").rmdir()
-    _refused(
-        command("generate", "cbr", "-o", "out.parquet"),
-        "the folder in which it was started is gone",
-    )
+    _refused(command("generate", "cbr", "-o", "out.parquet"), "the current folder no longer exists")
 
 
 GAP = ("streams", 0, "phases", 0, "process", "gap_s")

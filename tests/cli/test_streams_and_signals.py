@@ -15,7 +15,7 @@ import pytest
 PROGRAM = [sys.executable, "-c", "from trafficgen.cli.entry import main; main()"]
 #: One that says so when its own first line is run: before it a signal is met by Python, which has a
 #: traceback for it.
-TELLING = "import os; from trafficgen.cli import _ending; _ending.watch(); os.write(1, b'!'); "
+TELLING = "import os; from trafficgen.cli import _signals; _signals.watch(); os.write(1, b'!'); "
 
 
 def _shell(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -95,7 +95,7 @@ def test_a_signal_that_a_library_swallowed_ends_the_command_all_the_same(
 ) -> None:
     monkeypatch.chdir(model_file.parent)
     program = (
-        "import contextlib, os, signal; from trafficgen.cli import _ending; _ending.watch()\n"
+        "import contextlib, os, signal; from trafficgen.cli import _signals; _signals.watch()\n"
         "with contextlib.suppress(KeyboardInterrupt):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "from trafficgen.cli.entry import main; main()"

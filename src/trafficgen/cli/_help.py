@@ -1,6 +1,4 @@
-"""What all commands have in common: examples in their help that can be copied, and a start without
-pandas.
-"""
+"""Commands whose help shows each example as it is typed, however long the line."""
 
 from __future__ import annotations
 
@@ -16,15 +14,11 @@ _AS_IT_IS = "\b\n"
 def examples_of(text: str) -> list[str]:
     """Return the command lines of a help text: its paragraphs that begin with ``Example:``."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-    return [
-        paragraph.removeprefix(_EXAMPLE)
-        for paragraph in paragraphs
-        if paragraph.startswith(_EXAMPLE)
-    ]
+    return [line.removeprefix(_EXAMPLE) for line in paragraphs if line.startswith(_EXAMPLE)]
 
 
 class CommandWithExamples(typer.core.TyperCommand):
-    """A command whose help shows each example as it is typed, however long the line."""
+    """A command with examples in its help, which starts without loading pandas."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

@@ -45,15 +45,9 @@ class Outputs:
     plots: Path | None = None
     plot_formats: Sequence[str] | None = None
 
-    @property
-    def files(self) -> list[Path]:
-        """Files apart from packets."""
-        return [path for path in (self.file, self.report) if path is not None]
-
 
 def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] = ()) -> None:
-    """Refuse what cannot be written before any work is done, and have files that exist kept unless
-    ``force``.
+    """Refuse what cannot be written before any work; without ``force`` existing files are kept.
 
     Args:
         outputs: What is to be written.
@@ -67,12 +61,13 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
     """
     if not force:
         keep_existing()
-    written = [*outputs.files, *_check_packets(outputs.packets)]
+    files = [path for path in (outputs.file, outputs.report) if path is not None]
+    written = [*files, *_check_packets(outputs.packets)]
     _refuse_twice(written)
     read = [Path(name) for name in inputs if name is not None and os.path.exists(name)]  # noqa: PTH110 - any text
     for path in written:
         _refuse_input(path, read)
-    for path in outputs.files:
+    for path in files:
         check_files([path])
     if outputs.export is not None:
         _check_export(outputs.export, read)
@@ -81,9 +76,7 @@ def claim(outputs: Outputs, *, force: bool, inputs: Iterable[str | Path | None] 
 
 
 def files_among(*names: str | None) -> list[str]:
-    """Return those of some names that are files: a folder may have the name of a catalogue
-    entry.
-    """
+    """Return those of some names that are files: a folder may be named as a published model is."""
     return [name for name in names if name is not None and os.path.isfile(name)]  # noqa: PTH113 - any text
 
 
@@ -108,23 +101,16 @@ def _refuse_twice(written: Sequence[Path]) -> None:
 
 
 def _refuse_input(path: Path, read: Sequence[Path]) -> None:
-    """Refuse to replace what is read, under whatever name: the original would be gone, even with
-    ``--force``.
-    """
+    """Refuse to replace what is read, under whatever name, even with ``--force``."""
     if is_stream(path) or not path.exists():
         return
+    place = os.path.realpath(path)
     for source in read:
-        inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(
-            os.path.realpath(path)
-        )
+        inside = path.is_dir() and Path(os.path.realpath(source)).is_relative_to(place)
         if inside or path.samefile(source):
-            raise _read_too(path)
-
-
-def _read_too(path: Path) -> OutputFileError:
-    return OutputFileError(
-        file=str(path), problem="is an input too", remedy="give another name for the output"
-    )
+            raise OutputFileError(
+                file=str(path), problem="is an input too", remedy="give another name for the output"
+            )
 
 
 def _check_export(folder: Path, read: Sequence[Path]) -> None:
@@ -133,18 +119,12 @@ def _check_export(folder: Path, read: Sequence[Path]) -> None:
     earlier = exported_files(folder)
     check_folder(folder, earlier=earlier)
     for path in read:
-        if (
-            path.name in earlier
-            and (folder / path.name).exists()
-            and (folder / path.name).samefile(path)
-        ):
-            raise _read_too(path)
+        if path.name in earlier:
+            _refuse_input(folder / path.name, [path])
 
 
 def _check_plots(folder: Path, formats: Sequence[str]) -> None:
-    """Refuse a folder that has plots in it: which ones this command makes is known when its work is
-    done.
-    """
+    """Refuse a folder with plots: which of them are replaced is known only after the work."""
     check_folder(folder)
     if existing_kept() and folder.is_dir():
         for path in sorted(folder.iterdir()):

@@ -1,6 +1,4 @@
-"""Progress on stderr: one line with the time that is left, rewritten on a terminal, every 10 s in a
-log.
-"""
+"""Progress on stderr: one line with the time left, rewritten on a terminal, every 10 s in a log."""
 
 from __future__ import annotations
 
@@ -11,10 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from types import TracebackType
 from typing import Self
 
-from trafficgen.cli._ending import unwind_if_asked
+from trafficgen.cli._signals import unwind_if_asked
 from trafficgen.progress import Step, following
 from trafficgen.units import megabytes
 
@@ -22,22 +19,17 @@ _FIRST_NEWS_S = 2.0
 _NEWS_EVERY_S = 0.5
 _NEWS_EVERY_IN_LOG_S = 10.0
 _LOOK_EVERY_S = 0.1
-_MINUTE_S = 60
-_HOUR_S = 3600
 
-#: The line that stands on the terminal, if one does, and what keeps two threads from writing at
-#: once.
+#: Keeps two threads from writing at once.
 _lock = threading.RLock()
-_on_screen: list[Progress] = []
+_on_screen = False
 
 
 class Progress:
-    """A line about work that takes more than two seconds; used as a context, so that nothing of it
-    is left.
+    """A line about work that takes more than two seconds; a context that leaves nothing behind.
 
-    Within the context it follows the steps that the library tells. ``TRAFFICGEN_PROGRESS=0`` in the
-    environment
-    silences it: what is printed then does not depend on the time.
+    Within the context it follows the steps that the library reports. ``TRAFFICGEN_PROGRESS=0`` in
+    the environment silences it.
     """
 
     def __init__(
@@ -50,62 +42,52 @@ class Progress:
         """Make a line.
 
         Args:
-            quiet: Whether to say nothing.
-            what: What is being done until a step is told.
-            clock: Tells the time, s.
+            quiet: Whether to print nothing.
+            what: What is being done until a step is reported.
+            clock: Returns the time, s.
         """
         self._silent = quiet or os.environ.get("TRAFFICGEN_PROGRESS") == "0"
         self._clock = clock
-        self._began_s = clock()
-        self._said_s: float | None = None
-        self._work = _Work(Step(what), self._began_s)
+        self._began_s = self._shown_s = clock()
+        self._step = self._first_step = Step(what)
+        self._first_step_s = self._heard_s = self._began_s
         self._context = ExitStack()
         self._done = threading.Event()
-        self._ticker: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        """Begin to follow, and to look at the clock beside the work: steps may be far apart."""
+        """Follow the steps, and look at the clock meanwhile: steps may be far apart."""
+        self._context.callback(clear_line)
         self._context.enter_context(following(self.step))
         if not self._silent:
-            self._ticker = threading.Thread(target=self._tick, daemon=True)
-            self._ticker.start()
+            ticker = threading.Thread(target=self._tick, daemon=True)
+            ticker.start()
+            self._context.callback(ticker.join)
+            self._context.callback(self._done.set)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Leave the screen as it was."""
         self._context.close()
-        self._done.set()
-        if self._ticker is not None:
-            self._ticker.join()
-        clear_line()
 
     def step(self, step: Step) -> None:
-        """Take note of a step, which the line shows when it is time for news; an interrupt that got
-        lost comes now.
-        """
+        """Note a step; an interrupt that a library swallowed is raised now."""
         unwind_if_asked()
-        if step.what == self._work.step.what and step.unit == self._work.step.unit:
-            self._work.go_on(step, self._clock())
-        else:
-            self._work = _Work(step, self._clock())
+        self._heard_s = self._clock()
+        if (step.what, step.unit) != (self._step.what, self._step.unit):
+            self._first_step, self._first_step_s = step, self._heard_s
+        self._step = step
 
     def captures(self, done: int, total: int) -> None:
-        """Take note of captures that are fitted, of so many."""
+        """Note how many captures are fitted."""
         self.step(Step("fitting", done, total, "captures"))
 
     @contextmanager
     def of_log(
         self, logger_name: str, *, detail: Callable[[str], None] | None = None
     ) -> Iterator[None]:
-        """Take what a part of the library logs for steps while the block runs; ``detail`` says each
-        of them instead.
-        """
-        logger, handler = logging.getLogger(logger_name), _Steps(detail or self._named)
+        """Take what a part of the library logs for steps, or pass it to ``detail`` instead."""
+        logger, handler = logging.getLogger(logger_name), logging.Handler()
+        handler.emit = lambda record: (detail or self._named)(record.getMessage())  # type: ignore[method-assign]
         level = logger.level
         logger.setLevel(logging.INFO)
         logger.addHandler(handler)
@@ -116,20 +98,19 @@ class Progress:
             logger.setLevel(level)
 
     def look(self) -> None:
-        """Say how far the work is when it has taken a while and nothing was said just before."""
+        """Show how far the work is, if it has taken a while and nothing was shown just before."""
+        global _on_screen  # noqa: PLW0603 - there is one terminal
         now_s, terminal = self._clock(), _rewrites()
         every_s = _NEWS_EVERY_S if terminal else _NEWS_EVERY_IN_LOG_S
-        just_said = self._said_s is not None and now_s - self._said_s < every_s
-        if self._silent or just_said or now_s - self._began_s < _FIRST_NEWS_S:
+        first = self._shown_s == self._began_s
+        since_s = now_s - self._shown_s
+        if self._silent or since_s < (_FIRST_NEWS_S if first else every_s):
             return
-        self._said_s = now_s
-        text = self._work.text(now_s)
+        self._shown_s = now_s
         with _lock:
-            if terminal:
-                _on_screen[:] = [self]
-                _write(f"\r{text[: _columns() - 1]}\x1b[K")
-            else:
-                _write(f"{text}\n")
+            _on_screen = terminal
+            text = self._text(now_s)
+            _write(f"\r{text[: _columns() - 1]}\x1b[K" if terminal else f"{text}\n")
 
     def _named(self, what: str) -> None:
         self.step(Step(what))
@@ -138,31 +119,18 @@ class Progress:
         while not self._done.wait(_LOOK_EVERY_S):
             self.look()
 
-
-class _Work:
-    """One kind of step as time goes on, from which the time that is left follows."""
-
-    def __init__(self, step: Step, now_s: float) -> None:
-        self.step = step
-        self._first_done, self._began_s, self._heard_s = step.done, now_s, now_s
-
-    def go_on(self, step: Step, now_s: float) -> None:
-        self.step, self._heard_s = step, now_s
-
-    def left_s(self, now_s: float) -> float | None:
-        """Return the time that is left at the mean speed so far, s; None where it cannot be
-        said.
-        """
-        done = self.step.done - self._first_done
-        if self.step.total is None or done <= 0 or self.step.done >= self.step.total:
+    def _left_s(self, now_s: float) -> float | None:
+        """Return the time left at the mean speed so far, s; None if unknown."""
+        done, total = self._step.done - self._first_step.done, self._step.total
+        if total is None or done <= 0 or self._step.done >= total:
             return None
-        speed = done / max(self._heard_s - self._began_s, 1e-9)
-        return max(1.0, (self.step.total - self.step.done) / speed - (now_s - self._heard_s))
+        speed = done / max(self._heard_s - self._first_step_s, 1e-9)
+        return max(1.0, (total - self._step.done) / speed - (now_s - self._heard_s))
 
-    def text(self, now_s: float) -> str:
-        step, left_s = self.step, self.left_s(now_s)
+    def _text(self, now_s: float) -> str:
+        step, left_s = self._step, self._left_s(now_s)
         time_text = (
-            f"{_duration(now_s - self._began_s)} so far"
+            f"{_duration(now_s - self._first_step_s)} so far"
             if left_s is None
             else f"about {_duration(left_s)} left"
         )
@@ -176,23 +144,12 @@ class _Work:
         return f"{step.what}: {done} of {total} {unit}{share}, {time_text}"
 
 
-class _Steps(logging.Handler):
-    """Passes on what is logged."""
-
-    def __init__(self, pass_on: Callable[[str], None]) -> None:
-        super().__init__()
-        self._pass_on = pass_on
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Pass on one record."""
-        self._pass_on(record.getMessage())
-
-
 def clear_line() -> None:
-    """Take a line of progress off the terminal, so that something else can be said there."""
+    """Take a line of progress off the terminal, so that something else can be printed there."""
+    global _on_screen  # noqa: PLW0603 - there is one terminal
     with _lock:
         if _on_screen:
-            _on_screen.clear()
+            _on_screen = False
             _write("\r\x1b[K")
 
 
@@ -220,9 +177,8 @@ def _amount(value: float, unit: str) -> str:
 
 def _duration(time_s: float) -> str:
     """Return a time in words that are read at a glance, such as ``3 min 20 s``."""
-    whole_s = round(time_s)
-    if whole_s < _MINUTE_S:
-        return f"{whole_s} s"
-    if whole_s < _HOUR_S:
-        return f"{whole_s // _MINUTE_S} min {whole_s % _MINUTE_S} s"
-    return f"{whole_s // _HOUR_S} h {whole_s % _HOUR_S // _MINUTE_S} min"
+    minutes, seconds = divmod(round(time_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -1,6 +1,4 @@
-"""The standard streams of a command: closed ones are opened, and a stdout that takes nothing more
-is told apart.
-"""
+"""The standard streams of a command: closed ones are opened, and a full stdout is an error."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ class StdoutError(OSError):
 
 
 class _Stdout(io.FileIO):
-    """What is written to stdout, where errors say that it was there."""
+    """Stdout, whose errors say that they are its own."""
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -38,12 +36,10 @@ class _Stdout(io.FileIO):
 
 
 def open_streams() -> None:
-    """Make the standard streams such that all that is printed arrives, or says why it does not.
+    """Open the standard streams that the caller has closed: the next file would take their place.
 
-    Where the caller has closed one, the next file that is opened would take its place. What is
-    printed to a closed stdout fails, as on a full disk; nothing is read from a closed stdin, and
-    what is said on a closed stderr nobody hears. What the encoding of stdout lacks is a question
-    mark, not the end.
+    What is printed to a closed stdout fails, as on a full disk. Characters that the encoding of
+    stdout lacks become question marks.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

@@ -1,6 +1,4 @@
-"""What stdout can show: a terminal of some width, with colours or without, or a file or pipe that
-people search.
-"""
+"""What stdout can show: a terminal of some width, with colours or without, or a file or pipe."""
 
 from __future__ import annotations
 
@@ -10,18 +8,14 @@ import sys
 import textwrap
 import unicodedata
 
-#: Width that lines are folded to where they go to a file: none.
+#: Lines are folded to at least this width, characters.
 _NARROWEST = 20
 
 
 def is_styled() -> bool:
-    """Return whether stdout is a terminal that may be given colours and laid out to its width.
-
-    A set ``NO_COLOR`` (no-color.org) and ``TERM=dumb`` give what a pipe gets.
-    """
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    """Return whether stdout is a terminal for colours; ``NO_COLOR`` and ``TERM=dumb`` forbid them."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
 
 
 def columns() -> int:
@@ -39,20 +33,15 @@ def shows_blocks() -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text that can be printed: control characters and bytes that are not UTF-8 become
-    question marks.
-    """
-    shown = "".join(
-        "?" if unicodedata.category(character) == "Cc" else character for character in text
-    )
+    """Replace control characters, and bytes that are not UTF-8, by question marks."""
+    shown = "".join("?" if unicodedata.category(one) == "Cc" else one for one in text)
     return shown.encode(errors="replace").decode()
 
 
 def say_line(text: str = "", *, indent: int = 2) -> None:
-    """Print one line; a terminal that is narrower gets it folded between words, what follows
-    indented.
-    """
-    if not is_styled() or len(text) <= columns():
-        print(text)
-        return
-    print(textwrap.fill(text, columns(), subsequent_indent=" " * indent, break_on_hyphens=False))
+    """Print one line; a narrower terminal gets it folded between words, the rest indented."""
+    if is_styled() and len(text) > columns():
+        text = textwrap.fill(
+            text, columns(), subsequent_indent=" " * indent, break_on_hyphens=False
+        )
+    print(text)

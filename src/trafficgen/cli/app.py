@@ -1,4 +1,4 @@
-"""The command `trafficgen`: table of commands, and errors as one line with their exit code.
+"""The command `trafficgen`: its table of commands, and errors as one line with their exit code.
 
 Exit codes: 0 done; 1 a requested check failed; 2 bad input or usage; 130 interrupted; 143
 terminated; 129 hung up.
@@ -18,28 +18,26 @@ from typing import Annotated
 import typer
 
 import trafficgen
-from trafficgen.cli._ending import (
+from trafficgen.cli._help import CommandWithExamples
+from trafficgen.cli._progress import clear_line
+from trafficgen.cli._signals import (
     end_now,
     exit_code,
-    say_ended,
-    say_line,
+    print_error,
+    report_end,
     signal_that_came,
     unwind_if_asked,
     watch,
 )
-from trafficgen.cli._help import CommandWithExamples
-from trafficgen.cli._progress import clear_line
 from trafficgen.cli._streams import StdoutError, open_streams
-from trafficgen.errors import TrafficgenError
+from trafficgen.errors import OutputFileError, TrafficgenError
 from trafficgen.formatting import printable
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
-#: Objects after which Python looks for cycles: with its 700 a tenth of a short command's time goes
-#: there.
+#: Objects between searches for cycles: with Python's 700 they take a tenth of a short command.
 _GARBAGE_THRESHOLD = 50_000
-#: Each stands in a module of its name, as a function of its name or, where it has commands of its
-#: own, as ``app``.
+#: Each is a function in a module of its name or, if it has commands of its own, ``app`` there.
 COMMANDS = (
     "inspect",
     "fit",
@@ -55,9 +53,7 @@ COMMANDS = (
 
 
 def command_table(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Return the table of commands; one that is asked for does not wait for the others to be
-    loaded.
-    """
+    """Return the table of the named commands; the others are not loaded."""
     table = typer.Typer(
         name="trafficgen",
         pretty_exceptions_enable=False,
@@ -90,12 +86,10 @@ def _common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Fit captures, generate workloads, feed simulators and load testers, check that the result is
-    like the input.
-    """
+    """Fit models to captures, generate traffic from them, and measure how closely it matches."""
     if context.invoked_subcommand is None:
         print(context.get_help())
-        raise typer.BadParameter("give a command", ctx=context)
+        raise typer.BadParameter("Give a command.", ctx=context)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -103,7 +97,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         return _outcome(arguments)
     except (KeyboardInterrupt, typer.Abort):
-        return say_ended()
+        return report_end()
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # typer has met it before us
             return 0
@@ -114,11 +108,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if signal_that_came() is not None:  # a library may say by any error that it was interrupted
-            return say_ended()
+            return report_end()
         text = _error_text(error)
         if text is None:
             raise
-        say_line(f"trafficgen: {text}")
+        print_error(f"trafficgen: {text}")
         return USAGE_ERROR
 
 
@@ -140,26 +134,26 @@ def _outcome(arguments: Sequence[str] | None) -> int:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     clear_line()
-    say_line(f"warning: {_one_line(str(message))}")
+    print_error(f"warning: {_one_line(str(message))}")
 
 
 def _error_text(error: Exception) -> str | None:
-    """Return what is wrong, in a line; None where it is none of the user's doing."""
+    """Return what is wrong, in a line; None for an error of the program itself."""
     if isinstance(error, MemoryError):
-        return "this machine has too little memory for it; choose fewer flows or packets"
+        return "not enough memory; choose fewer flows or packets"
+    if isinstance(error, FileNotFoundError | OutputFileError) and not _has_folder():
+        return "the current folder no longer exists; change to one that does"
     if isinstance(error, TrafficgenError):
         return _one_line(str(error))
     if isinstance(error, StdoutError):
         return error.line
-    if isinstance(error, FileNotFoundError) and not _stands_somewhere():
-        return "the folder in which it was started is gone; change to one that exists"
     if not isinstance(error, typer.exceptions.TyperException):
         return None
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return f"{_one_line(text)} (see trafficgen --help)"
 
 
-def _stands_somewhere() -> bool:
+def _has_folder() -> bool:
     try:
         os.getcwd()  # noqa: PTH109 - asks no more than that
     except OSError:
@@ -172,9 +166,7 @@ def _one_line(text: str) -> str:
 
 
 def main() -> None:
-    """Entry point of the command.
-
-    Signals that end it unwind it: nothing half-written is left.
+    """Run the command of this process's arguments; signals that end it leave nothing half-written.
 
     The process ends without tearing the interpreter down: on a busy machine native threads of the
     libraries that read Parquet now and then outlived their owners there, and aborted a command

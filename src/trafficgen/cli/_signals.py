@@ -1,5 +1,4 @@
-"""How a command ends when somebody asks it to: by an exception, so that what it has begun is tidied
-up.
+"""Signals end a command by an exception, so that what it has begun is cleaned up.
 
 Nothing heavy is loaded here: a signal may come while everything else still is.
 """
@@ -21,51 +20,40 @@ _came: list[int] = []
 
 
 def watch() -> None:
-    """Have signals that end the command unwind it; those that are ignored stay so, as under
-    ``nohup``.
-    """
+    """Have signals that end the command unwind it; ignored ones stay so, as under ``nohup``."""
     for number in ENDING_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _unwind)
-    sys.unraisablehook = _not_lost
+    sys.unraisablehook = _end_if_interrupted
 
 
 def signal_that_came() -> int | None:
-    """Return the first signal that asked for the end, None where none did."""
+    """Return the first signal that asked for the end, or None."""
     return _came[0] if _came else None
 
 
-def say_ended() -> int:
-    """Say in a line that somebody ended the command, and return its exit code."""
+def report_end() -> int:
+    """Print that the command was interrupted, and return its exit code."""
     number = signal_that_came() or signal.SIGINT
-    say_line("trafficgen: interrupted" if number == signal.SIGINT else "trafficgen: terminated")
+    print_error("trafficgen: interrupted" if number == signal.SIGINT else "trafficgen: terminated")
     return _SIGNALLED + number
 
 
-def say_line(text: str) -> None:
-    """Say a line on stderr, where it can be written to: there is nobody else to tell."""
+def print_error(text: str) -> None:
+    """Print a line on stderr; errors in printing it are ignored."""
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr)
 
 
 def unwind_if_asked() -> None:
-    """Raise an interrupt where a signal came: a library that was being loaded may have kept the
-    first to itself.
-
-    Raises:
-        KeyboardInterrupt: If one came.
-    """
+    """Raise KeyboardInterrupt if a signal came: a library may have swallowed the first one."""
     if _came:
         raise KeyboardInterrupt
 
 
 def exit_code(code: int) -> int:
-    """Return the exit code of a command: that of the signal where one came, and then said, whatever
-    became of it.
-    """
-    if _came and code != _SIGNALLED + _came[0]:
-        return say_ended()
-    return code
+    """Return the exit code of a command: that of the signal if one came."""
+    return report_end() if _came and code != _SIGNALLED + _came[0] else code
 
 
 def end_now(code: int) -> NoReturn:
@@ -80,17 +68,15 @@ def end_now(code: int) -> NoReturn:
 
 
 def _unwind(number: int, _frame: FrameType | None) -> None:
-    """Note a signal and unwind the command; a second one is not waited for."""
+    """Note a signal and unwind the command; a second one ends it at once."""
     _came.append(number)
     if len(_came) > 1:
         end_now(_SIGNALLED + _came[0])
     raise KeyboardInterrupt
 
 
-def _not_lost(lost: sys.UnraisableHookArgs) -> None:
-    """End the command where an interrupt came in the middle of what cannot raise it, such as a
-    finaliser.
-    """
+def _end_if_interrupted(lost: sys.UnraisableHookArgs) -> None:
+    """End the command if an interrupt came where nothing can be raised, as in a finaliser."""
     if isinstance(lost.exc_value, KeyboardInterrupt) and _came:
-        end_now(say_ended())
+        end_now(report_end())
     sys.__unraisablehook__(lost)
