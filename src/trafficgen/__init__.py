@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from trafficgen._core import __version__
     from trafficgen.api.comparing import compare
     from trafficgen.api.converting import Conversion, convert
-    from trafficgen.api.fitting import Fit, fit
-    from trafficgen.api.populations import PopulationFit, fit_population
     from trafficgen.api.reporting import save_plots, save_report
-    from trafficgen.api.same_source import SameSourceFit, fit_same_source
+    from trafficgen.calibration.fit import Fit, fit
+    from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
+    from trafficgen.calibration.population.fit_same_source import SameSourceFit, fit_same_source
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.exporting import export
@@ -76,18 +76,18 @@ _HOMES = {
     "Conversion": "trafficgen.api.converting",
     "Finding": "trafficgen.reproduction",
     "FindingResult": "trafficgen.reproduction",
-    "Fit": "trafficgen.api.fitting",
+    "Fit": "trafficgen.calibration.fit",
     "Inspection": "trafficgen.flows",
     "LocalPage": "trafficgen.explore",
     "Model": "trafficgen.models",
     "PacketTable": "trafficgen.tables",
     "Path": "trafficgen.simulation",
     "PlannedWorkload": "trafficgen.workloads.plan",
-    "PopulationFit": "trafficgen.api.populations",
+    "PopulationFit": "trafficgen.calibration.population.fit_population",
     "ProjectionReport": "trafficgen.packet_files.report",
     "PublishedModel": "trafficgen.models",
     "Reproduction": "trafficgen.reproduction",
-    "SameSourceFit": "trafficgen.api.same_source",
+    "SameSourceFit": "trafficgen.calibration.population.fit_same_source",
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.workloads.write",
@@ -96,9 +96,9 @@ _HOMES = {
     "exceeded_limits": "trafficgen.validation",
     "explore": "trafficgen.explore",
     "export": "trafficgen.export.exporting",
-    "fit": "trafficgen.api.fitting",
-    "fit_population": "trafficgen.api.populations",
-    "fit_same_source": "trafficgen.api.same_source",
+    "fit": "trafficgen.calibration.fit",
+    "fit_population": "trafficgen.calibration.population.fit_population",
+    "fit_same_source": "trafficgen.calibration.population.fit_same_source",
     "following": "trafficgen.progress",
     "generate": "trafficgen.workloads.generate",
     "generate_workload": "trafficgen.workloads.write",

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trafficgen.calibration import calibrate
+from trafficgen.calibration.session_fit import SessionInputs, fit_session
 from trafficgen.errors import CalibrationError, TooFewObservationsError
 from trafficgen.flows import choose_session
 from trafficgen.models import LONGEST_S, Model, dump_model
@@ -46,7 +46,7 @@ def test_any_stream_gives_a_valid_model_or_one_clear_error(
         tcp_sequence=np.arange(n) * 100 % (1 << 32) if tcp else [None] * n,
     )
     try:
-        result = calibrate(choose_session(table), files=["-"], digests=[])
+        result = fit_session(choose_session(table), SessionInputs(files=("-",)))
     except TooFewObservationsError:
         assert n < 3 or np.unique(table.time_ns).size <= 2 * flows
         return

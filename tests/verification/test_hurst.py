@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration import estimate_hurst
-from trafficgen.calibration.processes.hurst import autocorrelation
+from trafficgen.calibration.processes.hurst import autocorrelation, estimate_hurst
 from trafficgen.units import FloatArray
 
 

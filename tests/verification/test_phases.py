@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.verification.records import RecordCheck
 
-from trafficgen.calibration import Phases, find_phases
+from trafficgen.calibration.phases.session_phases import Phases, find_phases
 from trafficgen.flows import choose_session
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable

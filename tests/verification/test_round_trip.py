@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.calibration import calibrate
+from trafficgen.calibration.session_fit import SessionInputs, fit_session
 from trafficgen.flows import choose_session
 from trafficgen.generation import generate_sessions
 from trafficgen.models import (
@@ -126,7 +126,7 @@ def frames() -> Model:
 
 def fitted_to(model: Model, *, seed: int) -> Model:
     view = choose_session(generate_sessions(model, seed=seed))
-    return calibrate(view, files=["by_hand.pcap"], digests=[]).model
+    return fit_session(view, SessionInputs(files=("by_hand.pcap",))).model
 
 
 def test_renewal_model_is_recovered(buffered: Model) -> None:

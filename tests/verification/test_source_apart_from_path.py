@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.calibration import pair_sessions, restore_source
+from trafficgen.calibration.path.pairing import pair_sessions
+from trafficgen.calibration.streams.source_reconstruction import restore_source
 from trafficgen.capture.reading import read_packets
 from trafficgen.capture.session import open_session
 from trafficgen.flows import (

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from pathlib import Path
 
-from trafficgen.api.fitting import Fit
-from trafficgen.api.populations import PopulationFit
-from trafficgen.api.same_source import SameSourceFit
+from trafficgen.calibration.fit import Fit
+from trafficgen.calibration.population.fit_population import PopulationFit
+from trafficgen.calibration.population.fit_same_source import SameSourceFit
 from trafficgen.reports import FORMATS, Report, save_charts, save_html
 from trafficgen.reports.comparison import comparison_report
 from trafficgen.reports.fit import fit_report

@@ -1,424 +1,200 @@
-"""Fitting a model to one session: phases, laws, processes and the conditions of its capture."""
+"""From captures to a model: `trafficgen fit`."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+import warnings
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
-from typing import Literal, cast
+from pathlib import Path
 
-import numpy as np
-
-from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
-from trafficgen.calibration.levels.rate_levels import Levels, find_levels
-from trafficgen.calibration.levels.switch_hazards import LevelAssociation, associate_switches
-from trafficgen.calibration.measured_facts import measured_facts
-from trafficgen.calibration.model_size import compact_model
-from trafficgen.calibration.paper_measures import Measures, operational_measures
-from trafficgen.calibration.path.conditions import PathConditions, find_conditions
-from trafficgen.calibration.path.pairing import Pairing, pair_arrivals, pair_sessions
-from trafficgen.calibration.phases.phase_rows import (
-    FittedViews,
-    PhaseRows,
-    phase_rows,
-    playout_gaps_s,
-)
-from trafficgen.calibration.phases.rate_intervals import phase_rates
-from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
-from trafficgen.calibration.player_log.anchoring import anchor_phases
-from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, played_levels
-from trafficgen.calibration.processes.fractional_noise import rate_and_noise
-from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
-from trafficgen.calibration.processes.long_range import LongRange, judge_long_range
-from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
-from trafficgen.calibration.streams.fit_streams import FittedStreams, fit_streams
-from trafficgen.calibration.streams.source_reconstruction import restore_source
-from trafficgen.errors import CalibrationError, TooFewObservationsError
-from trafficgen.flows import (
-    Bursts,
-    SessionView,
-    clock_tick_ns,
-    find_burst_threshold_s,
-    gaps_s,
-    resegment,
-    segment_bursts,
-)
-from trafficgen.models import (
-    LONGEST_S,
-    Buffering,
-    Estimate,
-    Facts,
-    FittedProvenance,
-    Model,
-    PacketProcess,
-    Playout,
-    Startup,
-    Stream,
-)
-from trafficgen.provenance import run_date, software_version
-from trafficgen.randomness import random_stream
-from trafficgen.tables import PacketTable
-from trafficgen.tables.arrivals import as_received
-from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
-
-_log = logging.getLogger(__name__)
-
-_FEWEST_PACKETS = 3
-_HURST_BIN_S = 0.1
-#: Ten days; a capture whose clock jumps by years must not fill the memory with empty bins.
-_MOST_HURST_BINS = 8_640_000
-_ACF_LAGS = 10
-_ANCHORED_METHOD = {
-    "buffer_full": (
-        "player log: last media packet before its buffer was full; interval of one sample of"
-        " the log"
-    ),
-    "playback_start": "player log: last media packet before the playback started",
-}
+from trafficgen.calibration.options import FitOptions, SessionFitOptions
+from trafficgen.calibration.player_log.anchoring import align_log
+from trafficgen.calibration.player_log.events import PlayerLog
+from trafficgen.calibration.player_log.log_files import read_player_log
+from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
+from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
+from trafficgen.capture.reading import read_packets
+from trafficgen.capture.session import OpenedSession, open_session
+from trafficgen.errors import CalibrationError, CaptureWarning
+from trafficgen.flows import heaviest_upload, rate_curve, turned_round
+from trafficgen.formatting import count_warnings
+from trafficgen.models import Model
+from trafficgen.notebook import NotebookView, RateLines
+from trafficgen.options import takes
+from trafficgen.provenance import file_digest
+from trafficgen.tables import PacketTable, RateCurve
+from trafficgen.units import s_from_ns
 
 
 @dataclass(frozen=True)
-class SessionMeasures:
-    """What a fit says about the session as a whole, beside the model.
+class Fit(NotebookView):
+    """A fitted model with its estimates and warnings.
 
     Attributes:
-        packets: Media packets.
-        duration_s: First to last media packet, s.
-        phases: Silence, buffering and playout.
-        packet_bytes: Law of the IP lengths in the playout.
-        gap_s: Law of the gaps within flows in the playout.
-        bursts_by_phase: Bursts of the session's media packets by name of the phase; None where
-            there is no threshold.
-        path: What the path of the capture was like: loss, round-trip time, delays, link rate.
-        response: How the source answers to congestion.
-        hurst: Hurst parameter of the byte rate in bins of 0.1 s of the playout.
-        long_range: Whether that is long memory, or something that looks like it.
-        facts: Dispersion, autocorrelation and variance-time curve of the playout.
-        gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
-        process: Process of the heaviest stream in its longest playout.
-        levels: Levels of the session's rate; None where it has one.
-        association: How the steps between levels go with loss and goodput, or why that is not
-            known; None without levels.
-        measures: What the papers define.
-        player_log: What the player said, aligned; None where no log was given.
-        played_levels: Levels of the player log.
+        calibration: The estimates.
+        flow: The heaviest media flow, as `inspect` describes it.
+        warnings: What is doubtful about the capture and the fit, one sentence each.
+        rate: IP bytes of the media over time, s from the first media packet.
+
+    Example:
+        >>> import trafficgen
+        >>> fitted = trafficgen.fit("examples/captures/rtsp_rtp_two_streams.pcap.gz")
+        >>> summary = fitted.to_json()
+        >>> print(f"{summary['phases']['playout']['rate_kbps']:.0f} kbps in the playout")
+        247 kbps in the playout
+        >>> summary["loss"]["rate"], len(fitted.warnings)
+        (0.0, 3)
     """
 
-    packets: int
-    duration_s: float
-    phases: Phases
-    packet_bytes: FittedLaw
-    gap_s: FittedLaw
-    bursts_by_phase: dict[str, Bursts] | None
-    path: PathConditions
-    response: FoundResponse
-    hurst: Hurst | None
-    long_range: LongRange | None
-    facts: Facts | None
-    gap_acf: list[float]
-    process: PacketProcess
-    levels: Levels | None
-    association: LevelAssociation | str | None
-    measures: Measures
-    player_log: PlayerLog | None = None
-    played_levels: PlayedLevels | None = None
+    calibration: Calibration
+    flow: dict[str, object]
+    warnings: tuple[str, ...]
+    rate: RateCurve = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Fit of {self.model.summary_line()}{count_warnings(self.warnings)}>"
+
+    def _notebook_data(self) -> dict[str, object]:
+        session = self.calibration.session
+        laws = {"packet sizes": session.packet_bytes, "gaps": session.gap_s}
+        return {
+            "media_packets": session.packets,
+            **self.model._notebook_data(),
+            "loss_rate": session.path.conditions.loss_rate.model_dump()
+            if session.path.conditions.loss_rate
+            else None,
+            "laws in the playout": [
+                {"of": name, "law": repr(fitted.parametric).strip("<>")}
+                for name, fitted in laws.items()
+            ],
+            "warnings": list(self.warnings),
+        }
+
+    def _notebook_rates(self) -> RateLines | None:
+        return self.model.rates_of_phases(measured=self.rate)
+
+    @property
+    def model(self) -> Model:
+        """The model, ready to be saved or played."""
+        return self.calibration.model
+
+    def to_json(self) -> dict[str, object]:
+        """Return the summary as JSON-compatible values, keys as published."""
+        return {"flow": self.flow, **self.calibration.summary(), "warnings": list(self.warnings)}
 
 
-@dataclass(frozen=True)
-class FittedSession:
-    """A model with the measures and warnings of its fit, and the packets that they are of."""
+@takes(SessionFitOptions)
+def fit(paths: Paths, options: SessionFitOptions) -> Fit:
+    """Fit a model to one session of captures (read as one) or of a packet table.
 
-    model: Model
-    session: SessionMeasures
-    warnings: list[str]
-    views: FittedViews = field(repr=False, compare=False)
+    A session with more packets than memory holds is refused: give more memory, or fit a window.
 
-
-def fit_session(
-    view: SessionView,
-    *,
-    files: Sequence[str],
-    digests: Sequence[str],
-    seed: int,
-    undo_offload: bool,
-    receiver: PacketTable | None = None,
-    receiver_files: Sequence[str] = (),
-    player_log: PlayerLog | None = None,
-) -> FittedSession:
-    """Fit a model to one session; :func:`trafficgen.calibration.fit` says how.
+    Args:
+        paths: One or several capture files, or one packet table; ``-`` is standard input.
+        options: See :class:`~trafficgen.calibration.options.SessionFitOptions`; given as keywords.
 
     Raises:
-        TooFewObservationsError: If the session has fewer than three media packets, or all at one
-            time.
-        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of
-            something else.
+        InputFileError: If an input cannot be read, the player log does not belong to the capture,
+            or the session has more packets than memory holds.
+        SelectionError: If there is no such flow or session, or nothing of it is in the window.
+        CalibrationError: If the session does not have what a fit needs.
+        ValueError: If options contradict each other.
+
+    Example:
+        >>> import trafficgen
+        >>> fitted = trafficgen.fit("examples/captures/http_burst_then_paced.pcap.gz")
+        >>> fitted
+        <Fit of http_burst_then_paced (unknown): buffering 3.166 s, playout at 931.9 kbit/s, 3
+        warnings>
+        >>> buffering = fitted.model.buffering.duration_s
+        >>> print(f"buffering {buffering.value:.1f} s, 95% interval {buffering.low:.0f} to {buffering.high:.0f} s")
+        buffering 3.2 s, 95% interval 2 to 4 s
+        >>> trafficgen.save_model(fitted.model, "model.json")
     """
-    cut = 0
-    if undo_offload:
-        table, cut = resegment(view.table)
-        view = replace(view, table=table) if cut else view
-        receiver = resegment(receiver)[0] if receiver is not None else None
-    pairing: Pairing | None
-    if receiver is None:
-        pairing = pair_arrivals(view)
-        receiver = as_received(view.table) if pairing is not None else None
-    else:
-        pairing = pair_sessions(view, receiver)
-        if pairing.swapped:
-            files, receiver_files, receiver = receiver_files, files, view.table
-        view = pairing.sender
-    tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
-    packets = int(np.count_nonzero(view.media))
-    if packets < _FEWEST_PACKETS or view.media_time_ns[0] == view.media_time_ns[-1]:
-        raise TooFewObservationsError(
-            what="media packets at different times", required=_FEWEST_PACKETS, available=packets
-        )
-    span_s = s_from_ns(int(view.media_time_ns[-1] - view.media_time_ns[0]))
-    if span_s > LONGEST_S:
-        raise CalibrationError(
-            f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut"
-            " the capture there"
-        )
-    _log.info("looking for phases in %d media packets", packets)
-    phases = _phases(view, tick_s=tick_s, seed=seed, log=player_log)
-    restored = restore_source(view)
-    sent_phases = (
-        phases
-        if restored.method is None
-        else _phases(restored.view, tick_s=tick_s, seed=seed, log=player_log)
+    names = as_paths(paths)
+    log = None if options.player_log is None else read_player_log(options.player_log)
+    opened = open_session(names, options.choice, options, window=options.window)
+    hints = _upload_hints(opened) if options.window.is_whole else []
+    inputs = SessionInputs(
+        window=None if options.window.is_whole else options.window,
+        receiver=_read_other_end(options),
+        receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
+        player_log=_align(log, opened, options),
     )
-    streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=seed)
-    if not streams.streams:
-        raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
-    _log.info("measuring the session and its path")
-    path = find_conditions(view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=seed)
-    session = _measure(
-        view, phases, streams, path, pairing=pairing, log=player_log, tick_s=tick_s, seed=seed
-    )
-    model = _model(
-        restored.view,
-        session,
-        streams,
-        sent_phases,
-        files=files,
-        receiver_files=receiver_files,
-        digests=digests,
-        seed=seed,
-        cut=cut,
-        restored=restored.method,
-    )
-    views = FittedViews(captured=view, sent=restored.view, sent_phases=sent_phases, tick_s=tick_s)
-    return FittedSession(
-        compact_model(model), session, _notes(streams, cut=cut, restored=restored.method), views
-    )
+    return fit_opened(opened, names, options, inputs=inputs, hints=hints)
 
 
-def _phases(view: SessionView, *, tick_s: float, seed: int, log: PlayerLog | None) -> Phases:
-    generator = random_stream(seed, session=view.session, purpose="fit/phases")
-    phases = find_phases(view, tick_s=tick_s, generator=generator)
-    return phases if log is None else anchor_phases(phases, view, log)
-
-
-def _notes(streams: FittedStreams, *, cut: int, restored: str | None) -> list[str]:
-    warnings = list(streams.warnings)
-    warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
-    if restored is not None:
-        warnings.append(f"the model describes what was sent, not what arrived: {restored}")
-    if cut:
-        warnings.append(
-            f"{cut} packets above the MTU (segmentation offload) were cut to MTU size before"
-            " the fit"
-        )
-    return warnings
-
-
-def _measure(
-    view: SessionView,
-    phases: Phases,
-    streams: FittedStreams,
-    path: PathConditions,
+def fit_opened(
+    opened: OpenedSession,
+    names: list[str],
+    options: FitOptions,
     *,
-    pairing: Pairing | None,
-    log: PlayerLog | None,
-    tick_s: float,
-    seed: int,
-) -> SessionMeasures:
-    """Return the measures of a session that are not part of a stream."""
-    rows = phase_rows(view, phases)
-    playout, playout_ns = rows.playout, view.first_media_ns + ns_from_s(phases.playout_start_s)
+    inputs: SessionInputs | None = None,
+    hints: list[str] | None = None,
+) -> Fit:
+    """Fit a model to a session that is open.
 
-    def fitted(quantity: Literal["packet_bytes", "gap_s"], sample: FloatArray) -> FittedLaw:
-        generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
-        unit, tick = ("s", tick_s) if quantity == "gap_s" else ("bytes", 1.0)
-        return fit_law(
-            sample, unit=cast(Literal["s", "bytes"], unit), tick=tick, generator=generator
-        )
+    Args:
+        opened: The session.
+        names: Files that it was read from.
+        options: Options of the fit.
+        inputs: Second capture and player log.
+        hints: What may be wrong with the choice of the session, one sentence each.
 
-    hurst, long_range, facts = _memory(view, playout, playout_ns)
-    levels = _session_levels(view, playout, tick_s=tick_s)
-    played = _played_levels(view, log) if log else None
-    heaviest = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
-    return SessionMeasures(
-        packets=int(np.count_nonzero(view.media)),
-        duration_s=phases.end_s,
-        phases=phases,
-        packet_bytes=fitted("packet_bytes", view.table.ip_bytes[playout].astype(np.float64)),
-        gap_s=fitted("gap_s", playout_gaps_s(view, rows)),
-        bursts_by_phase=_bursts(view, rows, phases, tick_s=tick_s),
-        path=path,
-        response=find_response(path.records, rtt_s=path.rtt_s),
-        hurst=hurst,
-        long_range=long_range,
-        facts=facts,
-        gap_acf=autocorrelation(heaviest, lags=_ACF_LAGS),
-        process=_playout_process(streams.streams[0]),
-        levels=levels,
-        association=None if levels is None else associate_switches(view, levels),
-        measures=operational_measures(
-            view, phases, path, pairing=pairing, levels=levels, log=log, played=played
-        ),
-        player_log=log,
-        played_levels=played,
-    )
-
-
-def _played_levels(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
-    payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
-    media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
-    return played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
-
-
-def _playout_process(stream: Stream) -> PacketProcess:
-    """Return the process of a stream's longest playout, or of its last phase where it has none."""
-    playouts = [phase for phase in stream.phases if phase.name == "playout"]
-    return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
-
-
-def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
-    """Return the levels of the rate of all media, from the session's start, or of the playout
-    alone.
-
-    A fast start is not a level: what comes before the playout counts where its level comes again.
+    Raises:
+        CalibrationError: If the session does not have what a fit needs; it names the files.
     """
-    table = view.table
-    whole = find_levels(view.media_time_ns, view.media_ip_bytes, tick_s=tick_s)
-    if playout.sum() == view.media.sum() or (
-        whole is not None and whole.level[0] in whole.level[1:]
-    ):
-        return whole
-    return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
-
-
-def _memory(
-    view: SessionView, playout: BoolArray, start_ns: int
-) -> tuple[Hurst | None, LongRange | None, Facts | None]:
-    """Return memory and facts of the playout; None where it is too short, or too long to be
-    true.
-    """
-    time_ns, ip_bytes = view.table.time_ns[playout], view.table.ip_bytes[playout]
-    if (
-        time_ns.size == 0
-        or s_from_ns(int(time_ns[-1]) - start_ns) > _MOST_HURST_BINS * _HURST_BIN_S
-    ):
-        return None, None, None
-    bins, noise = rate_and_noise(time_ns, ip_bytes, bin_s=_HURST_BIN_S, start_ns=start_ns)
-    measured = noise if time_ns.size >= bins.size else None  # of rarer packets it says little
-    long_range = judge_long_range(bins, noise_variance=measured)
-    return (
-        estimate_hurst(bins, noise_variance=measured),
-        long_range,
-        measured_facts(time_ns, ip_bytes, start_ns=start_ns),
+    of_stream = any(is_stream(name) for name in names)
+    inputs = replace(
+        inputs or SessionInputs(),
+        files=tuple(name_in_model(name) for name in names),
+        digests=() if of_stream else tuple(file_digest(Path(name)) for name in names),
+    )
+    try:
+        calibration = fit_session(opened.view, inputs, options)
+    except CalibrationError as error:
+        if hints:
+            raise CalibrationError(f"{', '.join(names)}: {error}; {hints[0]}") from None
+        raise error.at(", ".join(names)) from None
+    return Fit(
+        calibration=calibration,
+        flow=opened.inspection.describe_flow(opened.view.heaviest_flow),
+        warnings=(*opened.inspection.warnings, *(hints or ()), *calibration.warnings),
+        rate=rate_curve(opened.view.media_time_ns, opened.view.media_ip_bytes),
     )
 
 
-def _bursts(
-    view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float
-) -> dict[str, Bursts] | None:
-    """Return the bursts of all media packets of the session, phase by phase."""
-    threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
-    if threshold_s is None:
+def _read_other_end(options: SessionFitOptions) -> PacketTable | None:
+    """Read the second capture in order of time; its problems are not those of the fit."""
+    if options.receiver is None:
         return None
-    parts = {"playout": rows.playout}
-    if phases.buffering_end_s is not None:
-        parts["buffering"] = rows.before
-    table = view.table
-    return {
-        name: segment_bursts(table.time_ns[inside], table.ip_bytes[inside], threshold_s=threshold_s)
-        for name, inside in parts.items()
-    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptureWarning)
+        table = read_packets(
+            options.receiver, decapsulate=options.decapsulate, idle_timeout_s=options.idle_timeout_s
+        ).sorted_by_time()
+    return turned_round(table) if options.upload else table
 
 
-def _model(
-    view: SessionView,
-    session: SessionMeasures,
-    streams: FittedStreams,
-    phases: Phases,
-    *,
-    files: Sequence[str],
-    receiver_files: Sequence[str],
-    digests: Sequence[str],
-    seed: int,
-    cut: int,
-    restored: str | None,
-) -> Model:
-    names = tuple(PurePath(name).name for name in files)
-    absent = {**streams.absent, **session.path.absent, **session.response.absent}
-    if phases.buffering_end_s is None:
-        absent["buffering"] = "the start is not faster than the rest"
-    absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
-    rates = phase_rates(view, phases, seed=seed)
-    return Model(
-        name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
-        description=f"Session {view.session} of {', '.join(names) or 'a stream'}.",
-        provenance=FittedProvenance(
-            files=names,
-            digests=tuple(digests),
-            session=view.session,
-            flows=tuple(streams.flows),
-            receiver_files=tuple(PurePath(name).name for name in receiver_files),
-            restored=restored,
-            player_log=session.player_log.file if session.player_log else None,
-            resegmented_packets=cut,
-            conditions=session.path.conditions,
-            software=f"trafficgen {software_version()}",
-            seed=seed,
-            date=run_date(),
-        ),
-        startup=Startup(
-            silence_s=Estimate(
-                value=session.phases.silence_s, method="first packet to first media packet"
-            )
-        ),
-        buffering=_buffering(phases, rates[0]),
-        playout=_playout(phases, rates[1]),
-        streams=tuple(streams.streams),
-        facts=session.facts,
-        response=session.response.response,
-        absent=absent,
-    )
-
-
-def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
-    if phases.buffering_end_s is None or rate is None or phases.ratio is None:
+def _align(
+    log: PlayerLog | None, opened: OpenedSession, options: SessionFitOptions
+) -> PlayerLog | None:
+    """Put a player log on the session's clock."""
+    if log is None:
         return None
-    method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
-    return Buffering(
-        duration_s=Estimate(
-            value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method
-        ),
-        rate_bps=rate,
-        ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
+    start_unix_s = s_from_ns(opened.inspection.start_time_ns)
+    return align_log(
+        log, opened.view, capture_start_unix_s=start_unix_s, offset_s=options.player_log_offset_s
     )
 
 
-def _playout(phases: Phases, rate: Estimate) -> Playout:
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    method = (
-        "to the last media packet"
-        if phases.playout_end_s is None
-        else "to where the stream runs out"
-    )
-    return Playout(
-        duration_s=Estimate(value=until_s - phases.playout_start_s, method=method), rate_bps=rate
-    )
+def _upload_hints(opened: OpenedSession) -> list[str]:
+    """Warn if more goes to a server than the session brings to its client."""
+    view = opened.view
+    fitted_bytes = int(view.table.payload_bytes[view.media].sum())
+    flow, sent_bytes = heaviest_upload(opened.inspection.flows)
+    if sent_bytes <= fitted_bytes:
+        return []
+    return [
+        f"flow {flow} carries {sent_bytes} payload bytes to its server, more than the"
+        f" {fitted_bytes} that are fitted here: --upload fits that direction"
+    ]

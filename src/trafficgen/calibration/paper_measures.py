@@ -64,7 +64,7 @@ class Measures:
     absent: dict[str, str] = field(default_factory=dict)
 
 
-def operational_measures(
+def measure_as_papers(
     view: SessionView,
     phases: Phases,
     path: PathConditions,

@@ -11,8 +11,8 @@ from typing import cast
 import numpy as np
 
 from trafficgen.calibration.delivered import SessionDelivery
-from trafficgen.calibration.fit import FittedSession, SessionMeasures
 from trafficgen.calibration.levels.summary import describe_levels, describe_mmpp
+from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.flows import Bursts, Delivery
 from trafficgen.models import Law, ModulatedProcess, PacketProcess
 from trafficgen.units import kbps_from_bps
@@ -20,13 +20,11 @@ from trafficgen.units import kbps_from_bps
 Json = dict[str, object]
 
 
-def summarise(fitted: FittedSession) -> Json:
-    """Return the summary of a fit: plain numbers, strings, lists and dictionaries, None for what is
-    not known.
+def summarise(session: SessionMeasures, warnings: list[str]) -> Json:
+    """Return the summary of a fit as JSON-compatible values; None for what is not known.
 
     Rates are in kbit/s of IP bytes, times in s from the session's first media packet.
     """
-    session = fitted.session
     return {
         "packets": session.packets,
         "duration_s": session.duration_s,
@@ -41,7 +39,7 @@ def summarise(fitted: FittedSession) -> Json:
         "player_log": _player_log(session),
         "conditions": _conditions(session),
         "response": _response(session),
-        "warnings": fitted.warnings,
+        "warnings": warnings,
     }
 
 
@@ -93,19 +91,20 @@ def _phases(session: SessionMeasures) -> Json:
             "high": phases.high_s,
             "anchor": phases.anchor,
         }
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     return {
         "silence_s": phases.silence_s,
         "buffering": buffering,
         "playout": {
             "start_s": phases.playout_start_s,
-            "end_s": until_s,
+            "end_s": phases.playout_stop_s,
             "rate_kbps": phases.playout_kbps,
         },
         "buffering_ratio": phases.ratio,
         "stalls": _stalls(session),
         "end": (
-            None if phases.playout_end_s is None else {"start_s": until_s, "end_s": phases.end_s}
+            None
+            if phases.playout_end_s is None
+            else {"start_s": phases.playout_stop_s, "end_s": phases.end_s}
         ),
     }
 

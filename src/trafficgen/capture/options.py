@@ -94,3 +94,34 @@ class SessionChoice:
     upload: bool | None = option(
         False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
     )
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """A part of an input by time, s after its first packet.
+
+    Attributes:
+        from_s: Packets from this time on.
+        to_s: Packets before this time; infinite for all to the end.
+
+    Raises:
+        ValueError: If the window is empty or begins before the input.
+    """
+
+    from_s: float = 0.0
+    to_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.from_s < self.to_s:
+            raise ValueError(
+                f"Invalid window {self}. Start at 0 s or later and end after the start."
+            )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is cut."""
+        return self.from_s == 0 and self.to_s == math.inf
+
+    def __str__(self) -> str:
+        end = "the end" if self.to_s == math.inf else f"{self.to_s:g} s"
+        return f"{self.from_s:g} s to {end}"

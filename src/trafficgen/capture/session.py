@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,7 @@ from trafficgen.capture.inputs import (
     read_table_file,
 )
 from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, weight_of
-from trafficgen.capture.options import ReadOptions, SessionChoice
+from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
 from trafficgen.capture.packets import read_flows
 from trafficgen.capture.reading import inspection_of
 from trafficgen.capture.scan import scan_capture
@@ -50,37 +49,6 @@ class OpenedSession:
 
     inspection: Inspection
     view: SessionView
-
-
-@dataclass(frozen=True)
-class TimeWindow:
-    """A part of an input by time, s after its first packet.
-
-    Attributes:
-        from_s: Packets from this time on.
-        to_s: Packets before this time; infinite for all to the end.
-
-    Raises:
-        ValueError: If the window is empty or begins before the input.
-    """
-
-    from_s: float = 0.0
-    to_s: float = math.inf
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.from_s < self.to_s:
-            raise ValueError(
-                f"a window needs 0 <= from_s < to_s, got from {self.from_s:g} to {self.to_s:g} s"
-            )
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is cut."""
-        return self.from_s == 0 and self.to_s == math.inf
-
-    def __str__(self) -> str:
-        end = "the end" if self.to_s == math.inf else f"{self.to_s:g} s"
-        return f"{self.from_s:g} s to {end}"
 
 
 def open_session(

@@ -134,7 +134,11 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_options(**given: Any) -> None:
         values = {name: given.pop(name) for name in names}
-        command(options=options(**values), **given)
+        try:
+            chosen = options(**values)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        command(options=chosen, **given)
 
     with_options.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*own, *declared]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trafficgen.api.fitting import fit_opened
+from trafficgen.calibration.fit import fit_opened
+from trafficgen.calibration.options import FitOptions
 from trafficgen.capture.inputs import file_text, is_stream
 from trafficgen.capture.options import ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
@@ -105,7 +106,7 @@ def opened_offer(
     opened = open_session(
         [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
     )
-    fitted = fit_opened(opened, name, seed=seed, resegment=True)
+    fitted = fit_opened(opened, [name], FitOptions(seed=seed))
     model_file = "model.json"
     chosen = [
         f"--{key} {number}"

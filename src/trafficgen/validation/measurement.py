@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration import Hurst, Phases, estimate_hurst, find_phases
+from trafficgen.calibration.phases.session_phases import Phases, find_phases
+from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
 from trafficgen.flows import (
     SessionView,
     clock_tick_ns,

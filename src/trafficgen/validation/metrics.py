@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trafficgen.calibration import Hurst
+from trafficgen.calibration.processes.hurst import Hurst
 from trafficgen.flows import SessionView
 from trafficgen.validation.distances import (
     Distances,

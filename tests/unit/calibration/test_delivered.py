@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.calibration import Phases, pair_sessions
 from trafficgen.calibration.delivered import SessionDelivery, count_scale_changes, session_delivery
 from trafficgen.calibration.path.conditions import find_loss
-from trafficgen.calibration.path.pairing import pair_arrivals
+from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
 from trafficgen.calibration.path.path_records import path_records
+from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import PacketTable
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trafficgen.calibration import Calibration, calibrate
+from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.capture.packets import read_capture
 from trafficgen.errors import TooFewObservationsError
 from trafficgen.flows import choose_session
@@ -35,9 +36,8 @@ KEYS = {
 
 
 def fitted(table: PacketTable, **options: Any) -> Calibration:
-    return calibrate(
-        choose_session(table), files=["folder/a.pcap"], digests=["sha256:0"], **options
-    )
+    inputs = SessionInputs(files=("folder/a.pcap",), digests=("sha256:0",))
+    return fit_session(choose_session(table), inputs, FitOptions(**options))
 
 
 def renewal_table(make_table: TableMaker, n: int = 10_000) -> PacketTable:

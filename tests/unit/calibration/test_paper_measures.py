@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from trafficgen.calibration import Measures, Phases, PlayerLog
-from trafficgen.calibration.paper_measures import operational_measures
+from trafficgen.calibration.paper_measures import Measures, measure_as_papers
 from trafficgen.calibration.path.conditions import PathConditions
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.player_log.events import PlayerLog
 from trafficgen.flows import choose_session
 from trafficgen.models import CaptureConditions
 from trafficgen.tables import SIGNALLING_SCHEMA, PacketTable
@@ -48,7 +49,7 @@ def log_of(
 def measures_of(table: PacketTable, phases: Phases, log: PlayerLog | None = None) -> Measures:
     view = choose_session(table)
     nothing = PathConditions(conditions=CaptureConditions(), loss=None, rtt_s=None, records=None)
-    return operational_measures(view, phases, nothing, log=log)
+    return measure_as_papers(view, phases, nothing, log=log)
 
 
 def with_play(table: PacketTable, time_s: float) -> PacketTable:

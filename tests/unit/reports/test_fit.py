@@ -15,8 +15,9 @@ from tests.conftest import build_table
 
 import trafficgen
 from trafficgen.api.reporting import report_of
-from trafficgen.calibration import Calibration, calibrate, playout_gaps_s
 from trafficgen.calibration.path.loss_measures import LossSource
+from trafficgen.calibration.phases.phase_rows import playout_gaps_s
+from trafficgen.calibration.session_fit import Calibration, SessionInputs, fit_session
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.models import Estimate, Law, PooledPoint, PooledResponse, ResponseCurve
@@ -88,7 +89,7 @@ def rtp_with_loss() -> SessionView:
 
 
 def fitted(view: SessionView, *, name: str = "a.pcap") -> Calibration:
-    return calibrate(view, files=[name], digests=[])
+    return fit_session(view, SessionInputs(files=(name,)))
 
 
 def report(calibration: Calibration, *, warnings: tuple[str, ...] = ()) -> Report:

@@ -53,10 +53,9 @@ def phase_rows(view: SessionView, phases: Phases) -> PhaseRows:
     time_ns, zero_ns = view.table.time_ns, view.first_media_ns
     playout_ns = zero_ns + ns_from_s(phases.playout_start_s)
     begun = time_ns > playout_ns if phases.side == "right" else time_ns >= playout_ns
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
     return PhaseRows(
         before=view.media & ~begun,
-        playout=view.media & begun & (time_ns <= zero_ns + ns_from_s(until_s)),
+        playout=view.media & begun & (time_ns <= zero_ns + ns_from_s(phases.playout_stop_s)),
     )
 
 

@@ -69,6 +69,11 @@ class Phases:
         return self.buffering_end_s or 0.0
 
     @property
+    def playout_stop_s(self) -> float:
+        """End of playout: where the stream runs out, or the last media packet."""
+        return self.end_s if self.playout_end_s is None else self.playout_end_s
+
+    @property
     def ratio(self) -> float | None:
         """Buffering rate / playout rate."""
         if self.buffering_kbps is None or self.playout_kbps <= 0:

@@ -20,7 +20,7 @@ from trafficgen.units import kbps_from_bytes, ns_from_s, s_from_ns
 _NEAR_S = 10.0
 
 
-def aligned(
+def align_log(
     log: PlayerLog, view: SessionView, *, capture_start_unix_s: float, offset_s: float | None
 ) -> PlayerLog:
     """Return a log with its times from the session's first media packet.
@@ -106,18 +106,21 @@ def _ended(
     time_ns, size_bytes = view.media_time_ns, view.media_ip_bytes
     if at_s is None or at_s <= 0:
         return None
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    kept = int(np.searchsorted(time_ns, view.first_media_ns + ns_from_s(until_s), side="right"))
+    kept = int(
+        np.searchsorted(
+            time_ns, view.first_media_ns + ns_from_s(phases.playout_stop_s), side="right"
+        )
+    )
     packets = int(
         np.searchsorted(time_ns[:kept], view.first_media_ns + ns_from_s(at_s), side="right")
     )
     if not 1 < packets < kept:
         return None
     end_s = s_from_ns(int(time_ns[packets - 1]) - view.first_media_ns)
-    if not 0 < end_s < until_s:
+    if not 0 < end_s < phases.playout_stop_s:
         return None
     fast = kbps_from_bytes(float(size_bytes[:packets].sum()), end_s)
-    slow = kbps_from_bytes(float(size_bytes[packets:kept].sum()), until_s - end_s)
+    slow = kbps_from_bytes(float(size_bytes[packets:kept].sum()), phases.playout_stop_s - end_s)
     if fast < SMALLEST_RATIO * slow:
         return None
     return replace(

@@ -87,8 +87,7 @@ def _spans(phases: Phases) -> list[_Span]:
         if stall.refill_kbps is not None:
             spans.append(("rebuffering", at_s, stall.refill_end_s, side))
             at_s, side = stall.refill_end_s, "right"
-    until_s = phases.end_s if phases.playout_end_s is None else phases.playout_end_s
-    spans.append(("playout", at_s, until_s, side))
+    spans.append(("playout", at_s, phases.playout_stop_s, side))
     if phases.playout_end_s is not None:
-        spans.append(("end", until_s, phases.end_s, "right"))
+        spans.append(("end", phases.playout_stop_s, phases.end_s, "right"))
     return spans

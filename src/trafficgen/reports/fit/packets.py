@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trafficgen.calibration import playout_gaps_s
 from trafficgen.calibration.laws.fit_law import FittedLaw
+from trafficgen.calibration.phases.phase_rows import playout_gaps_s
 from trafficgen.flows import Bursts, gaps_within_flows_s, segment_bursts
 from trafficgen.formatting import number
 from trafficgen.models import BurstProcess, Law

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trafficgen.calibration import Calibration
+from trafficgen.calibration.session_fit import Calibration
 from trafficgen.models import FittedProvenance
 from trafficgen.reports.fit.frames import chart_frames
 from trafficgen.reports.fit.levels import chart_player, level_blocks

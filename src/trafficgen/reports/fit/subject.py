@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from trafficgen.calibration import Calibration, FittedViews, PhaseRows, SessionMeasures, phase_rows
 from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.processes.phase_packets import PhasePackets
+from trafficgen.calibration.session_fit import Calibration
+from trafficgen.calibration.session_measures import SessionMeasures
 from trafficgen.calibration.streams.fit_streams import stream_packets
 from trafficgen.errors import GenerationError
 from trafficgen.flows import SessionView, choose_session

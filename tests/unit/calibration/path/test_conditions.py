@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trafficgen.calibration import tcp_friendly_kbps
 from trafficgen.calibration.path.conditions import find_loss
 from trafficgen.calibration.path.round_trips import handshake_rtt_s
+from trafficgen.calibration.response.tcp_models import tcp_friendly_kbps
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trafficgen.calibration import Phases, find_phases
 from trafficgen.calibration.phases.rebuffering import unusual_pauses
+from trafficgen.calibration.phases.session_phases import Phases, find_phases
 from trafficgen.flows import choose_session
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trafficgen.calibration import Phases, PlayerLog, aligned
-from trafficgen.calibration.player_log.anchoring import anchor_phases
-from trafficgen.calibration.player_log.events import Pause
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.player_log.anchoring import align_log, anchor_phases
+from trafficgen.calibration.player_log.events import Pause, PlayerLog
 from trafficgen.errors import PlayerLogError
 from trafficgen.flows import SessionView, choose_session
 from trafficgen.tables import PacketTable
@@ -57,7 +57,7 @@ def undecided(view: SessionView) -> Phases:
 
 
 def test_unix_times_place_the_log_on_the_capture(view: SessionView) -> None:
-    log = aligned(
+    log = align_log(
         log_of(full_s=20, zero_unix_s=START_UNIX_S + 40),
         view,
         capture_start_unix_s=START_UNIX_S,
@@ -74,14 +74,14 @@ def test_unix_times_place_the_log_on_the_capture(view: SessionView) -> None:
 def test_a_relative_log_begins_with_the_capture_or_where_the_option_says(
     view: SessionView, offset_s: float | None, clock: str, zero_s: float
 ) -> None:
-    log = aligned(log_of(full_s=20), view, capture_start_unix_s=START_UNIX_S, offset_s=offset_s)
+    log = align_log(log_of(full_s=20), view, capture_start_unix_s=START_UNIX_S, offset_s=offset_s)
     assert log.clock == clock
     assert log.zero_s == pytest.approx(zero_s)
 
 
 def test_a_log_of_another_time_is_refused(view: SessionView) -> None:
     with pytest.raises(PlayerLogError, match="--player-log-offset"):
-        aligned(
+        align_log(
             log_of(full_s=20, zero_unix_s=1.0),
             view,
             capture_start_unix_s=START_UNIX_S,

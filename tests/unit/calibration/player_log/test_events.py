@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trafficgen.calibration import played_levels, read_player_log
+from trafficgen.calibration.player_log.events import played_levels
+from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.errors import PlayerLogError
 
 CSV = """time_s,buffer_s,level_kbps,stalled

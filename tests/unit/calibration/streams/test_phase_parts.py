@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trafficgen.calibration import Phases, Stall
+from trafficgen.calibration.phases.rebuffering import Stall
+from trafficgen.calibration.phases.session_phases import Phases
 from trafficgen.calibration.streams.phase_parts import stream_parts
 from trafficgen.units import IntArray, ns_array_from_s
 

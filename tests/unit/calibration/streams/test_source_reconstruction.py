@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trafficgen.calibration import restore_source
-from trafficgen.calibration.streams.source_reconstruction import repeated_ranges
+from trafficgen.calibration.streams.source_reconstruction import repeated_ranges, restore_source
 from trafficgen.flows import choose_session, segment_bursts
 from trafficgen.tables import PacketTable
 from trafficgen.units import FloatArray

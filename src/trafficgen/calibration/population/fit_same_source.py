@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from trafficgen.api.fitting import Fit, fit_opened
+from trafficgen.calibration.fit import Fit, fit_opened
+from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.population.fit_population import nothing_fitted
 from trafficgen.calibration.population.same_source import SourceCapture, combine_captures
 from trafficgen.capture.inputs import Paths, as_paths, name_in_model
 from trafficgen.capture.memory import share_memory
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions, SessionChoice
 from trafficgen.capture.session import open_session
-from trafficgen.errors import CalibrationError, TrafficgenError
+from trafficgen.errors import TrafficgenError
 from trafficgen.formatting import count_warnings, format_count
 from trafficgen.models import FittedProvenance, Model, PooledResponse
 from trafficgen.notebook import NotebookView
+from trafficgen.options import takes
+from trafficgen.progress import report_each
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,7 @@ class SameSourceFit(NotebookView):
 
     Attributes:
         model: The source, ready to be saved or played.
-        calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it
-            for one session.
+        calmest: Summary of the least congested capture's fit, as `trafficgen fit --json` prints it.
         left_out: What could not be fitted -> why.
         warnings: What is doubtful, one sentence each.
 
@@ -72,41 +73,21 @@ class SameSourceFit(NotebookView):
         return self.model.same_source
 
     def to_json(self) -> dict[str, object]:
-        """Return the least congested capture's summary and, under ``same_source``, the answer to
-        congestion.
-        """
+        """Return the least congested capture's summary, and the response under ``same_source``."""
         response = {**self.response.model_dump(mode="json"), "left_out": self.left_out}
         return {**self.calmest, "same_source": response, "warnings": list(self.warnings)}
 
 
-def fit_same_source(
-    paths: Paths,
-    *,
-    session: int | None = None,
-    upload: bool = False,
-    seed: int = 0,
-    resegment: bool = True,
-    decapsulate: bool = False,
-    idle_timeout_s: float | None = None,
-    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
-    progress: Callable[[int, int], None] | None = None,
-) -> SameSourceFit:
-    """Fit captures of one source over several paths together: one model, one answer to congestion.
+@takes(FitOptions)
+def fit_same_source(paths: Paths, options: FitOptions) -> SameSourceFit:
+    """Fit captures of one source over several paths together: one model, one congestion response.
 
     A capture that cannot be fitted is left out with a warning.
 
     Args:
         paths: Capture files or packet tables, each read by itself.
-        session: Number of the session to be taken from each; default: the heaviest.
-        upload: Fit what goes to the servers.
-        seed: Seed of the resampling behind intervals and p-values, >= 0.
-        resegment: Whether segmentation-offload packets are cut back to MTU size first.
-        decapsulate: Whether tunnels are looked into.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never
-            splits.
-        memory_bytes: Memory that the fit may take, bytes, shared by the captures: a session that
-            needs more is left out. None takes what all packets need.
-        progress: Called with the captures done so far and in all.
+        options: See :class:`~trafficgen.calibration.options.FitOptions`; given as keywords. The
+            captures share the memory.
 
     Raises:
         CalibrationError: If no capture can be fitted, or all are too short for a response.
@@ -120,32 +101,22 @@ def fit_same_source(
         <SameSourceFit over 2 paths: thinning, 3 warnings>
     """
     names = as_paths(paths)
-    choice = SessionChoice(session=session, upload=upload)
-    how = ReadOptions(
-        decapsulate=decapsulate,
-        idle_timeout_s=idle_timeout_s,
-        memory_bytes=share_memory(memory_bytes, len(names)),
-    )
+    options = replace(options, memory_bytes=share_memory(options.memory_bytes, len(names)))
     captures: list[SourceCapture] = []
     fits: list[Fit] = []
     left_out: dict[str, str] = {}
-    for done, name in enumerate(names, start=1):
+    for name in report_each(names, "fitting", total=len(names), unit="captures"):
         try:
-            opened = open_session(name, choice, how)
-            fits.append(fit_opened(opened, name, seed=seed, resegment=resegment))
-            levels = fits[-1].calibration.summary()["levels"] is not None
-            captures.append(
-                SourceCapture(name_in_model(name), fits[-1].model, opened.view, has_levels=levels)
-            )
+            opened = open_session(name, options.choice, options)
+            fitted = fit_opened(opened, [name], options)
         except TrafficgenError as error:
             left_out[name] = str(error)
-        if progress is not None:
-            progress(done, len(names))
+            continue
+        levels = fitted.calibration.summary()["levels"] is not None
+        captures.append(SourceCapture(name_in_model(name), fitted.model, opened.view, levels))
+        fits.append(fitted)
     if not captures:
-        reason = next(iter(left_out.values()), "nothing was given")
-        raise CalibrationError(
-            f"none of the {len(names)} captures can be fitted; the first: {reason}"
-        )
+        raise nothing_fitted(names, left_out)
     model = combine_captures(captures)
     calmest = next(fitted for fitted in fits if fitted.model.provenance is model.provenance)
     warnings = [f"{reason}; it is left out" for reason in left_out.values()]
@@ -154,15 +125,15 @@ def fit_same_source(
             "one capture shows one path only: give captures of the same source over others"
         )
     return SameSourceFit(
-        model=_named(model, [fitted.model for fitted in fits]),
+        model=_name_captures(model, [fitted.model for fitted in fits]),
         calmest=calmest.to_json(),
         left_out=left_out,
         warnings=(*warnings, *calmest.warnings),
     )
 
 
-def _named(model: Model, models: list[Model]) -> Model:
-    """Return the model with all captures in its provenance."""
+def _name_captures(model: Model, models: list[Model]) -> Model:
+    """Put all captures into the provenance of a model."""
     origins = [each.provenance for each in models if isinstance(each.provenance, FittedProvenance)]
     provenance = model.provenance.model_copy(
         update={

@@ -1,0 +1,167 @@
+"""Options of fits, for the command line and Python alike."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from trafficgen.capture.options import ReadOptions, SessionChoice, TimeWindow
+from trafficgen.options import option
+from trafficgen.units import number_and_unit, s_from_text
+
+
+def parse_time_s(text: str) -> float:
+    """Return the seconds of a text such as ``90s`` or ``20min``; a bare number is seconds."""
+    parts = number_and_unit(text)
+    time_s = parts[0] if parts is not None and not parts[1] else s_from_text(text)
+    if time_s is None or not 0 <= time_s < math.inf:
+        raise ValueError(f"Invalid time {text!r}. Use 90s, 20min or 1h.")
+    return time_s
+
+
+def parse_offset_s(text: str) -> float:
+    """Return a finite number of seconds, negative ones included."""
+    try:
+        offset_s = float(text)
+    except ValueError:
+        offset_s = math.nan
+    if not math.isfinite(offset_s):
+        raise ValueError(f"Invalid time {text!r}. Use a number of seconds.")
+    return offset_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(ReadOptions):
+    """Options of every fit.
+
+    Attributes:
+        session: Number of a session; None takes the one that carries most bytes to a client.
+        upload: Whether to fit what goes to the servers: the end that sends is then the server.
+        seed: Seed of the resampling behind intervals and p-values, >= 0.
+        resegment: Whether to cut segmentation-offload packets back to MTU size first.
+    """
+
+    session: int | None = option(
+        None,
+        "--session",
+        help="Take this session; default: the one that carries most bytes to a client.",
+        low=0,
+    )
+    upload: bool = option(
+        False, "--upload", help="Take the packets to the servers of the capture: what was uploaded."
+    )
+    seed: int = option(
+        0, "--seed", help="Seed of everything random; the same seed gives the same result.", low=0
+    )
+    resegment: bool = option(
+        True,
+        "--resegment/--keep-offload",
+        help="Cut segmentation-offload packets back to MTU size before the fit.",
+    )
+
+    @property
+    def choice(self) -> SessionChoice:
+        """Which packets of a capture are fitted."""
+        return SessionChoice(session=self.session, upload=self.upload)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionFitOptions(FitOptions):
+    """Options of the fit of one session.
+
+    Attributes:
+        flow: Number of a flow that is fitted alone.
+        receiver: Captures of the same session at the other end of the path. Packets are matched;
+            the model describes what was sent, and what the path did to it. Which end is the
+            sender's is detected.
+        player_log: Log of the session's player (JSON or CSV): it anchors the end of buffering,
+            stalls and levels.
+        player_log_offset_s: Zero of that log after the capture's first packet, s; None takes the
+            log's Unix time, or the capture's first packet if it has none.
+        from_s: Start of the window that is fitted, s after the capture's first packet.
+        to_s: End of that window, s after the capture's first packet; None is the capture's end.
+
+    Raises:
+        ValueError: If options contradict each other.
+    """
+
+    flow: int | None = option(None, "--flow", help="Take this flow alone.", low=0)
+    receiver: str | Path | list[str] | list[Path] | None = None
+    player_log: str | Path | None = option(
+        None,
+        "--player-log",
+        help=(
+            "What the player logged (JSON or CSV): anchors the end of buffering, stalls and levels."
+        ),
+        metavar="FILE",
+        parse=Path,
+    )
+    player_log_offset_s: float | None = option(
+        None,
+        "--player-log-offset",
+        help=(
+            "Zero of the player log after the capture's first packet, s; default: its Unix time, or"
+            " that packet."
+        ),
+        metavar="S",
+        parse=parse_offset_s,
+    )
+    from_s: float = option(
+        0.0,
+        "--from",
+        help="Fit a window that starts at this time after the first packet, such as 90s.",
+        metavar="TIME",
+        parse=parse_time_s,
+        text="0s",
+    )
+    to_s: float | None = option(
+        None,
+        "--to",
+        help="End of the window after the first packet, such as 20min; default: the end.",
+        metavar="TIME",
+        parse=parse_time_s,
+    )
+
+    def __post_init__(self) -> None:
+        if self.flow is not None and self.session is not None:
+            raise ValueError("give a flow or a session, not both")
+        matched = self.receiver is not None or self.player_log is not None
+        if matched and not self.window.is_whole:
+            raise ValueError(
+                "a window cannot be matched with a second capture or a player log; leave the window"
+                " out, or cut the captures first"
+            )
+
+    @property
+    def window(self) -> TimeWindow:
+        """The part of the capture that is fitted."""
+        return TimeWindow(self.from_s, math.inf if self.to_s is None else self.to_s)
+
+    @property
+    def choice(self) -> SessionChoice:
+        """Which packets of a capture are fitted."""
+        return SessionChoice(flow=self.flow, session=self.session, upload=self.upload)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationFitOptions(FitOptions):
+    """Options of the fit of many captures as a population.
+
+    Attributes:
+        workers: Processes that share the captures; None takes one a core.
+
+    Raises:
+        ValueError: If there are no workers.
+    """
+
+    workers: int | None = option(
+        None,
+        "--workers",
+        help="Processes that share the captures of --population; default: one a core.",
+        low=1,
+    )
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers must be at least 1, got {self.workers}")

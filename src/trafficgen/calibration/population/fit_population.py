@@ -1,0 +1,350 @@
+"""Many captures at once: `trafficgen fit --population`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+
+from trafficgen.calibration.fit import Fit, fit_opened
+from trafficgen.calibration.options import PopulationFitOptions
+from trafficgen.calibration.population.pooled_model import pool_sessions
+from trafficgen.calibration.population.session_estimates import SessionEstimates, describe_session
+from trafficgen.capture.inputs import Paths, as_paths, is_stream, name_in_model
+from trafficgen.capture.memory import FIT_PACKET_BYTES, Budget, sessions_that_fit
+from trafficgen.capture.session import OpenedSession, open_session
+from trafficgen.errors import CalibrationError, TrafficgenError
+from trafficgen.flows import choose_session
+from trafficgen.formatting import count_warnings, format_count
+from trafficgen.models import FittedProvenance, Model, Population
+from trafficgen.notebook import NotebookView
+from trafficgen.options import takes
+from trafficgen.progress import report_each
+from trafficgen.provenance import combined_digest
+from trafficgen.units import bps_from_kbps, s_from_ns
+from trafficgen.worker_processes import interrupts_defer_signals, worker_pool
+
+
+@dataclass(frozen=True)
+class CorpusLimits:
+    """Which sessions of a capture are fitted, and how many files a model names."""
+
+    #: A session is fitted if it carries this share of the heaviest of its capture: lighter ones
+    #: are what a player fetches beside the media.
+    share_of_heaviest: float = 0.5
+    #: A capture whose heaviest session carries less than this share of all bytes has many clients,
+    share_of_many: float = 0.25
+    #: and there a session is fitted if it carries this share of the heaviest.
+    share_among_many: float = 0.01
+    #: Further files are not named in the model, which has to stay small.
+    most_named_files: int = 48
+
+
+_LIMITS = CorpusLimits()
+
+
+@dataclass(frozen=True)
+class PopulationFit(NotebookView):
+    """The model of a corpus, with the fit of its most typical session.
+
+    Attributes:
+        model: The typical session with the population beside it, ready to be saved or played.
+        typical: Summary of the typical session's fit, as `trafficgen fit --json` prints it.
+        left_out: What could not be fitted -> why.
+        warnings: What is doubtful about the population, one sentence each.
+        session_warnings: What is doubtful about single sessions, each named.
+        sessions: What each session contributed.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> rate_bps = fitted.population.laws["playout_rate_bps"]
+        >>> print(f"a typical session plays at {rate_bps.median.value:,.0f} bit/s, by {rate_bps.sessions} sessions")
+        a typical session plays at 416,433 bit/s, by 3 sessions
+        >>> fitted.left_out
+        {}
+    """
+
+    model: Model
+    typical: dict[str, object]
+    left_out: dict[str, str]
+    warnings: tuple[str, ...]
+    session_warnings: tuple[str, ...]
+    sessions: tuple[SessionEstimates, ...] = field(default=(), repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        sizes = (
+            f"{format_count(self.population.sessions, 'session')} of"
+            f" {format_count(self.population.captures, 'capture')}"
+        )
+        typical = self.model.summary_line()
+        return f"<PopulationFit of {sizes}, typical: {typical}{count_warnings(self.warnings)}>"
+
+    def _notebook_data(self) -> dict[str, object]:
+        laws = self.population.laws.items()
+        return {
+            "quantities": [
+                {
+                    "quantity": name,
+                    "median": law.median.model_dump(),
+                    "sd of the logarithm": law.log_deviation.value,
+                    "sessions": law.sessions,
+                    "law": law.law.family,
+                }
+                for name, law in laws
+            ],
+            "prototypes": [
+                one.model_dump(include={"name", "weight", "group_rate_bps"})
+                for one in self.population.prototypes
+            ],
+            "left_out": [f"{name}: {reason}" for name, reason in self.left_out.items()],
+            "warnings": self.warnings,
+        }
+
+    @property
+    def population(self) -> Population:
+        """How sessions differ."""
+        assert self.model.population is not None
+        return self.model.population
+
+    def to_json(self) -> dict[str, object]:
+        """Return the typical session's summary and, under ``population``, what the corpus says."""
+        population = self.population.model_dump(mode="json")
+        for prototype in population["prototypes"]:
+            del prototype["streams"]
+        return {
+            **self.typical,
+            "population": {**population, "left_out": self.left_out},
+            "warnings": [*self.warnings, *self.session_warnings],
+        }
+
+
+@dataclass(frozen=True)
+class _FittedCapture:
+    """The sessions of one capture, as a worker returns them.
+
+    Attributes:
+        name: The capture.
+        sessions: What each fitted session contributes.
+        summaries: Summary of each fit.
+        digest: Digest of the file; empty for a stream.
+        left_out: Capture or session that could not be fitted -> why.
+        warnings: What is doubtful, each with the session's name.
+    """
+
+    name: str
+    sessions: tuple[SessionEstimates, ...] = ()
+    summaries: tuple[dict[str, object], ...] = ()
+    digest: str = ""
+    left_out: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@takes(PopulationFitOptions)
+def fit_population(paths: Paths, options: PopulationFitOptions) -> PopulationFit:
+    """Fit each capture by itself and pool the sessions into one model of a population.
+
+    By default a capture contributes its heaviest session and every other that carries at least half
+    as many bytes to a client; if none carries a quarter of all bytes, every session with 1% of the
+    heaviest. A capture that cannot be fitted is left out with a warning. If the sessions of a
+    capture do not fit into memory together, some are drawn at random, as many as fit; one that does
+    not fit alone is left out. The result does not depend on the number of workers; a script with
+    more than one calls this under ``if __name__ == "__main__":``, as for any new process.
+
+    Args:
+        paths: Capture files or packet tables, each read by itself.
+        options: See :class:`~trafficgen.calibration.options.PopulationFitOptions`; given as
+            keywords. The workers share the memory.
+
+    Raises:
+        CalibrationError: If no capture can be fitted.
+        ValueError: If the number of workers is not positive.
+
+    Example:
+        >>> import trafficgen
+        >>> for rate in (300, 400, 600):
+        ...     _ = trafficgen.generate("cbr", f"clip{rate}.parquet", duration_s=20, settings={"rate_kbps": rate})
+        >>> fitted = trafficgen.fit_population(["clip300.parquet", "clip400.parquet", "clip600.parquet"], workers=1)
+        >>> fitted
+        <PopulationFit of 3 sessions of 3 captures, typical: population (video): playout at 400.4
+        kbit/s, 0 warnings>
+        >>> trafficgen.generate(fitted.model, sessions=5, seed=1)
+        <PacketTable: 4,757 packets, 5 flows, 19.97 s, 4,757,000 IP bytes>
+    """
+    names = as_paths(paths)
+    workers = min(options.workers or os.cpu_count() or 1, len(names))
+    if options.memory_bytes is not None:
+        options = replace(options, memory_bytes=options.memory_bytes // max(1, workers))
+    captures = _fit_captures(names, options, workers)
+    fitted = list(report_each(captures, "fitting", total=len(names), unit="captures"))
+    left_out = dict(failure for capture in fitted for failure in capture.left_out)
+    used = [capture for capture in fitted if capture.sessions]
+    if not used:
+        raise nothing_fitted(names, left_out)
+    sessions = [each for capture in used for each in capture.sessions]
+    summaries = [summary for capture in used for summary in capture.summaries]
+    model = pool_sessions(sessions, captures=len(used), seed=options.seed)
+    typical = next(
+        row for row, each in enumerate(sessions) if each.model.provenance is model.provenance
+    )
+    warnings = [f"{reason}; it is left out" for reason in left_out.values()]
+    if len(sessions) == 1:
+        warnings.append("a population of one session has no spread: give more captures")
+    return PopulationFit(
+        model=_name_captures(model, used),
+        typical=summaries[typical],
+        left_out=left_out,
+        warnings=tuple(warnings),
+        session_warnings=tuple(text for capture in fitted for text in capture.warnings),
+        sessions=tuple(sessions),
+    )
+
+
+def nothing_fitted(names: Sequence[str], left_out: dict[str, str]) -> CalibrationError:
+    """Return the error for captures of which none can be fitted."""
+    first = next(iter(left_out.values()), "nothing was given")
+    return CalibrationError(f"none of the {len(names)} captures can be fitted; the first: {first}")
+
+
+def _fit_captures(
+    names: Sequence[str], options: PopulationFitOptions, workers: int
+) -> Iterator[_FittedCapture]:
+    """Yield the fits of each capture, in the order of the captures."""
+    if workers <= 1 or any(is_stream(name) for name in names):
+        for name in names:
+            yield _fit_capture(name, options)
+        return
+    try:
+        with worker_pool(workers) as pool:
+            with interrupts_defer_signals():
+                futures = [pool.submit(_fit_capture, name, options) for name in names]
+            for done in futures:
+                yield done.result()
+    except BrokenProcessPool as error:
+        raise CalibrationError(
+            "a process that fits captures has ended: use fewer workers where memory is short, and"
+            " in a script call this under `if __name__ == '__main__':`"
+        ) from error
+
+
+def _fit_capture(name: str, options: PopulationFitOptions) -> _FittedCapture:
+    """Fit the sessions of one capture."""
+    fits: list[tuple[OpenedSession, Fit]] = []
+    left_out: list[tuple[str, str]] = []
+    try:
+        opened, notes = _open_sessions(name, options)
+    except TrafficgenError as error:
+        return _FittedCapture(name, left_out=((name, str(error)),))
+    for one in opened:
+        try:
+            fits.append((one, fit_opened(one, [name], options)))
+        except CalibrationError as error:
+            left_out.append((f"{name}, session {one.view.session}", str(error)))
+    warnings = [
+        f"{name}, session {one.view.session}: {text.removeprefix(f'{name}: ')}"
+        for one, fitted in fits
+        for text in fitted.warnings
+    ]
+    origins = [fitted.model.provenance for _, fitted in fits]
+    digests = [
+        digest
+        for origin in origins
+        if isinstance(origin, FittedProvenance)
+        for digest in origin.digests
+    ]
+    return _FittedCapture(
+        name,
+        sessions=tuple(_estimate_session(one, name, fitted) for one, fitted in fits),
+        summaries=tuple(fitted.to_json() for _, fitted in fits),
+        digest=digests[0] if digests else "",
+        left_out=tuple(left_out),
+        warnings=(*notes, *warnings),
+    )
+
+
+def _open_sessions(
+    name: str, options: PopulationFitOptions
+) -> tuple[list[OpenedSession], tuple[str, ...]]:
+    """Open the sessions of a capture that are fitted, with a note if they are a sample."""
+    choice = options.choice
+    heaviest = open_session(name, choice, options)
+    if choice.session is not None:
+        return [heaviest], ()
+    numbers = _choose_sessions(heaviest)
+    if len(numbers) == 1 or is_stream(name):
+        return [heaviest], ()
+    budget = Budget(options.memory_bytes, FIT_PACKET_BYTES)
+    drawn = sessions_that_fit(heaviest.inspection.flows, numbers, budget, options.seed)
+    notes: tuple[str, ...] = ()
+    if len(drawn) < len(numbers):
+        notes = (
+            f"{name}: {len(drawn):,} of {len(numbers):,} sessions were fitted, drawn at random, as"
+            " many as memory holds; give more --memory to fit all",
+        )
+    if drawn == [heaviest.view.session]:
+        return [heaviest], notes
+    if len(drawn) == 1:
+        return [open_session(name, replace(choice, session=drawn[0]), options)], notes
+    table = open_session(name, replace(choice, together=drawn), options).view.table
+    return [
+        replace(heaviest, view=choose_session(table, session=number)) for number in drawn
+    ], notes
+
+
+def _choose_sessions(opened: OpenedSession) -> list[int]:
+    """Return the sessions that carry enough to a client, heaviest first."""
+    columns = opened.inspection.flows.to_pydict()
+    weight: dict[int, int] = {}
+    media = set()
+    for row, session in enumerate(columns["session"]):
+        weight[session] = weight.get(session, 0) + columns["frame_bytes_to_client"][row]
+        if columns["payload_bytes_to_client"][row] and columns["media"][row] != "control":
+            media.add(session)
+    heaviest = weight[opened.view.session]
+    many = heaviest < _LIMITS.share_of_many * sum(weight.values())
+    least = (_LIMITS.share_among_many if many else _LIMITS.share_of_heaviest) * heaviest
+    return sorted(
+        (number for number in media if weight[number] >= least),
+        key=lambda number: (-weight[number], number),
+    )
+
+
+def _estimate_session(opened: OpenedSession, name: str, fitted: Fit) -> SessionEstimates:
+    view, inspection = opened.view, opened.inspection
+    levels = fitted.calibration.summary()["levels"]
+    found = levels.get("kbps", []) if isinstance(levels, dict) else []
+    media_start_ns = inspection.origin_ns + view.first_media_ns - inspection.start_time_ns
+    return describe_session(
+        view,
+        fitted.model,
+        name=f"{name_in_model(name)}, session {view.session}",
+        media_start_s=s_from_ns(media_start_ns),
+        levels_bps=tuple(bps_from_kbps(float(level)) for level in found),
+    )
+
+
+def _name_captures(model: Model, captures: Sequence[_FittedCapture]) -> Model:
+    """Put all captures into a model's provenance; if they are many, one digest stands for all."""
+    files = tuple(name_in_model(capture.name) for capture in captures)
+    digests = tuple(capture.digest for capture in captures if capture.digest)
+    absent, most = dict(model.absent), _LIMITS.most_named_files
+    if len(files) > most:
+        absent["provenance.files"] = (
+            f"only {most} of {len(files)} captures are named; one digest is of all"
+        )
+        files, digests = files[:most], (combined_digest(digests),)
+    assert model.population is not None
+    return model.model_copy(
+        update={
+            "name": "population" if len(captures) > 1 else model.name,
+            "description": (
+                f"{model.population.sessions} sessions of {len(captures)} captures; the typical one"
+                f" is {model.description}"
+            ),
+            "provenance": model.provenance.model_copy(update={"files": files, "digests": digests}),
+            "absent": absent,
+        }
+    )

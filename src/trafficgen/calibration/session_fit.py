@@ -1,0 +1,275 @@
+"""Fit a model to the packets of one session: phases, streams, path and provenance."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from trafficgen.calibration.model_size import compact_model
+from trafficgen.calibration.options import FitOptions
+from trafficgen.calibration.path.conditions import find_conditions
+from trafficgen.calibration.path.pairing import pair_arrivals, pair_sessions
+from trafficgen.calibration.phases.phase_rows import FittedViews
+from trafficgen.calibration.phases.rate_intervals import phase_rates
+from trafficgen.calibration.phases.session_phases import PHASES_METHOD, Phases, find_phases
+from trafficgen.calibration.player_log.anchoring import anchor_phases
+from trafficgen.calibration.player_log.events import PlayerLog
+from trafficgen.calibration.session_measures import (
+    MeasuredSession,
+    SessionMeasures,
+    measure_session,
+)
+from trafficgen.calibration.streams.fit_streams import FittedStreams, fit_streams
+from trafficgen.calibration.streams.source_reconstruction import restore_source
+from trafficgen.calibration.summary import summarise
+from trafficgen.capture.options import TimeWindow
+from trafficgen.errors import CalibrationError, TooFewObservationsError
+from trafficgen.flows import SessionView, clock_tick_ns, resegment
+from trafficgen.models import (
+    LONGEST_S,
+    Buffering,
+    Estimate,
+    FittedProvenance,
+    Model,
+    Playout,
+    Startup,
+)
+from trafficgen.provenance import run_date, software_version
+from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
+from trafficgen.tables.arrivals import as_received
+from trafficgen.units import s_from_ns
+
+_log = logging.getLogger(__name__)
+
+#: A gap needs two packets, and a law of gaps two gaps.
+_FEWEST_PACKETS = 3
+_ANCHORED_METHOD = {
+    "buffer_full": (
+        "player log: last media packet before its buffer was full; interval of one sample of"
+        " the log"
+    ),
+    "playback_start": "player log: last media packet before the playback started",
+}
+
+
+@dataclass(frozen=True)
+class SessionInputs:
+    """What a session is fitted from, beside its packets.
+
+    Attributes:
+        files: Names of the capture's files; the first one names the model.
+        digests: ``sha256:`` digests of the files; empty if the input was a stream.
+        window: Part of the capture that the packets are from; None for all of it.
+        receiver: Packets of a capture at the other end of the path, in order of time.
+        receiver_files: Names of its files.
+        player_log: What the player logged, on the session's clock.
+    """
+
+    files: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    window: TimeWindow | None = None
+    receiver: PacketTable | None = None
+    receiver_files: tuple[str, ...] = ()
+    player_log: PlayerLog | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A model with the measures and warnings of its fit.
+
+    Attributes:
+        model: The model, ready to be saved or played.
+        session: Measures of the session that are not part of the model.
+        warnings: What is doubtful, a sentence each.
+        views: The packets that the estimates are of.
+    """
+
+    model: Model
+    session: SessionMeasures
+    warnings: list[str]
+    views: FittedViews = field(repr=False, compare=False)
+
+    def summary(self) -> dict[str, object]:
+        """Return what `trafficgen fit --json` prints, without the key ``flow``."""
+        return summarise(self.session, self.warnings)
+
+
+def fit_session(
+    view: SessionView, inputs: SessionInputs | None = None, options: FitOptions | None = None
+) -> Calibration:
+    """Fit a model to one session of a capture.
+
+    Change points of the rate divide the session into silence, buffering and playout. Each media
+    flow with at least 1% of the media bytes becomes a stream with a packet process for each phase.
+    Laws have atoms and the family that BIC prefers, or a smoothed empirical distribution where no
+    family fits.
+
+    The model describes the source apart from the path: packets missing from RTP's numbers are put
+    back; where more than 1% of a flow is missing, frames return to the schedule of their
+    timestamps; TCP's retransmissions are left out. With a capture at the other end of the path, the
+    packets of both are matched: the model is fitted to the sender's, whichever of the two that is,
+    and loss, delays and reordering go into its conditions.
+
+    Args:
+        view: The session, from :func:`trafficgen.flows.choose_session`.
+        inputs: Names of the files, second capture and player log.
+        options: Seed of the resampling, and whether segmentation offload is undone.
+
+    Raises:
+        TooFewObservationsError: If the session has fewer than three media packets, or all at one
+            time.
+        CalibrationError: If a media flow is neither UDP nor TCP, or the second capture is of
+            something else.
+    """
+    inputs, options = inputs or SessionInputs(), options or FitOptions()
+    cut = 0
+    if options.resegment:
+        table, cut = resegment(view.table)
+        view = replace(view, table=table) if cut else view
+    if inputs.receiver is None:
+        pairing = pair_arrivals(view)
+        receiver = as_received(view.table) if pairing is not None else None
+    else:
+        receiver = resegment(inputs.receiver)[0] if options.resegment else inputs.receiver
+        pairing = pair_sessions(view, receiver)
+        if pairing.swapped:
+            inputs = replace(inputs, files=inputs.receiver_files, receiver_files=inputs.files)
+            receiver = view.table
+        view = pairing.sender
+    _check_media(view)
+    tick_s = s_from_ns(clock_tick_ns(view.media_time_ns))
+    _log.info("looking for phases in %d media packets", view.media_time_ns.size)
+    phases = _find_phases(view, tick_s, inputs, options)
+    restored = restore_source(view)
+    sent_phases = phases
+    if restored.method is not None:
+        sent_phases = _find_phases(restored.view, tick_s, inputs, options)
+    streams = fit_streams(restored.view, sent_phases, tick_s=tick_s, seed=options.seed)
+    if not streams.streams:
+        raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
+    _log.info("measuring the session and its path")
+    path = find_conditions(
+        view, pairing=pairing, receiver=receiver, tick_s=tick_s, seed=options.seed
+    )
+    found = MeasuredSession(view, phases, path, pairing, inputs.player_log, tick_s)
+    measures = measure_session(found, streams.streams[0], seed=options.seed)
+    views = FittedViews(captured=view, sent=restored.view, sent_phases=sent_phases, tick_s=tick_s)
+    origin = FittedProvenance(
+        files=_base_names(inputs.files),
+        digests=inputs.digests,
+        session=view.session,
+        flows=tuple(streams.flows),
+        receiver_files=_base_names(inputs.receiver_files),
+        restored=restored.method,
+        player_log=inputs.player_log.file if inputs.player_log else None,
+        resegmented_packets=cut,
+        from_s=inputs.window.from_s if inputs.window else None,
+        to_s=inputs.window.to_s if inputs.window and math.isfinite(inputs.window.to_s) else None,
+        conditions=path.conditions,
+        software=f"trafficgen {software_version()}",
+        seed=options.seed,
+        date=run_date(),
+    )
+    model = _build_model(views, measures, streams, origin, inputs.window)
+    return Calibration(compact_model(model), measures, _warn_of(streams, origin), views)
+
+
+def _check_media(view: SessionView) -> None:
+    """Raise where the media packets are too few, at one time, or years apart."""
+    time_ns = view.media_time_ns
+    if time_ns.size < _FEWEST_PACKETS or time_ns[0] == time_ns[-1]:
+        raise TooFewObservationsError(
+            what="media packets at different times",
+            required=_FEWEST_PACKETS,
+            available=int(time_ns.size),
+        )
+    span_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    if span_s > LONGEST_S:
+        raise CalibrationError(
+            f"the media packets span {span_s:.3g} s, longer than any session: the clock jumped; cut"
+            " the capture there"
+        )
+
+
+def _find_phases(
+    view: SessionView, tick_s: float, inputs: SessionInputs, options: FitOptions
+) -> Phases:
+    generator = random_stream(options.seed, session=view.session, purpose="fit/phases")
+    phases = find_phases(view, tick_s=tick_s, generator=generator)
+    log = inputs.player_log
+    return phases if log is None else anchor_phases(phases, view, log)
+
+
+def _base_names(files: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(PurePath(name).name for name in files)
+
+
+def _warn_of(streams: FittedStreams, origin: FittedProvenance) -> list[str]:
+    warnings = list(streams.warnings)
+    warnings += [f"{what} {why}: it is not in the model" for what, why in streams.absent.items()]
+    if origin.restored is not None:
+        warnings.append(f"the model describes what was sent, not what arrived: {origin.restored}")
+    if origin.resegmented_packets:
+        warnings.append(
+            f"{origin.resegmented_packets} packets above the MTU (segmentation offload) were cut to"
+            " MTU size before the fit"
+        )
+    return warnings
+
+
+def _build_model(
+    views: FittedViews,
+    session: SessionMeasures,
+    streams: FittedStreams,
+    origin: FittedProvenance,
+    window: TimeWindow | None,
+) -> Model:
+    names, phases = origin.files, views.sent_phases
+    absent = {**streams.absent, **session.path.absent, **session.response.absent}
+    if phases.buffering_end_s is None:
+        absent["buffering"] = "the start is not faster than the rest"
+    absent |= {f"measures.{name}": why for name, why in session.measures.absent.items()}
+    buffering_bps, playout_bps = phase_rates(views.sent, phases, seed=origin.seed)
+    part = f", {window}" if window else ""
+    return Model(
+        name=names[0].split(".")[0] if names and names[0] not in ("", "-") else "stdin",
+        description=f"Session {origin.session} of {', '.join(names) or 'a stream'}{part}.",
+        provenance=origin,
+        startup=Startup(
+            silence_s=Estimate(
+                value=session.phases.silence_s, method="first packet to first media packet"
+            )
+        ),
+        buffering=_buffering(phases, buffering_bps),
+        playout=_playout(phases, playout_bps),
+        streams=tuple(streams.streams),
+        facts=session.facts,
+        response=session.response.response,
+        absent=absent,
+    )
+
+
+def _buffering(phases: Phases, rate: Estimate | None) -> Buffering | None:
+    if phases.buffering_end_s is None or rate is None or phases.ratio is None:
+        return None
+    method = PHASES_METHOD if phases.anchor is None else _ANCHORED_METHOD[phases.anchor]
+    return Buffering(
+        duration_s=Estimate(
+            value=phases.buffering_end_s, low=phases.low_s, high=phases.high_s, method=method
+        ),
+        rate_bps=rate,
+        ratio=Estimate(value=phases.ratio, method="buffering rate / playout rate"),
+    )
+
+
+def _playout(phases: Phases, rate: Estimate) -> Playout:
+    until = (
+        "to the last media packet"
+        if phases.playout_end_s is None
+        else "to where the stream runs out"
+    )
+    duration_s = phases.playout_stop_s - phases.playout_start_s
+    return Playout(duration_s=Estimate(value=duration_s, method=until), rate_bps=rate)

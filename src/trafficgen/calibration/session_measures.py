@@ -1,0 +1,213 @@
+"""Measures of a session beside its model: laws, bursts, memory, levels, path and player log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trafficgen.calibration.laws.fit_law import FittedLaw, fit_law
+from trafficgen.calibration.levels.rate_levels import Levels, find_levels
+from trafficgen.calibration.levels.switch_hazards import LevelAssociation, associate_switches
+from trafficgen.calibration.measured_facts import measured_facts
+from trafficgen.calibration.paper_measures import Measures, measure_as_papers
+from trafficgen.calibration.path.conditions import PathConditions
+from trafficgen.calibration.path.pairing import Pairing
+from trafficgen.calibration.phases.phase_rows import PhaseRows, phase_rows, playout_gaps_s
+from trafficgen.calibration.phases.session_phases import Phases
+from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, played_levels
+from trafficgen.calibration.processes.fractional_noise import rate_and_noise
+from trafficgen.calibration.processes.hurst import Hurst, autocorrelation, estimate_hurst
+from trafficgen.calibration.processes.long_range import LongRange, judge_long_range
+from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
+from trafficgen.flows import Bursts, SessionView, find_burst_threshold_s, gaps_s, segment_bursts
+from trafficgen.models import Facts, PacketProcess, Stream
+from trafficgen.randomness import random_stream
+from trafficgen.units import BoolArray, FloatArray, ns_from_s, s_from_ns
+
+
+@dataclass(frozen=True)
+class MemoryLimits:
+    """How long memory of the playout's rate and gaps is measured."""
+
+    #: Width of the rate's bins, s: several packets of a video stream, and many bins in a minute.
+    bin_s: float = 0.1
+    #: Ten days: a capture whose clock jumps by years must not fill memory with empty bins.
+    most_bins: int = 8_640_000
+    #: Lags of the gaps' autocorrelation: as many as the summary shows.
+    gap_lags: int = 10
+
+
+_LIMITS = MemoryLimits()
+
+
+@dataclass(frozen=True)
+class SessionMeasures:
+    """What a fit measures of the session as a whole, beside the model.
+
+    Attributes:
+        packets: Media packets.
+        duration_s: First to last media packet, s.
+        phases: Silence, buffering and playout.
+        packet_bytes: Law of the IP lengths in the playout.
+        gap_s: Law of the gaps within flows in the playout.
+        bursts_by_phase: Bursts of the media packets by phase; None without a threshold.
+        path: Loss, round-trip time, delays and link rate of the path.
+        response: How the source answers to congestion.
+        hurst: Hurst parameter of the playout's byte rate in bins of 0.1 s.
+        long_range: Whether that is long memory, or something that looks like it.
+        facts: Dispersion, autocorrelation and variance-time curve of the playout.
+        gap_acf: Autocorrelation of the heaviest flow's gaps in the playout, from lag 1.
+        process: Process of the heaviest stream in its longest playout.
+        levels: Levels of the session's rate; None where it has one.
+        association: How level switches go with loss and goodput, or why that is not known; None
+            without levels.
+        measures: What the papers define.
+        player_log: What the player logged, aligned; None without a log.
+        played_levels: Levels of the player log.
+    """
+
+    packets: int
+    duration_s: float
+    phases: Phases
+    packet_bytes: FittedLaw
+    gap_s: FittedLaw
+    bursts_by_phase: dict[str, Bursts] | None
+    path: PathConditions
+    response: FoundResponse
+    hurst: Hurst | None
+    long_range: LongRange | None
+    facts: Facts | None
+    gap_acf: list[float]
+    process: PacketProcess
+    levels: Levels | None
+    association: LevelAssociation | str | None
+    measures: Measures
+    player_log: PlayerLog | None = None
+    played_levels: PlayedLevels | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredSession:
+    """A session as it was captured, with what a fit already knows of it.
+
+    Attributes:
+        view: Its packets at the sender, or at the only end there is, offload undone.
+        phases: Its phases.
+        path: The path of the capture.
+        pairing: Its packets at both ends of the path; None where one end alone is known.
+        log: Its player log, aligned; None without one.
+        tick_s: Granularity of the clock, s.
+    """
+
+    view: SessionView
+    phases: Phases
+    path: PathConditions
+    pairing: Pairing | None
+    log: PlayerLog | None
+    tick_s: float
+
+
+def measure_session(found: MeasuredSession, heaviest: Stream, *, seed: int) -> SessionMeasures:
+    """Measure a session as a whole.
+
+    Args:
+        found: The session.
+        heaviest: Its heaviest stream as it was fitted.
+        seed: Seed of the fit.
+    """
+    view, phases, path, tick_s = found.view, found.phases, found.path, found.tick_s
+    rows = phase_rows(view, phases)
+    playout, playout_ns = rows.playout, view.first_media_ns + ns_from_s(phases.playout_start_s)
+
+    def fit(
+        quantity: str, sample: FloatArray, unit: Literal["s", "bytes"], tick: float
+    ) -> FittedLaw:
+        generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
+        return fit_law(sample, unit=unit, tick=tick, generator=generator)
+
+    hurst, long_range, facts = _measure_memory(view, playout, playout_ns)
+    levels = _session_levels(view, playout, tick_s=tick_s)
+    played = _levels_of_log(view, found.log) if found.log else None
+    flow_gaps_s = gaps_s(view.table.time_ns[playout & (view.table.flow == view.heaviest_flow)])
+    sizes = view.table.ip_bytes[playout].astype(np.float64)
+    return SessionMeasures(
+        packets=int(np.count_nonzero(view.media)),
+        duration_s=phases.end_s,
+        phases=phases,
+        packet_bytes=fit("packet_bytes", sizes, "bytes", 1.0),
+        gap_s=fit("gap_s", playout_gaps_s(view, rows), "s", tick_s),
+        bursts_by_phase=_bursts_by_phase(view, rows, phases, tick_s=tick_s),
+        path=path,
+        response=find_response(path.records, rtt_s=path.rtt_s),
+        hurst=hurst,
+        long_range=long_range,
+        facts=facts,
+        gap_acf=autocorrelation(flow_gaps_s, lags=_LIMITS.gap_lags),
+        process=_playout_process(heaviest),
+        levels=levels,
+        association=None if levels is None else associate_switches(view, levels),
+        measures=measure_as_papers(
+            view, phases, path, pairing=found.pairing, levels=levels, log=found.log, played=played
+        ),
+        player_log=found.log,
+        played_levels=played,
+    )
+
+
+def _levels_of_log(view: SessionView, log: PlayerLog) -> PlayedLevels | None:
+    payload_bytes = view.table.payload_bytes[view.media].astype(np.float64)
+    media_time_s = s_from_ns(view.media_time_ns - view.first_media_ns)
+    return played_levels(log, media_time_s=media_time_s, payload_bytes=payload_bytes)
+
+
+def _playout_process(stream: Stream) -> PacketProcess:
+    """Return the process of a stream's longest playout, or of its last phase if it has none."""
+    playouts = [phase for phase in stream.phases if phase.name == "playout"]
+    return max(playouts, key=lambda phase: phase.duration_s, default=stream.phases[-1]).process
+
+
+def _session_levels(view: SessionView, playout: BoolArray, *, tick_s: float) -> Levels | None:
+    """Return the levels of all media from the session's start, or of the playout alone.
+
+    A fast start is not a level: what comes before the playout counts where its level comes again.
+    """
+    table = view.table
+    whole = find_levels(view.media_time_ns, view.media_ip_bytes, tick_s=tick_s)
+    recurs = whole is not None and whole.level[0] in whole.level[1:]
+    if playout.sum() == view.media.sum() or recurs:
+        return whole
+    return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
+
+
+def _measure_memory(
+    view: SessionView, playout: BoolArray, start_ns: int
+) -> tuple[Hurst | None, LongRange | None, Facts | None]:
+    """Return memory and facts of the playout; None where it is too short or its clock jumps."""
+    time_ns, ip_bytes = view.table.time_ns[playout], view.table.ip_bytes[playout]
+    longest_s = _LIMITS.most_bins * _LIMITS.bin_s
+    if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > longest_s:
+        return None, None, None
+    bins, noise = rate_and_noise(time_ns, ip_bytes, bin_s=_LIMITS.bin_s, start_ns=start_ns)
+    # The noise of bins that are mostly empty is not known.
+    noise_variance = noise if time_ns.size >= bins.size else None
+    long_range = judge_long_range(bins, noise_variance=noise_variance)
+    hurst = estimate_hurst(bins, noise_variance=noise_variance)
+    return hurst, long_range, measured_facts(time_ns, ip_bytes, start_ns=start_ns)
+
+
+def _bursts_by_phase(
+    view: SessionView, rows: PhaseRows, phases: Phases, *, tick_s: float
+) -> dict[str, Bursts] | None:
+    threshold_s = find_burst_threshold_s(gaps_s(view.media_time_ns), tick_s=tick_s)
+    if threshold_s is None:
+        return None
+    parts = {"playout": rows.playout}
+    if phases.buffering_end_s is not None:
+        parts["buffering"] = rows.before
+    table = view.table
+    return {
+        name: segment_bursts(table.time_ns[inside], table.ip_bytes[inside], threshold_s=threshold_s)
+        for name, inside in parts.items()
+    }
