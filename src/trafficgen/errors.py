@@ -295,7 +295,7 @@ class ExploreError(TrafficgenError):
         ...     trafficgen.explore("cbr", port=70_000)
         ... except trafficgen.ExploreError as error:
         ...     print(error)
-        port 70000 is none; give one from 0 (any that is free) to 65535
+        invalid port 70000; use 0 (any free one) to 65535
     """
 
     def __init__(self, message: str, *, control: str | None = None) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import trafficgen
 from trafficgen import LocalPage
-from trafficgen.explore.opening import explore
+from trafficgen.explore import explore
 
 pytest.importorskip("playwright.sync_api")
 
@@ -143,7 +143,7 @@ def test_competitor_brings_its_controls_and_its_curve(opened: PageOpener) -> Non
     assert "tcp-1" in _text(page, "#flows")
 
 
-def test_situation_sets_the_path(opened: PageOpener) -> None:
+def test_preset_sets_the_path(opened: PageOpener) -> None:
     page = opened("?model=chunked").page
     page.get_by_role("button", name="TCP comes and goes").click()
     _ready(page)

@@ -76,4 +76,4 @@ def test_port_that_is_taken_is_refused_in_one_line(command: Command) -> None:
         port = str(other.getsockname()[1])
         done = command("explore", "--port", port)
     assert done.code == 2
-    assert done.err.startswith(f"trafficgen: port {port} cannot be had (address already in use)")
+    assert done.err.startswith(f"trafficgen: port {port} is not available (address already in use)")

@@ -1,8 +1,5 @@
-"""A local page on which models are played over paths. Bound to this machine, with nothing fetched
-from elsewhere.
-"""
+"""A local page that plays models over paths, bound to this machine."""
 
-from trafficgen.explore.opening import explore
-from trafficgen.explore.serving import LARGEST_PORT, USUAL_PORT, LocalPage
+from trafficgen.explore.serving import LARGEST_PORT, LocalPage, explore
 
-__all__ = ["LARGEST_PORT", "USUAL_PORT", "LocalPage", "explore"]
+__all__ = ["LARGEST_PORT", "LocalPage", "explore"]

@@ -1,40 +1,41 @@
-"""The page and its requests: files, what can be chosen, and simulations."""
+"""The web application of the page: its files, its choices, and simulations one at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic_core import to_json
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from trafficgen.errors import ExploreError
-from trafficgen.explore.asked import Asked
-from trafficgen.explore.controls import COMPETITORS, CONTROLS, DEFAULT_COMPETITOR
+from trafficgen.explore.controls import COMPETITORS, CONTROLS, DEFAULT_COMPETITOR, MEANINGS, PRESETS
 from trafficgen.explore.guard import Guard
-from trafficgen.explore.offers import Offer
-from trafficgen.explore.one_at_a_time import OneAtATime, SupersededError
-from trafficgen.explore.playing import play
-from trafficgen.explore.situations import SITUATIONS
+from trafficgen.explore.playable_models import PlayableModel
+from trafficgen.explore.request import SimulationRequest, play_request
 from trafficgen.units import ms_from_s
 
-#: A request says a few numbers and names.
+T = TypeVar("T")
+
+#: A request has a few numbers and names.
 LARGEST_REQUEST_BYTES = 16_384
 
-#: A body of that size is there in a moment; whoever takes longer keeps others waiting.
+#: A body of that size arrives in a moment; a slower client keeps others waiting.
 LONGEST_REQUEST_S = 10.0
 
-#: What is chosen first where nothing is asked for: all there is to see reacts.
+#: Model of the first view: it shows everything that the page can draw.
 FIRST_MODEL = "chunked"
 
 _OWN = resources.files("trafficgen.explore") / "static"
@@ -43,30 +44,56 @@ _PAGE = "index.html"
 _PLOTLY = "plotly.min.js"
 
 
+class SupersededError(Exception):
+    """A newer request came before the turn of this one."""
+
+
+class OneAtATime:
+    """Does pieces of work in a thread, one at a time; of those that wait only the newest."""
+
+    def __init__(self) -> None:
+        self._busy = asyncio.Lock()
+        self._newest = 0
+
+    async def do(self, work: Callable[[], T]) -> T:
+        """Return the result of a piece of work.
+
+        Raises:
+            SupersededError: If newer work came while this waited.
+        """
+        self._newest += 1
+        number = self._newest
+        async with self._busy:
+            if number != self._newest:
+                raise SupersededError
+            return await run_in_threadpool(work)
+
+
 def application(
-    offers: Mapping[str, Offer], *, port: int, opened: str | None = None, seed: int = 0
+    models: Mapping[str, PlayableModel], *, port: int, first: str | None = None, seed: int = 0
 ) -> ASGIApp:
-    """Return the page as a web application.
+    """Make the web application of the page.
 
     Args:
-        offers: What can be chosen, by name.
-        port: Port that it is reached at.
-        opened: Name of the offer that is chosen first; None: :data:`FIRST_MODEL`.
-        seed: Seed that is set first.
+        models: Models to choose from, by name.
+        port: Port of the page.
+        first: Name of the model of the first view; None: :data:`FIRST_MODEL`.
+        seed: Seed of the first view.
     """
     files = _files()
     queue = OneAtATime()
     choices = {
-        "models": [offer.to_json() for offer in offers.values()],
+        "models": [model.to_json() for model in models.values()],
         "controls": [
-            {**control.to_json(), **({"default": seed} if control.name == "seed" else {})}
-            for control in CONTROLS.values()
+            {**asdict(one), "meaning": MEANINGS[one.name]}
+            | ({"default": seed} if one.name == "seed" else {})
+            for one in CONTROLS.values()
         ],
         "competitors": [
             {"name": name, "meaning": meaning} for name, meaning in COMPETITORS.items()
         ],
-        "situations": [situation.to_json() for situation in SITUATIONS],
-        "defaults": {"model": opened or FIRST_MODEL, "competitor": DEFAULT_COMPETITOR},
+        "presets": [asdict(preset) for preset in PRESETS],
+        "defaults": {"model": first or FIRST_MODEL, "competitor": DEFAULT_COMPETITOR},
     }
 
     async def page(_: Request) -> Response:
@@ -74,68 +101,66 @@ def application(
 
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
-        return (
-            _file(files[name], name)
-            if name in files
-            else _refused("there is no such file", status=404)
-        )
+        return _file(files[name], name) if name in files else _refuse("no such file", status=404)
 
-    async def models(_: Request) -> Response:
+    async def choose(_: Request) -> Response:
         return _json(choices)
 
     async def simulate(request: Request) -> Response:
-        return await _simulated(request, offers, queue)
+        return await _simulate(request, models, queue)
 
     routes = [
         Route("/", page),
         Route("/static/{name}", static),
-        Route("/api/models", models),
+        Route("/api/models", choose),
         Route("/api/simulate", simulate, methods=["POST"]),
     ]
     return Guard(Starlette(routes=routes), port=port)
 
 
-async def _simulated(request: Request, offers: Mapping[str, Offer], queue: OneAtATime) -> Response:
+async def _simulate(
+    request: Request, models: Mapping[str, PlayableModel], queue: OneAtATime
+) -> Response:
     if (
         request.headers.get("content-type", "").partition(";")[0].strip().lower()
         != "application/json"
     ):
-        return _refused("a request is JSON (Content-Type: application/json)", status=415)
+        return _refuse("a request is JSON (Content-Type: application/json)", status=415)
     body = await _body(request)
     if isinstance(body, Response):
         return body
     try:
-        asked = Asked.of(json.loads(body), offers)
+        wanted = SimulationRequest.parse(json.loads(body), models)
         began_s = time.perf_counter()
-        result = await queue.do(partial(play, asked))
+        result = await queue.do(partial(play_request, wanted))
         took_s = time.perf_counter() - began_s
     except (ValueError, RecursionError):
-        return _refused("a request is one JSON object", status=400)
+        return _refuse("a request is one JSON object", status=400)
     except ExploreError as error:
-        return _refused(str(error), control=error.control, status=422)
+        return _refuse(str(error), control=error.control, status=422)
     except SupersededError:
-        return _refused("something newer was asked for meanwhile; ask again", status=503)
+        return _refuse("replaced by a newer request; send it again", status=503)
     return _json(result, headers={"Server-Timing": f"simulate;dur={ms_from_s(took_s):.1f}"})
 
 
 async def _body(request: Request) -> bytes | Response:
-    """Return the body of a request, or the refusal of one that is too large or does not come."""
+    """Return the body of a request, or the refusal of one that is too large or too slow."""
     body = b""
     try:
         async with asyncio.timeout(LONGEST_REQUEST_S):
             async for part in request.stream():
                 body += part
                 if len(body) > LARGEST_REQUEST_BYTES:
-                    return _refused(
+                    return _refuse(
                         f"a request has at most {LARGEST_REQUEST_BYTES} bytes", status=413
                     )
     except TimeoutError:
-        return _refused(f"a request is sent within {LONGEST_REQUEST_S:g} s", status=408)
+        return _refuse(f"a request must arrive within {LONGEST_REQUEST_S:g} s", status=408)
     return body
 
 
 def _files() -> dict[str, Traversable]:
-    """Return the files of the page by name: ours, and Plotly's script as its package has it."""
+    """Return the files of the page by name: ours, and the script of the package plotly."""
     own = {file.name: file for file in _OWN.iterdir() if file.name.endswith(tuple(_MEDIA_TYPES))}
     return {**own, _PLOTLY: resources.files("plotly") / "package_data" / _PLOTLY}
 
@@ -148,13 +173,13 @@ def _file(file: Traversable, name: str) -> Response:
 def _json(
     value: object, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return JSON; NaN, what could not be measured, becomes null."""
+    """Return JSON; NaN becomes null."""
     content = to_json(value, inf_nan_mode="null")
     return Response(
         content, status_code=status, media_type="application/json", headers=dict(headers or {})
     )
 
 
-def _refused(message: str, *, status: int, control: str | None = None) -> Response:
+def _refuse(message: str, *, status: int, control: str | None = None) -> Response:
     refusal: dict[str, Any] = {"error": " ".join(message.split()), "control": control}
     return _json(refusal, status=status)

@@ -1,16 +1,17 @@
-"""The controls of the page with units, bounds and defaults: one table that the page draws and the
-server checks by.
+"""The controls of the page with units, bounds and defaults, and presets: paths worth trying.
+
+The page draws the controls from this table and the server checks requests by it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from trafficgen.errors import ExploreError
 
-#: Fastest path and fastest source that may be asked for: what is simulated in a moment.
+#: Fastest path and fastest source: what is simulated in a moment.
 FASTEST_KBPS = 100_000.0
 #: Longest session, s.
 LONGEST_S = 300.0
@@ -19,23 +20,22 @@ LARGEST_SEED = 2**32 - 1
 Group = Literal["path", "competitor", "run"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Control:
-    """A number that can be set on the page.
+    """A number that can be set on the page; its meaning is in :data:`MEANINGS`.
 
     Attributes:
-        name: Name in links and requests; its ending is the unit.
+        name: Name in links and requests; it ends with the unit.
         label: Name for people.
-        unit: Unit for people; empty where it has none.
-        group: Part of the page that it stands in.
+        unit: Unit for people; empty: none.
+        group: Part of the page.
         low: Smallest value.
         high: Largest value.
-        default: Value when nothing is said.
-        step: Distance between values, where the scale is linear.
+        default: Value of a request that does not name it.
+        step: Distance between values of a linear scale.
         scale: Whether the slider moves by equal distances or by equal ratios.
         whole: Whether it is a whole number.
-        meaning: What it is, in a sentence.
-        only_for: Competitors with which it counts; empty: always.
+        only_for: Competitors that it belongs to; empty: always.
     """
 
     name: str
@@ -48,14 +48,13 @@ class Control:
     step: float = 1.0
     scale: Literal["linear", "log"] = "linear"
     whole: bool = False
-    meaning: str
     only_for: tuple[str, ...] = ()
 
-    def checked(self, value: object) -> float:
-        """Return a value that was asked for as a number within the bounds.
+    def check(self, value: object) -> float:
+        """Return a requested value as a number.
 
         Raises:
-            ExploreError: If it is none.
+            ExploreError: If it is not a number within the bounds.
         """
         unit = f" {self.unit}" if self.unit else ""
         if (
@@ -71,20 +70,18 @@ class Control:
             where = f"below {self.low:,g}" if value < self.low else f"above {self.high:,.10g}"
             raise ExploreError(f"{self.label}: {value:,.10g} is {where}{unit}", control=self.name)
         if self.whole and value != round(value):
-            raise ExploreError(f"{self.label}: {value:,.10g} is no whole number", control=self.name)
+            raise ExploreError(
+                f"{self.label}: {value:,.10g} is not a whole number", control=self.name
+            )
         return float(value)
 
-    def clipped(self, value: float) -> float:
-        """Return the value within the bounds that is nearest."""
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
         inside = min(max(value, self.low), self.high)
         return float(round(inside)) if self.whole else inside
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the control as the page reads it."""
-        return asdict(self)
 
-
-#: Flows that may stand beside the session -> what they are.
+#: Competing flows -> what they are.
 COMPETITORS = {
     "none": "nothing",
     "tcp": "TCP as measured, else CUBIC",
@@ -93,130 +90,79 @@ COMPETITORS = {
     "cbr": "UDP at a constant rate",
 }
 DEFAULT_COMPETITOR = "none"
-_ANY_COMPETITOR = tuple(name for name in COMPETITORS if name != "none")
+_ANY = tuple(name for name in COMPETITORS if name != "none")
 
-CONTROLS: dict[str, Control] = {
-    control.name: control
-    for control in (
-        Control(
-            name="rate_kbps",
-            label="Capacity",
-            unit="kbps",
-            group="path",
-            low=20,
-            high=FASTEST_KBPS,
-            default=725,
-            scale="log",
-            meaning="Rate of the bottleneck towards the client, IP bytes.",
-        ),
-        Control(
-            name="delay_ms",
-            label="One-way delay",
-            unit="ms",
-            group="path",
-            low=0,
-            high=1000,
-            default=45,
-            meaning="Propagation from the server to the client; back it takes as long.",
-        ),
-        Control(
-            name="queue_packets",
-            label="Queue",
-            unit="packets",
-            group="path",
-            low=1,
-            high=2000,
-            default=50,
-            scale="log",
-            whole=True,
-            meaning="Drop-tail queue before the bottleneck; what comes when it is full is lost.",
-        ),
-        Control(
-            name="loss_percent",
-            label="Random loss",
-            unit="%",
-            group="path",
-            low=0,
-            high=50,
-            default=0,
-            step=0.1,
-            meaning="Share of the packets to the client that is lost at random before the queue.",
-        ),
-        Control(
-            name="loss_burst_packets",
-            label="Loss burst",
-            unit="packets",
-            group="path",
-            low=1,
-            high=50,
-            default=1,
-            step=0.5,
-            meaning="Mean run of packets that random loss takes; 1: each by itself.",
-        ),
-        Control(
-            name="loss_start_s",
-            label="Loss begins",
-            unit="s",
-            group="path",
-            low=0,
-            high=LONGEST_S,
-            default=0,
-            meaning="When random loss begins, after the first media packet; 0: it is always there.",
-        ),
-        Control(
-            name="compete_kbps",
-            label="Its rate",
-            unit="kbps",
-            group="competitor",
-            low=1,
-            high=FASTEST_KBPS,
-            default=300,
-            scale="log",
-            meaning="Rate of the other flow, IP bytes.",
-            only_for=("cbr",),
-        ),
-        Control(
-            name="compete_start_s",
-            label="It starts",
-            unit="s",
-            group="competitor",
-            low=-30,
-            high=LONGEST_S,
-            default=30,
-            meaning="After the session's first packet; below 0 before it.",
-            only_for=_ANY_COMPETITOR,
-        ),
-        Control(
-            name="compete_stop_s",
-            label="It stops",
-            unit="s",
-            group="competitor",
-            low=-29,
-            high=LONGEST_S,
-            default=60,
-            meaning="After the session's first packet; at the largest value it does not stop.",
-            only_for=_ANY_COMPETITOR,
-        ),
-        Control(
-            name="duration_s",
-            label="Longest session",
-            unit="s",
-            group="run",
-            low=10,
-            high=LONGEST_S,
-            default=120,
-            meaning="When the session is stopped, unless it ends by itself before.",
-        ),
-        Control(
-            name="seed",
-            label="Seed",
-            unit="",
-            group="run",
-            low=0,
-            high=LARGEST_SEED,
-            default=0,
-            whole=True,
-            meaning="Seed of everything random; the same seed gives the same result.",
-        ),
-    )
+#: What each control is, in a sentence.
+MEANINGS = {
+    "rate_kbps": "Rate of the bottleneck towards the client, IP bytes.",
+    "delay_ms": "Propagation from the server to the client; back it takes as long.",
+    "queue_packets": "Drop-tail queue of the bottleneck; packets that find it full are lost.",
+    "loss_percent": "Share of the packets to the client that is lost at random before the queue.",
+    "loss_burst_packets": "Mean run of packets that random loss takes; 1: each by itself.",
+    "loss_start_s": "Start of random loss after the first media packet; 0: always.",
+    "compete_kbps": "Rate of the other flow, IP bytes.",
+    "compete_start_s": "After the session's first packet; below 0 before it.",
+    "compete_stop_s": "After the session's first packet; at the largest value it does not stop.",
+    "duration_s": "Length of the session, unless it ends by itself before.",
+    "seed": "Seed of everything random; the same seed gives the same result.",
 }
+
+
+#: Name, label, unit, group, smallest and largest value, default.
+_TABLE = (
+    Control("rate_kbps", "Capacity", "kbps", "path", 20, FASTEST_KBPS, 725, scale="log"),
+    Control("delay_ms", "One-way delay", "ms", "path", 0, 1000, 45),
+    Control("queue_packets", "Queue", "packets", "path", 1, 2000, 50, scale="log", whole=True),
+    Control("loss_percent", "Random loss", "%", "path", 0, 50, 0, step=0.1),
+    Control("loss_burst_packets", "Loss burst", "packets", "path", 1, 50, 1, step=0.5),
+    Control("loss_start_s", "Loss begins", "s", "path", 0, LONGEST_S, 0),
+    Control(
+        "compete_kbps",
+        "Its rate",
+        "kbps",
+        "competitor",
+        1,
+        FASTEST_KBPS,
+        300,
+        scale="log",
+        only_for=("cbr",),
+    ),
+    Control("compete_start_s", "It starts", "s", "competitor", -30, LONGEST_S, 30, only_for=_ANY),
+    Control("compete_stop_s", "It stops", "s", "competitor", -29, LONGEST_S, 60, only_for=_ANY),
+    Control("duration_s", "Longest session", "s", "run", 10, LONGEST_S, 120),
+    Control("seed", "Seed", "", "run", 0, LARGEST_SEED, 0, whole=True),
+)
+CONTROLS: dict[str, Control] = {control.name: control for control in _TABLE}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A path worth trying.
+
+    Attributes:
+        label: Name for people.
+        values: Values of controls; the others have their defaults.
+        competitor: Competing flow.
+    """
+
+    label: str
+    values: dict[str, float]
+    competitor: str = "none"
+
+
+PRESETS = (
+    Preset("Room enough", {"rate_kbps": 10_000, "delay_ms": 20, "queue_packets": 200}),
+    Preset("A narrow link", {"rate_kbps": 250, "delay_ms": 45, "queue_packets": 50}),
+    Preset(
+        "TCP comes and goes",
+        {"rate_kbps": 725, "delay_ms": 45, "compete_start_s": 30, "compete_stop_s": 60},
+        competitor="tcp",
+    ),
+    Preset(
+        "Loss in bursts",
+        {"rate_kbps": 2000, "loss_percent": 3, "loss_burst_packets": 4, "loss_start_s": 20},
+    ),
+    Preset(
+        "A deep queue", {"rate_kbps": 500, "delay_ms": 20, "queue_packets": 1000}, competitor="tcp"
+    ),
+)

@@ -1,6 +1,4 @@
-"""What every request must be and every answer carries, so that other pages in the browser cannot
-use this one.
-"""
+"""Keep other pages of the browser from using this one: checks of requests, headers of answers."""
 
 from __future__ import annotations
 
@@ -8,12 +6,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Names under which the page is reached; any other in ``Host`` is a name that was rebound to this
-#: machine.
+#: Names of the page; any other in ``Host`` was rebound to this machine.
 HOST_NAMES = ("127.0.0.1", "localhost")
 
-#: Nothing but our own files runs or is fetched. Plotly writes styles into its drawings, and
-#: pictures as blobs.
+#: Only our own files run or are fetched. Plotly writes styles into its charts, and images as blobs.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -48,7 +44,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            raise RuntimeError(f"there is nothing for {scope['type']} here")
+            raise RuntimeError(f"{scope['type']} is not served")
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -62,14 +58,13 @@ class Guard:
     def _refusal(self, headers: Headers, *, path: str) -> str | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return f"This page answers to {' and '.join(sorted(self._hosts))} only."
+            return f"This page is served as {' and '.join(sorted(self._hosts))} only."
         if any(origin.lower() not in self._origins for origin in headers.getlist("origin")):
-            return "This page answers to itself only, not to other pages."
-        # Browsers say where a request comes from; a link from elsewhere may open the page but not
-        # set it to work.
+            return "This page takes requests of its own only, not of other pages."
+        # A link from another site may open the page, but not start a simulation.
         if path.startswith("/api/") and headers.get("sec-fetch-site", "same-origin") not in (
             "same-origin",
             "none",
         ):
-            return "This page answers to itself only, not to other pages."
+            return "This page takes requests of its own only, not of other pages."
         return None

@@ -1,12 +1,10 @@
-"""Options of published models as fields of the page, and settings that were made there as the
-catalogue takes them.
-"""
+"""Options of published models as fields of the page, and the settings that it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -30,13 +28,13 @@ class OptionField:
     Attributes:
         name: Name of the option.
         kind: A choice, several choices, a number, a list of numbers, or a text.
-        default: Value when nothing is set; empty: nothing.
-        choices: What may be chosen; empty: anything within the bounds.
+        default: Value if not set; empty: none.
+        choices: Values to choose from; empty: anything within the bounds.
         low: Smallest number; None: no limit.
         high: Largest number; None: no limit.
         unit: Unit for people.
         meaning: What it changes.
-        source: What varied it.
+        source: Where it is from.
     """
 
     name: str
@@ -48,10 +46,6 @@ class OptionField:
     unit: str
     meaning: str
     source: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the field as the page reads it."""
-        return asdict(self)
 
 
 def option_fields(model: PublishedModel) -> tuple[OptionField, ...]:
@@ -72,11 +66,11 @@ def option_fields(model: PublishedModel) -> tuple[OptionField, ...]:
     )
 
 
-def checked_settings(model: PublishedModel, settings: Mapping[str, object]) -> dict[str, JsonValue]:
-    """Return settings of options that the model takes and that are simulated in a moment.
+def check_settings(model: PublishedModel, settings: Mapping[str, object]) -> dict[str, JsonValue]:
+    """Check settings of a model's options: known, valid, and simulated in a moment.
 
     Raises:
-        ExploreError: If there is no such option, or it cannot have that value; the option is named.
+        ExploreError: If an option is unknown or cannot have that value; it names the option.
     """
     checked: dict[str, JsonValue] = {}
     for name, value in settings.items():

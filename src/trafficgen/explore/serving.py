@@ -1,21 +1,27 @@
-"""A page that is served on this machine, in a thread of its own, until it is stopped."""
+"""Serve the page on this machine in a thread of its own: `trafficgen explore`."""
 
 from __future__ import annotations
 
 import os
 import socket
 import threading
+import webbrowser
+from pathlib import Path
 from types import TracebackType
-from typing import Self
-
-import uvicorn
-from starlette.types import ASGIApp
+from typing import TYPE_CHECKING, Self
 
 from trafficgen.errors import ExploreError
+from trafficgen.explore.controls import LARGEST_SEED
+from trafficgen.explore.playable_models import list_catalogue, open_model
+from trafficgen.extras import require
+from trafficgen.models import Model, PublishedModel
 
-#: The only address that is listened on: nobody else on the network can reach it.
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+#: The only address of the page: nobody else on the network can reach it.
 LOOPBACK = "127.0.0.1"
-#: Port where none is asked for, so that links into the page stay good.
+#: Default port, so that links into the page stay valid.
 USUAL_PORT = 8765
 LARGEST_PORT = 65535
 
@@ -28,7 +34,7 @@ class LocalPage:
     """A page on this machine; use it in a ``with`` block, or stop it.
 
     Attributes:
-        port: Port that it is reached at.
+        port: Its port.
 
     Example:
         >>> import trafficgen
@@ -39,14 +45,10 @@ class LocalPage:
     """
 
     def __init__(self, listening: socket.socket, app: ASGIApp) -> None:
-        """Serve an application at a socket that listens.
-
-        Args:
-            listening: The socket.
-            app: The application.
-        """
+        """Serve an application at a listening socket."""
         self.port: int = listening.getsockname()[1]
         self._listening = listening
+        uvicorn = require("explore", "uvicorn")
         config = uvicorn.Config(
             app,
             loop="asyncio",
@@ -71,13 +73,13 @@ class LocalPage:
         return f"http://{LOOPBACK}:{self.port}/"
 
     def wait(self) -> None:
-        """Return when the page has been stopped."""
+        """Wait until the page is stopped."""
         # Without a limit the wait could not be interrupted on every platform.
         while self._thread.is_alive():
             self._thread.join(1.0)
 
     def stop(self) -> None:
-        """End the page; answers that are under way are finished, or given up after two seconds."""
+        """Stop the page; answers under way are finished, or given up after two seconds."""
         self._server.should_exit = True
         self._thread.join()
 
@@ -101,19 +103,79 @@ class LocalPage:
             self._server.run(sockets=[self._listening])
 
 
-def listen(port: int | None) -> socket.socket:
-    """Return a socket that listens on this machine alone.
+def explore(
+    model: Model | PublishedModel | str | Path | None = None,
+    *,
+    port: int | None = None,
+    seed: int = 0,
+    flow: int | None = None,
+    session: int | None = None,
+    open_browser: bool = False,
+) -> LocalPage:
+    """Serve a page on this machine with sliders that plays models over paths.
+
+    Every curve is a result of :func:`~trafficgen.simulate`. The page is bound to 127.0.0.1, fetches
+    nothing from anywhere, and is served in the background until it is stopped or Python ends.
 
     Args:
-        port: The port; 0: any free one; None: the usual one, or any free one where that is taken.
+        model: Model of the first view: a model, a catalogue name, a model file, or a capture, to
+            which a model is fitted and whose rate is then drawn too; None: ``chunked``.
+        port: Port; 0: any free one; None: 8765, or a free one if that is taken.
+        seed: Seed of the fit, and of the first simulation.
+        flow: Flow of a capture to fit.
+        session: Session of a capture to fit; None: the one with most bytes.
+        open_browser: Whether to open the page in the desktop's browser.
+
+    Returns:
+        The page with its ``url`` and ``stop()``, also for a ``with`` block.
 
     Raises:
-        ExploreError: If the port cannot be had.
+        InputFileError: If a model file or a capture cannot be read.
+        SelectionError: If the capture has no such flow or session.
+        CalibrationError: If the capture does not have what a fit needs.
+        ExploreError: If the port is not available, or the seed is too large.
+        TrafficgenError: If the extra ``explore`` is not installed.
+
+    Example:
+        >>> import trafficgen, urllib.request
+        >>> with trafficgen.explore("wmedia9_nichols2004", port=0) as page:  # 0: any free port
+        ...     print(page.url)
+        ...     answer = urllib.request.urlopen(page.url).status
+        http://127.0.0.1:.../
+        >>> answer
+        200
     """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ExploreError(f"invalid seed {seed}; use 0 to {LARGEST_SEED}")
+    for module in ("starlette", "uvicorn", "plotly"):
+        require("explore", module)
+    from trafficgen.explore.application import application  # noqa: PLC0415 - of the extra
+
+    listening = _listen(port)  # before a fit of minutes, so that a taken port is reported at once
+    try:
+        models = {one.name: one for one in list_catalogue()}
+        first = None
+        if model is not None:
+            opened = open_model(model, flow=flow, session=session, seed=seed)
+            first = opened.name
+            same_name = models.get(first)
+            if same_name is None or same_name.model != opened.model:
+                first = first if same_name is None else f"./{first}"
+                models = {first: opened, **models}
+        app = application(models, port=listening.getsockname()[1], first=first, seed=seed)
+    except BaseException:
+        listening.close()
+        raise
+    page = LocalPage(listening, app)
+    if open_browser:
+        webbrowser.open(page.url)
+    return page
+
+
+def _listen(port: int | None) -> socket.socket:
+    """Listen on this machine alone; None: the usual port, or any free one if that is taken."""
     if port is not None and not 0 <= port <= LARGEST_PORT:
-        raise ExploreError(
-            f"port {port} is none; give one from 0 (any that is free) to {LARGEST_PORT}"
-        )
+        raise ExploreError(f"invalid port {port}; use 0 (any free one) to {LARGEST_PORT}")
     try:
         return socket.create_server((LOOPBACK, USUAL_PORT if port is None else port))
     except OSError as error:
@@ -121,5 +183,5 @@ def listen(port: int | None) -> socket.socket:
             return socket.create_server((LOOPBACK, 0))
         why = os.strerror(error.errno).lower() if error.errno else str(error)
         raise ExploreError(
-            f"port {port} cannot be had ({why}); give another, or 0 for any that is free"
+            f"port {port} is not available ({why}); use another, or 0 for any free one"
         ) from error

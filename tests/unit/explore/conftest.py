@@ -12,7 +12,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from trafficgen.explore.application import application
-from trafficgen.explore.offers import Offer, catalogue_offers
+from trafficgen.explore.playable_models import PlayableModel, list_catalogue
 
 PORT = 8765
 OWN = f"http://127.0.0.1:{PORT}"
@@ -46,15 +46,15 @@ class PageClient:
 
 
 @pytest.fixture(scope="session")
-def offers() -> dict[str, Offer]:
+def models() -> dict[str, PlayableModel]:
     """Return the models of the catalogue by name."""
-    return {offer.name: offer for offer in catalogue_offers()}
+    return {offer.name: offer for offer in list_catalogue()}
 
 
 @pytest.fixture
-def client(offers: dict[str, Offer]) -> PageClient:
+def client(models: dict[str, PlayableModel]) -> PageClient:
     """Return a client of the page."""
-    return PageClient(application(offers, port=PORT))
+    return PageClient(application(models, port=PORT))
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 
     answer = _posted(client, slow())
     assert answer.status_code == 408
-    assert "is sent within 0.05 s" in answer.json()["error"]
+    assert "must arrive within 0.05 s" in answer.json()["error"]
 
 
 @pytest.mark.parametrize(

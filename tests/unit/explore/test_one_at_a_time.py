@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from trafficgen.explore import application
-from trafficgen.explore.one_at_a_time import OneAtATime, SupersededError
+from trafficgen.explore.application import OneAtATime, SupersededError
 
 
 def test_only_the_newest_of_those_that_wait_is_done() -> None:
@@ -62,7 +62,7 @@ def test_page_that_asks_again_before_its_turn_gets_the_newest_answer_only(
         assert release.wait(30)
         return {"seed": asked.seed}
 
-    monkeypatch.setattr(application, "play", play)
+    monkeypatch.setattr(application, "play_request", play)
 
     async def ask() -> list[httpx.Response]:
         transport = httpx.ASGITransport(client.app)
@@ -81,4 +81,4 @@ def test_page_that_asks_again_before_its_turn_gets_the_newest_answer_only(
     first, second, newest = asyncio.run(ask())
     assert (first.json(), newest.json()) == ({"seed": 0}, {"seed": 2})
     assert second.status_code == 503
-    assert "asked for meanwhile" in second.json()["error"]
+    assert "replaced by a newer request" in second.json()["error"]

@@ -17,22 +17,24 @@ import pytest
 from trafficgen.cli.app import run
 from trafficgen.errors import ExploreError
 from trafficgen.explore.application import LARGEST_REQUEST_BYTES
-from trafficgen.explore.asked import Asked
-from trafficgen.explore.controls import COMPETITORS, CONTROLS
-from trafficgen.explore.offers import Offer, opened_offer
-from trafficgen.explore.playing import MOST_PACKETS, play
-from trafficgen.explore.situations import SITUATIONS
+from trafficgen.explore.controls import COMPETITORS, CONTROLS, PRESETS
+from trafficgen.explore.playable_models import PlayableModel, open_model
+from trafficgen.explore.request import MOST_PACKETS, SimulationRequest, play_request
 from trafficgen.packet_files.parquet import write_parquet
 
 Simulate = Callable[..., Any]
 
 
 @pytest.mark.parametrize("name", sorted(CONTROLS))
-def test_control_takes_its_bounds_and_nothing_beyond(offers: dict[str, Offer], name: str) -> None:
+def test_control_takes_its_bounds_and_nothing_beyond(
+    models: dict[str, PlayableModel], name: str
+) -> None:
     control = CONTROLS[name]
     assert control.low <= control.default <= control.high
     for within in (control.low, control.default, control.high):
-        assert Asked.of({"model": "cbr", name: within}, offers).values[name] == within
+        assert (
+            SimulationRequest.parse({"model": "cbr", name: within}, models).values[name] == within
+        )
     beyond: tuple[object, ...] = (
         control.low - 1,
         control.high * 1.001 + 1,
@@ -45,7 +47,7 @@ def test_control_takes_its_bounds_and_nothing_beyond(offers: dict[str, Offer], n
     )
     for value in beyond:
         with pytest.raises(ExploreError, match=re.escape(control.label)) as refused:
-            Asked.of({"model": "cbr", name: value}, offers)
+            SimulationRequest.parse({"model": "cbr", name: value}, models)
         assert refused.value.control == name
 
 
@@ -54,7 +56,7 @@ def test_whole_numbers_are_whole(simulate: Simulate, name: str) -> None:
     answer = simulate(**{name: CONTROLS[name].default + 0.5})
     assert answer.status_code == 422
     assert answer.json()["control"] == name
-    assert "no whole number" in answer.json()["error"]
+    assert "not a whole number" in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +64,10 @@ def test_whole_numbers_are_whole(simulate: Simulate, name: str) -> None:
     [
         ({"model": "nothing"}, "model", "choose one of cbr, chunked"),
         ({"model": 5}, "model", "choose one of"),
-        ({"model": "/etc/passwd"}, "model", "there is no model"),
+        ({"model": "/etc/passwd"}, "model", "unknown model"),
         ({"competitor": "udp"}, "competitor", "choose one of none, tcp"),
         ({"competitor": ["tcp"]}, "competitor", "choose one of"),
-        ({"path": "trace=/etc/passwd"}, None, "there is no control 'path'"),
+        ({"path": "trace=/etc/passwd"}, None, "unknown control 'path'"),
         ({"settings": [1]}, "model", "an object"),
         ({"settings": {"colour": "red"}}, "set.colour", "its options are rate_kbps"),
         ({"settings": {"rate_kbps": 5}}, "set.rate_kbps", "write a text"),
@@ -141,18 +143,18 @@ def test_simulation_of_more_packets_than_the_page_allows_is_given_up(simulate: S
     assert f"more than {MOST_PACKETS} packets" in answer.json()["error"]
 
 
-def test_limit_of_packets_is_that_of_the_engine(offers: dict[str, Offer]) -> None:
+def test_limit_of_packets_is_that_of_the_engine(models: dict[str, PlayableModel]) -> None:
     # 340 kbps in packets of 1000 bytes for 10 s: 425 packets and a few of control.
-    asked = Asked.of({"model": "cbr", "duration_s": 10}, offers)
+    asked = SimulationRequest.parse({"model": "cbr", "duration_s": 10}, models)
     with pytest.raises(ExploreError, match="more than 400 packets"):
-        play(asked, most_packets=400)
-    assert play(asked, most_packets=500)["packet_events"] > 400
+        play_request(asked, most_packets=400)
+    assert play_request(asked, most_packets=500)["packet_events"] > 400
 
 
-@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.label)
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.label)
 @pytest.mark.parametrize("model", ["chunked", "realvideo10_boyden2005"])
-def test_situations_can_be_simulated(simulate: Simulate, model: str, situation: Any) -> None:
-    answer = simulate(model, competitor=situation.competitor, **situation.values)
+def test_presets_can_be_simulated(simulate: Simulate, model: str, preset: Any) -> None:
+    answer = simulate(model, competitor=preset.competitor, **preset.values)
     assert answer.status_code == 200, answer.text
     assert max(answer.json()["series"]["media_kbps"]) > 0
 
@@ -243,8 +245,10 @@ def test_commands_of_a_capture_print_the_same_result(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_parquet(make_table([0.02 * number for number in range(1000)]), Path("a session.parquet"))
-    offer = opened_offer("a session.parquet", seed=3)
-    shown = play(Asked.of({"model": offer.name, "duration_s": 10}, {offer.name: offer}))
+    offer = open_model("a session.parquet", seed=3)
+    shown = play_request(
+        SimulationRequest.parse({"model": offer.name, "duration_s": 10}, {offer.name: offer})
+    )
     codes = [run(shlex.split(command)[1:]) for command in shown["commands"]]
     assert codes == [0, 0]
     printed = capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -11,9 +12,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import trafficgen
-from trafficgen import ExploreError, LocalPage
+from trafficgen import ExploreError, LocalPage, TrafficgenError
 from trafficgen.explore import serving
-from trafficgen.explore.serving import listen
+from trafficgen.explore.serving import _listen
 
 
 @pytest.fixture
@@ -65,25 +66,25 @@ def test_page_that_is_stopped_leaves_its_port_free() -> None:
 
 
 def test_nobody_else_can_reach_it() -> None:
-    with listen(0) as listening:
+    with _listen(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
         assert listening.family is socket.AF_INET
 
 
 def test_port_that_is_taken_is_told(taken: int) -> None:
-    with pytest.raises(ExploreError, match=f"port {taken} cannot be had .*give another, or 0"):
+    with pytest.raises(ExploreError, match=f"port {taken} is not available .*use another, or 0"):
         trafficgen.explore(port=taken)
 
 
 def test_usual_port_that_is_taken_gives_way(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "USUAL_PORT", taken)
-    with listen(None) as listening:
+    with _listen(None) as listening:
         assert listening.getsockname()[1] != taken
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_ports_that_are_none_are_refused(port: int) -> None:
-    with pytest.raises(ExploreError, match="is none"):
+    with pytest.raises(ExploreError, match="invalid port"):
         trafficgen.explore(port=port)
 
 
@@ -100,3 +101,12 @@ def test_browser_is_opened_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> No
         assert opened == []
     with trafficgen.explore(port=0, open_browser=True) as page:
         assert opened == [page.url]
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn", "plotly"])
+def test_a_missing_extra_is_one_line_with_the_command(
+    monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(TrafficgenError, match=rf"^{module} is not installed; run: pip install"):
+        trafficgen.explore("cbr", port=0)

@@ -11,7 +11,7 @@ import { watchTheme } from "./theme.js";
 const WAIT_MS = 150;
 const at = (id) => document.getElementById(id);
 
-let offer = null; // what the server says can be chosen
+let setup = null; // what the server says can be chosen
 let state = null; // what is chosen
 let latest = null; // the run that is shown
 let pinned = null; // the run in grey behind it
@@ -19,12 +19,12 @@ let timer = 0;
 const rows = new Map(); // control -> its row
 
 function modelOf(name) {
-  return offer.models.find((model) => model.name === name);
+  return setup.models.find((model) => model.name === name);
 }
 
 function defaults(name) {
-  const values = Object.fromEntries(offer.controls.map((control) => [control.name, control.default]));
-  return { model: name, competitor: offer.defaults.competitor, values: { ...values, ...modelOf(name)?.values }, settings: {} };
+  const values = Object.fromEntries(setup.controls.map((control) => [control.name, control.default]));
+  return { model: name, competitor: setup.defaults.competitor, values: { ...values, ...modelOf(name)?.values }, settings: {} };
 }
 
 function keepLink() {
@@ -96,7 +96,7 @@ function showModel() {
 }
 
 function showControls() {
-  for (const control of offer.controls) {
+  for (const control of setup.controls) {
     const { row, show: showValue } = rows.get(control.name);
     showValue(state.values[control.name]);
     row.hidden = control.only_for.length > 0 && !control.only_for.includes(state.competitor);
@@ -110,34 +110,34 @@ function showAll() {
 }
 
 function makeControls() {
-  at("model").replaceChildren(...offer.models.map((model) => element("option", { value: model.name }, model.kind === "fitted" ? `${model.name} (fitted)` : model.name)));
+  at("model").replaceChildren(...setup.models.map((model) => element("option", { value: model.name }, model.kind === "fitted" ? `${model.name} (fitted)` : model.name)));
   at("model").addEventListener("change", () => {
     state = { ...state, model: at("model").value, settings: {} };
     Object.assign(state.values, modelOf(state.model).values);
     showAll();
     changed();
   });
-  at("competitor").replaceChildren(...offer.competitors.map((one) => element("option", { value: one.name }, one.meaning)));
+  at("competitor").replaceChildren(...setup.competitors.map((one) => element("option", { value: one.name }, one.meaning)));
   at("competitor").addEventListener("change", () => {
     state.competitor = at("competitor").value;
     showControls();
     changed();
   });
-  for (const control of offer.controls) {
+  for (const control of setup.controls) {
     const made = sliderRow(control, (value) => { state.values[control.name] = value; changed(); });
     rows.set(control.name, made);
     at(`${control.group}-controls`).append(made.row);
   }
-  at("situations").replaceChildren(...offer.situations.map((situation) => element("button", {
+  at("presets").replaceChildren(...setup.presets.map((preset) => element("button", {
     type: "button",
     onclick: () => {
       const kept = { duration_s: state.values.duration_s, seed: state.values.seed };
-      state.values = { ...defaults(state.model).values, ...situation.values, ...kept };
-      state.competitor = situation.competitor;
+      state.values = { ...defaults(state.model).values, ...preset.values, ...kept };
+      state.competitor = preset.competitor;
       showControls();
       changed();
     },
-  }, situation.label)));
+  }, preset.label)));
 }
 
 async function copy(button, text) {
@@ -154,7 +154,7 @@ async function copy(button, text) {
 function makeButtons() {
   at("copy-link").addEventListener("click", () => copy(at("copy-link"), window.location.href));
   at("copy-command").addEventListener("click", () => copy(at("copy-command"), at("command").textContent));
-  at("reset").addEventListener("click", () => { state = defaults(offer.defaults.model); showAll(); changed(); });
+  at("reset").addEventListener("click", () => { state = defaults(setup.defaults.model); showAll(); changed(); });
   at("pin").addEventListener("click", () => {
     pinned = pinned ? null : latest;
     at("pin").setAttribute("aria-pressed", String(pinned !== null));
@@ -175,7 +175,7 @@ function pictureName() {
 
 /** Take the settings of the link; what it says and the page does not know is told. */
 function readLink() {
-  const read = stateOf(window.location.search, defaults(new URLSearchParams(window.location.search).get("model") ?? offer.defaults.model), offer.controls);
+  const read = stateOf(window.location.search, defaults(new URLSearchParams(window.location.search).get("model") ?? setup.defaults.model), setup.controls);
   state = read.state;
   return read.unknown;
 }
@@ -185,7 +185,7 @@ async function start() {
   makePanels(at("panels"), pictureName);
   makeButtons();
   try {
-    offer = await choices();
+    setup = await choices();
   } catch (error) {
     refused(error);
     return;

@@ -14,11 +14,10 @@ import pytest
 
 from trafficgen.errors import ExploreError, InputFileError, ModelFileError, SelectionError
 from trafficgen.explore.application import FIRST_MODEL, application
-from trafficgen.explore.asked import Asked
-from trafficgen.explore.controls import COMPETITORS, CONTROLS
-from trafficgen.explore.offers import Offer, opened_offer
+from trafficgen.explore.controls import COMPETITORS, CONTROLS, PRESETS
 from trafficgen.explore.option_fields import option_fields
-from trafficgen.explore.situations import SITUATIONS
+from trafficgen.explore.playable_models import PlayableModel, open_model
+from trafficgen.explore.request import SimulationRequest
 from trafficgen.models import save_model
 from trafficgen.models.published import entry_names, load_entry
 from trafficgen.packet_files.parquet import write_parquet
@@ -56,24 +55,24 @@ def test_published_model_brings_its_citations_limits_and_options(client: Any, na
 
 @pytest.mark.parametrize("name", entry_names())
 def test_defaults_and_choices_of_options_are_taken_back_as_they_are_shown(
-    offers: dict[str, Offer], name: str
+    models: dict[str, PlayableModel], name: str
 ) -> None:
     for field in option_fields(load_entry(name)):
         for text in filter(None, (field.default, *field.choices)):
-            asked = Asked.of({"model": name, "settings": {field.name: text}}, offers)
+            asked = SimulationRequest.parse({"model": name, "settings": {field.name: text}}, models)
             assert asked.settings == {field.name: text}
 
 
-def test_situations_stay_within_the_controls(offers: dict[str, Offer]) -> None:
-    for situation in SITUATIONS:
-        asked = Asked.of(
-            {"model": "cbr", "competitor": situation.competitor, **situation.values}, offers
+def test_presets_stay_within_the_controls(models: dict[str, PlayableModel]) -> None:
+    for preset in PRESETS:
+        asked = SimulationRequest.parse(
+            {"model": "cbr", "competitor": preset.competitor, **preset.values}, models
         )
-        assert situation.values.items() <= asked.values.items()
+        assert preset.values.items() <= asked.values.items()
 
 
 def test_capture_brings_its_measured_rate_and_a_path_like_its_own(table: Path) -> None:
-    offer = opened_offer(str(table))
+    offer = open_model(str(table))
     assert offer.name == "session.parquet"
     assert offer.measured is not None
     rates = offer.measured["media_kbps"]
@@ -87,23 +86,25 @@ def test_capture_brings_its_measured_rate_and_a_path_like_its_own(table: Path) -
 
 
 def test_capture_is_fitted_by_the_command_that_is_shown(table: Path) -> None:
-    offer = opened_offer(str(table), session=0, seed=5)
+    offer = open_model(str(table), session=0, seed=5)
     assert offer.preparation == (f"trafficgen fit {table} -o model.json --session 0 --seed 5",)
 
 
 def test_model_file_and_model_can_be_opened(table: Path, tmp_path: Path) -> None:
-    fitted = opened_offer(str(table)).model
+    fitted = open_model(str(table)).model
     save_model(fitted, tmp_path / "own.json")
-    from_file, from_model = opened_offer(tmp_path / "own.json"), opened_offer(fitted)
+    from_file, from_model = open_model(tmp_path / "own.json"), open_model(fitted)
     assert (from_file.name, from_file.argument) == ("own.json", str(tmp_path / "own.json"))
     assert from_file.model == from_model.model == fitted
     assert from_file.measured is None
 
 
 def test_fitted_model_has_no_options(table: Path) -> None:
-    offer = opened_offer(str(table))
+    offer = open_model(str(table))
     with pytest.raises(ExploreError, match="has no options"):
-        Asked.of({"model": offer.name, "settings": {"rate_kbps": "5"}}, {offer.name: offer})
+        SimulationRequest.parse(
+            {"model": offer.name, "settings": {"rate_kbps": "5"}}, {offer.name: offer}
+        )
 
 
 @pytest.mark.parametrize(
@@ -119,16 +120,16 @@ def test_what_cannot_be_opened_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error, match=part):
-        opened_offer(name)
+        open_model(name)
 
 
 def test_session_that_is_not_there_is_told(table: Path) -> None:
     with pytest.raises(SelectionError):
-        opened_offer(str(table), session=9)
+        open_model(str(table), session=9)
 
 
 def test_choices_are_json_whatever_a_model_says(table: Path) -> None:
-    fitted = opened_offer(str(table)).model.model_copy(update={"name": "</script><img src=x>"})
-    offer = opened_offer(fitted)
+    fitted = open_model(str(table)).model.model_copy(update={"name": "</script><img src=x>"})
+    offer = open_model(fitted)
     assert callable(application({offer.name: offer}, port=1))
     assert json.loads(json.dumps(offer.to_json()))["name"] == "</script><img src=x>"

@@ -1,12 +1,10 @@
-"""What the page can play: the models of the catalogue, and the model or capture that it was opened
-with.
-"""
+"""Models that the page can play: the catalogue, and the model or capture it is opened with."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,25 +24,22 @@ from trafficgen.units import kbps_from_bps, ms_from_s
 _MODEL_ENDINGS = (".json", ".yaml", ".yml")
 #: Bins of the measured rate, s: as the series of a simulation have them.
 _BIN_S = 0.5
-#: Where the narrow link of a capture is not known: so many times the fastest phase, which it
-#: carried.
+#: Capacity if the link of a capture is not known: so many times the fastest phase, which it carried.
 _ROOM_RATIO = 1.5
 
 
 @dataclass(frozen=True)
-class Offer:
+class PlayableModel:
     """A model that can be chosen on the page.
 
     Attributes:
         name: Name in links.
         model: The model.
-        argument: What stands for it on the command line.
-        preparation: Commands that make the file which ``argument`` names; empty where there is
-            nothing to make.
+        argument: Its argument on the command line.
+        preparation: Commands that make the file of ``argument``; empty: none.
         values: Values of controls that suit it.
-        measured: Rate of the capture that it was fitted to, in the form of a simulation's series;
-            None without one.
-        warnings: What is doubtful about it.
+        measured: Rate of its capture as a simulation's series; None: no capture.
+        warnings: Warnings of the fit.
     """
 
     name: str
@@ -56,7 +51,7 @@ class Offer:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the offer as the page reads it."""
+        """Return the model as the page reads it."""
         return {
             "name": self.name,
             "values": dict(self.values),
@@ -70,19 +65,21 @@ class Offer:
         }
 
 
-def catalogue_offers() -> list[Offer]:
+def list_catalogue() -> list[PlayableModel]:
     """Return the models of the catalogue, by name."""
-    return [Offer(name=one.name, model=one.model, argument=one.name) for one in models_list()]
+    return [
+        PlayableModel(name=one.name, model=one.model, argument=one.name) for one in models_list()
+    ]
 
 
-def opened_offer(
+def open_model(
     what: Model | PublishedModel | str | Path,
     *,
     flow: int | None = None,
     session: int | None = None,
     seed: int = 0,
-) -> Offer:
-    """Return what the page is opened with: a model as it is, a capture as the model fitted to it.
+) -> PlayableModel:
+    """Open a model, or fit one to a capture.
 
     Args:
         what: A model, a catalogue name, a model file, or a capture.
@@ -96,13 +93,15 @@ def opened_offer(
         CalibrationError: If the capture does not have what a fit needs.
     """
     if isinstance(what, Model | PublishedModel):
-        return Offer(
+        return PlayableModel(
             name=what.name, model=what, argument=f"{what.name}.json", values=_values_for(what)
         )
     name = str(what)
     if _names_a_model(what):
         model = load_model(what)
-        return Offer(name=file_text(name), model=model, argument=name, values=_values_for(model))
+        return PlayableModel(
+            name=file_text(name), model=model, argument=name, values=_values_for(model)
+        )
     opened = open_session(
         [name], SessionChoice(flow=flow, session=session), ReadOptions(memory_bytes=None)
     )
@@ -115,7 +114,7 @@ def opened_offer(
     ]
     seeded = [f"--seed {seed}"] if seed else []
     command = " ".join(["trafficgen fit", shlex.quote(name), "-o", model_file, *chosen, *seeded])
-    return Offer(
+    return PlayableModel(
         name=file_text(name),
         model=fitted.model,
         argument=model_file,
@@ -130,8 +129,7 @@ def _names_a_model(what: str | Path) -> bool:
     name = str(what)
     if name in entry_names() or Path(name).suffix.lower() in _MODEL_ENDINGS:
         return True
-    # What names no file is looked for in the catalogue, whose refusal lists the names that there
-    # are.
+    # A name that is not a file is looked up in the catalogue, whose error lists its names.
     return (
         isinstance(what, str)
         and "/" not in name
@@ -148,9 +146,7 @@ def _measured(view: SessionView) -> dict[str, Any]:
 
 
 def _values_for(model: Model | PublishedModel) -> dict[str, float]:
-    """Return a path like that of the capture, as far as the fit knows it; a published source says
-    none.
-    """
+    """Return a path like that of the capture, as far as the fit knows it."""
     if not isinstance(model, Model):
         return {}
     conditions = getattr(model.provenance, "conditions", None)
@@ -165,7 +161,7 @@ def _values_for(model: Model | PublishedModel) -> dict[str, float]:
     if conditions is not None and conditions.rtt_s is not None:
         values["delay_ms"] = ms_from_s(conditions.rtt_s.value) / 2
     values["duration_s"] = model.playout.duration_s.value + model.startup.silence_s.value
-    return {name: _three_digits(CONTROLS[name].clipped(value)) for name, value in values.items()}
+    return {name: _three_digits(CONTROLS[name].clip(value)) for name, value in values.items()}
 
 
 def _three_digits(value: float) -> float:
@@ -179,14 +175,14 @@ def _published(model: PublishedModel) -> dict[str, Any]:
         "review": model.provenance.review,
         "citations": [source.text for source in model.provenance.citations],
         "limits": list(model.provenance.limitations),
-        "options": [one.to_json() for one in option_fields(model)],
+        "options": [asdict(one) for one in option_fields(model)],
     }
 
 
 def _fitted(model: Model) -> dict[str, Any]:
     return {
         "kind": "fitted",
-        "description": f"Fitted to a capture. {_answer(model)}",
+        "description": f"Fitted to a capture. {_response(model)}",
         "review": None,
         "citations": [],
         "limits": [f"{what}: {why}" for what, why in model.absent.items()],
@@ -194,15 +190,14 @@ def _fitted(model: Model) -> dict[str, Any]:
     }
 
 
-def _answer(model: Model) -> str:
+def _response(model: Model) -> str:
     if model.response is not None and model.response.kind != "unknown":
         return (
-            "It answers congestion as it did in the capture"
+            "It responds to congestion as in the capture"
             f" ({model.response.kind.replace('_', ' ')})."
         )
     if any(stream.transport.protocol == "tcp" for stream in model.streams):
         return (
-            "TCP answers congestion for it; the capture does not tell whether the source does so"
-            " too."
+            "TCP responds to congestion; whether the source does too is not known from the capture."
         )
-    return "The capture does not tell how it answers congestion."
+    return "Its congestion response is not known from the capture."
