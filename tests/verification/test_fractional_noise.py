@@ -12,9 +12,8 @@ from scipy import stats
 
 from trafficgen.calibration.processes.fractional_noise import propose_fgn, rate_and_noise
 from trafficgen.calibration.processes.hurst import estimate_hurst
-from trafficgen.calibration.processes.long_range import judge_long_range
+from trafficgen.calibration.processes.long_range import judge_long_range, local_whittle
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
-from trafficgen.calibration.processes.whittle import local_whittle
 from trafficgen.models import FractionalNoiseProcess
 from trafficgen.processes import playable
 from trafficgen.processes.fractional_noise import fractional_noise, noise_autocovariance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from trafficgen.calibration.processes.burst_dependence import burst_dependence
+from trafficgen.calibration.processes.bursts import fit_dependence
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import Atom, BurstDependence, BurstProcess, Law
@@ -100,7 +100,7 @@ def test_each_quantity_keeps_its_own_law() -> None:
 
 def test_what_was_played_is_found_again() -> None:
     packets, bursts = play(STRONG)
-    found = burst_dependence(
+    found = fit_dependence(
         bursts,
         PhasePackets(
             time_ns=ns_array_from_s(packets.time_s),
@@ -123,7 +123,7 @@ def test_independent_bursts_hardly_look_dependent() -> None:
     kinds = []
     for seed in range(10):
         packets, bursts = play(None, seed=seed)
-        found = burst_dependence(
+        found = fit_dependence(
             bursts,
             PhasePackets(
                 time_ns=ns_array_from_s(packets.time_s),

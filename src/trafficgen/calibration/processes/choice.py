@@ -1,17 +1,16 @@
-"""The packet process of one stream in one phase: the simplest that, when played, looks like what
-was measured.
-"""
+"""Choose the packet process of a stream's phase: the simplest that plays like the capture."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from trafficgen.calibration.levels.cycles import CYCLE_LIMITS
-from trafficgen.calibration.processes.burst_dependence import burst_dependence
+from trafficgen.calibration.processes.bursts import (
+    fit_simple,
+    propose_dependent_bursts,
+    propose_pauses,
+)
 from trafficgen.calibration.processes.fractional_noise import propose_fgn
 from trafficgen.calibration.processes.frames import propose_frames
 from trafficgen.calibration.processes.mmpp import propose_mmpp
@@ -23,26 +22,65 @@ from trafficgen.calibration.processes.phase_packets import (
     PhasePackets,
 )
 from trafficgen.calibration.processes.self_checks import Check, check_process
-from trafficgen.calibration.processes.semi_markov import propose_semi_markov
-from trafficgen.flows import Bursts, gamma_to_exponential, segment_bursts
-from trafficgen.models import BurstProcess, ProcessChoice, RenewalProcess, TriedProcess
-from trafficgen.units import FloatArray, s_from_ns
+from trafficgen.calibration.processes.semi_markov import propose_rate_states
+from trafficgen.models import ProcessChoice, TriedProcess
 
 _log = logging.getLogger(__name__)
 
-#: Fewer packets say nothing about rates.
-_FEWEST_CHECKED = 50
-#: Bursts need this many to be told from chance, and more than this many packets on average.
-_FEWEST_BURSTS = 5
-_SMALLEST_MEAN_PACKETS = 1.05
+
+@dataclass(frozen=True)
+class ChoiceLimits:
+    """When a process is checked, and when another one replaces it."""
+
+    #: Fewer packets say nothing about rates: the simplest process is taken unchecked.
+    fewest_checked: int = 50
+    #: Distances of a proven process may exceed chance by this factor and this much.
+    tolerable: float = 1.5
+    tolerable_slack: float = 0.02
+    #: A process that fails replaces another that failed only if its score falls to this share.
+    clearly_better: float = 0.85
+
+
+_LIMITS = ChoiceLimits()
 _DIGITS = 4
-#: 1% point of the chi-squared law with one degree of freedom.
-_CHI_SQUARED_99 = 6.635
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A process to try.
+
+    Attributes:
+        name: What to call it in messages.
+        propose: Fits it; None where the packets do not support it.
+        proven: Whether it passes a test of its own before it is proposed: it need not pass the
+            check, which has few bins of 10 s, but must be better than independent gaps and not far
+            beyond chance in any rate.
+        varies: Whether its sessions truly differ from one another, since a few long states or slow
+            swings make up each. Of others, sessions that differ much are a sign of laws that do not
+            fit together.
+    """
+
+    name: str
+    propose: Callable[[PhasePackets, LawFitter], FittedProcess | None]
+    proven: bool = False
+    varies: bool = False
+
+
+_NOISE = Proposal("fgn", propose_fgn, varies=True)
+#: In the order in which they are tried: those with fewer assumptions and numbers first.
+PROPOSALS: tuple[Proposal, ...] = (
+    Proposal("mmpp", propose_mmpp, proven=True, varies=True),
+    Proposal("rate states", propose_rate_states, proven=True, varies=True),
+    _NOISE,
+    Proposal("frames", propose_frames),
+    Proposal("dependent bursts", propose_dependent_bursts),
+    Proposal("pauses", propose_pauses),
+    Proposal("modulated", propose_modulated),
+)
 
 
 def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedProcess:
-    """Fit the packet process of one stream in one phase: the simplest one that passes a posterior
-    predictive check.
+    """Fit the simplest packet process that passes a self-check.
 
     First come bursts where a threshold was found in the stream's gaps, else independent gaps
     (renewal). A process passes when sessions that it plays differ from the packets, in rates at
@@ -55,190 +93,49 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
         packets: The stream's media packets in the phase.
         generator_of: Gives the random stream of each quantity's bootstrap.
     """
-    _log.info(
-        "%s: fitting independent gaps or bursts of %d packets", packets.name, packets.time_ns.size
-    )
-    simple = _simple(packets, generator_of)
-    if packets.time_ns.size < _FEWEST_CHECKED:
+    name, count = packets.name, packets.time_ns.size
+    _log.info("%s: fitting independent gaps or bursts of %d packets", name, count)
+    simple = fit_simple(packets, generator_of)
+    if count < _LIMITS.fewest_checked:
         return simple
     fitted = [simple]
     checks = [check_process(simple.process, packets, generator_of=generator_of, independent=True)]
     best, settled = 0, checks[0].passed
-    for number, propose in enumerate(_PROPOSALS, start=1):
-        if settled and not (best and propose is propose_fgn):
+    for number, proposal in enumerate(PROPOSALS, start=1):
+        if settled and not (best and proposal is _NOISE):
             continue
-        tried = propose.__name__.removeprefix("propose_").replace("_", " ")
-        _log.info("%s: trying %s (%d of %d)", packets.name, tried, number, len(_PROPOSALS))
-        proposal = propose(packets, LawFitter(generator_of, packets.tick_s))
-        if proposal is None:
+        _log.info("%s: trying %s (%d of %d)", name, proposal.name, number, len(PROPOSALS))
+        found = proposal.propose(packets, LawFitter(generator_of, packets.tick_s))
+        if found is None:
             continue
-        varies = propose in _VARYING
         check = check_process(
-            proposal.process, packets, generator_of=generator_of, independent=not varies
+            found.process, packets, generator_of=generator_of, independent=not proposal.varies
         )
-        fitted.append(proposal)
+        fitted.append(found)
         checks.append(check)
-        passed = check.passed or (propose in _PROVEN and _is_tolerable(check))
-        if check.score < (1.0 if passed else _CLEARLY_BETTER) * checks[best].score:
+        passed = check.passed or (proposal.proven and _is_tolerable(check))
+        if check.score < (1.0 if passed else _LIMITS.clearly_better) * checks[best].score:
             best, settled = len(fitted) - 1, passed
-    return replace(fitted[best], choice=_choice(fitted, checks, best))
+    return replace(fitted[best], choice=_describe_choice(fitted, checks, best))
 
 
-def _choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:
-    """Return what was tried, for the model."""
-    return ProcessChoice(
-        chosen=best,
-        tried=tuple(
-            TriedProcess(
-                kind=found.process.kind,
-                passed=check.passed,
-                score=round(check.score, _DIGITS),
-                distances={
-                    name: round(distance, _DIGITS) for name, distance in check.distances.items()
-                },
-            )
-            for found, check in zip(fitted, checks, strict=True)
-        ),
+def _describe_choice(fitted: list[FittedProcess], checks: list[Check], best: int) -> ProcessChoice:
+    tried = tuple(
+        TriedProcess(
+            kind=found.process.kind,
+            passed=check.passed,
+            score=round(check.score, _DIGITS),
+            distances={name: round(apart, _DIGITS) for name, apart in check.distances.items()},
+        )
+        for found, check in zip(fitted, checks, strict=True)
     )
+    return ProcessChoice(chosen=best, tried=tried)
 
 
 def _is_tolerable(check: Check) -> bool:
-    """Return whether rates and their autocorrelation are not far beyond what chance makes of
-    them.
-    """
+    """Return whether rates and their autocorrelation are not far beyond chance."""
     return all(
-        distance <= _TOLERABLE * check.chance[name] + _TOLERABLE_SLACK
+        distance <= _LIMITS.tolerable * check.chance[name] + _LIMITS.tolerable_slack
         for name, distance in check.distances.items()
         if "rate" in name
     )
-
-
-def _simple(packets: PhasePackets, generator_of: GeneratorOf) -> FittedProcess:
-    """Return bursts where the gaps are of two kinds and make up more than a few of them, else a
-    renewal process.
-    """
-    return propose_bursts(
-        packets, LawFitter(generator_of, packets.tick_s), threshold_s=packets.threshold_s
-    ) or _renewal(packets, LawFitter(generator_of, packets.tick_s))
-
-
-def propose_bursts(
-    packets: PhasePackets, fit: LawFitter, *, threshold_s: float | None, dependent: bool = False
-) -> FittedProcess | None:
-    """Return bursts of packets, or None where the phase has fewer than five, or these have one
-    packet on average.
-
-    Args:
-        packets: The stream's media packets in the phase.
-        fit: Fits the laws.
-        threshold_s: Largest gap within a burst, s, or None.
-        dependent: Whether the bursts are to hang together; None is returned where they look
-            independent.
-    """
-    if threshold_s is None:
-        return None
-    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=threshold_s)
-    many = bursts.packets.size >= _FEWEST_BURSTS
-    if not many or float(bursts.packets.mean()) <= _SMALLEST_MEAN_PACKETS:
-        return None
-    process = _bursts(bursts, packets, fit)
-    if dependent:
-        dependence = burst_dependence(bursts, packets)
-        if dependence is None:
-            return None
-        process = process.model_copy(update={"dependence": dependence})
-    return FittedProcess(process, fit.problems)
-
-
-def propose_dependent_bursts(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return bursts that hang together, or None where there are none or they look independent."""
-    return propose_bursts(packets, fit, threshold_s=packets.threshold_s, dependent=True)
-
-
-def propose_pauses(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return bursts that are parted by pauses of a second and more, as those of a player that
-    fetches chunks.
-
-    None where such bursts are known already, or where pauses come as the rare gaps of a renewal
-    process do: after numbers of packets that follow a geometric law.
-    """
-    known = packets.threshold_s is not None and packets.threshold_s >= CYCLE_LIMITS.pause_s / 3
-    bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=CYCLE_LIMITS.pause_s)
-    if known or gamma_to_exponential(bursts.packets.astype(np.float64)) < _CHI_SQUARED_99:
-        return None
-    return propose_bursts(
-        packets, fit, threshold_s=CYCLE_LIMITS.pause_s, dependent=True
-    ) or propose_bursts(packets, fit, threshold_s=CYCLE_LIMITS.pause_s)
-
-
-def _renewal(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
-    process = RenewalProcess(
-        gap_s=fit.law("gap_s", packets.gap_s, "s"),
-        packet_bytes=fit.law("packet_bytes", packets.ip_bytes.astype(np.float64), "bytes"),
-    )
-    return FittedProcess(process, fit.problems)
-
-
-def _bursts(bursts: Bursts, packets: PhasePackets, fit: LawFitter) -> BurstProcess:
-    last = np.zeros(packets.time_ns.size, dtype=np.bool_)
-    last[bursts.last] = True
-    sizes = packets.ip_bytes.astype(np.float64)
-    return BurstProcess(
-        threshold_s=bursts.threshold_s,
-        spacing_s=fit.law("spacing_s", _spacings_s(bursts, span_ns=packets.span_ns), "s"),
-        burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
-        gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
-        packet_bytes=fit.law("packet_bytes", sizes[~last], "bytes"),
-        last_packet_bytes=fit.law("last_packet_bytes", sizes[last], "bytes"),
-    )
-
-
-def _spacings_s(bursts: Bursts, *, span_ns: tuple[int, int]) -> FloatArray:
-    """Return the spacings, s, with that of the last burst where it is longer than the mean of the
-    others.
-
-    The burst after the last one is not seen. The phase is closed to a ring: what is left of it
-    after the last burst's start and before the first one's is the last spacing, so that all
-    spacings together are the phase. Left out, it would give a few bursts of which the last fills
-    half of the phase twice the phase's rate.
-    """
-    seen_s = bursts.spacing_s
-    last_s = s_from_ns(int(bursts.end_ns[-1] - bursts.start_ns[-1])) + bursts.threshold_s
-    start_ns, end_ns = span_ns
-    last_s = max(
-        last_s, s_from_ns(end_ns - int(bursts.start_ns[-1]) + int(bursts.start_ns[0]) - start_ns)
-    )
-    return np.append(seen_s, last_s) if seen_s.size and last_s > float(seen_s.mean()) else seen_s
-
-
-def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return semi-Markov rate states, each with bursts or independent gaps, or None where the rate
-    has one level.
-    """
-    return propose_semi_markov(packets, fit, simple=_simple)
-
-
-Propose = Callable[[PhasePackets, LawFitter], FittedProcess | None]
-
-#: Processes that pass a test of their own before they are proposed: they need not pass the check,
-#: which has few bins of 10 s, but must be better than independent gaps and not far beyond chance in
-#: any rate.
-_PROVEN: tuple[Propose, ...] = (propose_mmpp, propose_rate_states)
-#: Processes of which sessions truly differ from one another, since a few long states or slow swings
-#: make up each. Of the others, sessions that differ much are a sign of laws that do not hold
-#: together.
-_VARYING: tuple[Propose, ...] = (*_PROVEN, propose_fgn)
-_TOLERABLE = 1.5
-_TOLERABLE_SLACK = 0.02
-#: Processes are tried in this order, those with fewer assumptions and numbers first.
-_PROPOSALS: tuple[Propose, ...] = (
-    *_PROVEN,
-    propose_fgn,
-    propose_frames,
-    propose_dependent_bursts,
-    propose_pauses,
-    propose_modulated,
-)
-#: A process that fails its check is left for another one that fails too only where the score falls
-#: by this share.
-_CLEARLY_BETTER = 0.85

@@ -1,4 +1,4 @@
-"""Fitting fractional Gaussian noise to the rate of a stream's phase."""
+"""Fit fractional Gaussian noise to the rate of a stream's phase."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ _BINS_OF_NOISE = 1 << 18
 def rate_and_noise(
     time_ns: IntArray, ip_bytes: IntArray, *, bin_s: float, start_ns: int
 ) -> tuple[FloatArray, float]:
-    """Return the bytes of bins, and the variance that the placement of packets within them gives a
-    bin.
+    """Return the bytes of bins, and the variance that the placement of packets gives a bin.
 
     Args:
         time_ns: Times, ns, ascending, shape (n,).
@@ -47,11 +46,11 @@ def rate_and_noise(
 
 
 def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return fractional Gaussian noise where the byte rate of a phase has long memory, else None.
+    """Fit fractional Gaussian noise where the byte rate of a phase has long memory, else None.
 
-    Long memory is what :func:`~trafficgen.calibration.processes.long_range.judge_long_range` finds in bins of
-    0.1 s: wavelet and local Whittle estimates agree on it, and neither level shifts nor a period
-    explain it.
+    :func:`~trafficgen.calibration.processes.long_range.judge_long_range` decides in bins of 0.1 s:
+    wavelet and local Whittle estimates agree on it, and neither level shifts nor a period explain
+    it.
 
     Args:
         packets: The stream's media packets in the phase.
@@ -90,9 +89,7 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
 
 
 def _variation_within(packets: PhasePackets, start_ns: int) -> float:
-    """Return the mean coefficient of variation of the gaps in a bin, over the bins with three
-    packets and more.
-    """
+    """Return the mean coefficient of variation of gaps in bins with three packets and more."""
     row = (packets.time_ns - start_ns) // ns_from_s(_BIN_S)
     same = row[1:] == row[:-1]
     gap_s, number = packets.gap_s[same], row[:-1][same] - int(row.min())
@@ -105,9 +102,7 @@ def _variation_within(packets: PhasePackets, start_ns: int) -> float:
 
 
 def _without_noise(bins: FloatArray, noise: float) -> FloatArray:
-    """Return the bytes of bins drawn towards their mean by as much as the noise of the placement
-    has spread them.
-    """
+    """Draw the bytes of bins towards their mean, as far as the placement has spread them."""
     variance = float(bins.var())
     kept = np.sqrt(max(0.0, 1 - noise / variance)) if variance > 0 else 0.0
     return np.asarray(np.maximum(bins.mean() + kept * (bins - bins.mean()), 0.0))

@@ -52,7 +52,7 @@ def fit_timing(
     grouped: bool,
     fit: LawFitter,
 ) -> FrameTiming | None:
-    """Return the times of frames, or None where the timestamps are no clock of them.
+    """Fit the times of frames; None where the timestamps are no clock of them.
 
     Two descriptions are fitted: instants of the clock with lateness after them, and spacings as
     sent. The first keeps bounds on drift and lets frames queue; it is taken unless spacings played
@@ -104,9 +104,7 @@ def fit_timing(
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
-    """Return time that passed over time by the clock: the median of slopes (Theil 1950, Sen
-    1968).
-    """
+    """Return real time over clock time: the median of slopes (Theil 1950, Sen 1968)."""
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
     rows = np.unique(
@@ -135,9 +133,7 @@ def _frame_rate(steps_s: FloatArray) -> Estimate:
 
 
 def _did_not_wait(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> BoolArray:
-    """Return where a frame was not sent right after the one before, whose packets may have held it
-    up.
-    """
+    """Return where the packets of the frame before did not hold a frame up."""
     if gap_s.size == 0:
         return np.ones(start_s.size, dtype=np.bool_)
     usual_s = float(np.quantile(gap_s, 0.9))
@@ -145,7 +141,7 @@ def _did_not_wait(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> 
 
 
 def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
-    """Return the lateness with that of the last frame before where it is not known."""
+    """Return the lateness, with that of the last frame before where it is unknown."""
     last = np.maximum.accumulate(np.where(known, np.arange(known.size), 0))
     return np.maximum(lateness_s[last], 0.0)
 
@@ -153,7 +149,7 @@ def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
 def _played_spacings(
     timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Return spacings as frames would be sent by a timing."""
+    """Draw spacings as frames would be sent by a timing."""
     count = busy_s.size
     spacing_s = timing.spacing_s.distribution().ascending_sample(generator, count)
     ready_s = np.cumsum(in_order(spacing_s, spectrum_of(timing.spacing_spectrum), generator))

@@ -1,6 +1,4 @@
-"""Fitting the frame clock: from timestamps and packets of a stream to frames, their times, sizes
-and packets.
-"""
+"""Fit the frame clock: from timestamps and packets to frames, their times, sizes and packets."""
 
 from __future__ import annotations
 
@@ -52,8 +50,7 @@ class Frames:
 
 
 def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return the frame clock of a stream's phase, or None where it has no RTP timestamps or too few
-    frames.
+    """Fit the frame clock of a phase; None without RTP timestamps or with too few frames.
 
     Frames are runs of packets with the same timestamp. With bidirectional prediction timestamps go
     back and forth, so the k-th frame sent is given the k-th smallest timestamp: what the decoder's
@@ -107,7 +104,7 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
 
 
 def frames_of(packets: PhasePackets) -> Frames | None:
-    """Return the frames of a phase, or None where it has no RTP clock or fewer than 16 frames."""
+    """Find the frames of a phase; None where it has no RTP clock or fewer than 16 frames."""
     timestamp, clock_hz = packets.rtp_timestamp, packets.clock_hz
     if timestamp is None or clock_hz is None:
         return None
@@ -130,8 +127,7 @@ def frames_of(packets: PhasePackets) -> Frames | None:
 
 
 def _gap_within(packets: PhasePackets, frames: Frames) -> tuple[GapScale, FloatArray]:
-    """Return what gaps within frames go by, and the sample of their law, s; empty where frames are
-    single packets.
+    """Return what gaps within frames scale with, and a sample of them, s; empty for single packets.
 
     Gaps are those of packets, or fill the time of a frame (a sender that paces), or grow with the
     packet (a slow link): whichever leaves the smallest spread of the logarithm.
@@ -164,9 +160,7 @@ def _log_spread(sample: FloatArray, tick_s: float) -> float:
 
 
 def _lead_packets(packets: PhasePackets, frames: Frames) -> IntArray:
-    """Return the number of small packets at the start of each frame that come before a far larger
-    one, shape (k,).
-    """
+    """Count the small packets of each frame before a far larger one, shape (k,)."""
     leads = np.zeros(frames.first.size, dtype=np.int64)
     sizes = packets.ip_bytes
     for number in range(1, _MOST_LEADS + 1):
@@ -202,9 +196,7 @@ def _types(
 def _common_leads(
     packets: PhasePackets, frames: Frames, leads: IntArray, members: int
 ) -> tuple[tuple[int, ...], float]:
-    """Return the most frequent number of leads with their median sizes, and the share of frames
-    that have them.
-    """
+    """Return the median sizes of the most frequent leads, and the share of frames with them."""
     if not leads.any():
         return (), 0.0
     number = int(np.bincount(leads[leads > 0]).argmax())
@@ -229,8 +221,7 @@ def _is_equal(packets: PhasePackets, frames: Frames, leads: IntArray) -> bool:
 
 
 def _filling(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray:
-    """Return the sizes of the packets that are neither leads nor the last of their frame; of all
-    where there are none.
+    """Return the sizes of packets that are neither leads nor last of their frame, or the largest.
 
     Sizes below that of the single packets that follow are not filled, but they are what was sent.
     """

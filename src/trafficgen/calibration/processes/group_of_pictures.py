@@ -33,16 +33,14 @@ _SHORTEST_GROUP = 0.1
 
 @dataclass(frozen=True)
 class FoundGroup:
-    """Groups of pictures and the type of each frame: 0 key, 1 predicted, 2 bidirectional, shape
-    (k,).
-    """
+    """Groups of pictures and the type of each frame: 0 key, 1 predicted, 2 bidirectional."""
 
     group: GroupOfPictures
     types: IntArray
 
 
 def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
-    """Return the groups of pictures that the sizes of frames show, or None.
+    """Find the groups of pictures that the sizes of frames show, or None.
 
     Sizes are compared with the median of their neighbours. Key frames are those above the widest
     empty stretch of these ratios; where key frames and others overlap, the series is folded at each
@@ -65,7 +63,7 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
 
 
 def _apart(keys: IntArray) -> IntArray:
-    """Return the key frames without those right after another one."""
+    """Drop key frames right after another one."""
     keys = keys[np.diff(keys, prepend=-2) > 1]  # the first of each run
     if keys.size < 2:
         return keys
@@ -78,9 +76,7 @@ def _apart(keys: IntArray) -> IntArray:
 
 
 def _standing_out(excess: FloatArray) -> IntArray | None:
-    """Return the frames above the widest empty stretch of the excesses below which three groups
-    begin, or None.
-    """
+    """Return the frames above the widest gap of the excesses with three groups, or None."""
     ascending = np.sort(excess)
     first = max(
         int(np.searchsorted(ascending, np.log(_KEY_FACTOR))), int((1 - _KEY_SHARE) * excess.size), 1
@@ -96,9 +92,7 @@ def _standing_out(excess: FloatArray) -> IntArray | None:
 
 
 def _folded(excess: FloatArray) -> IntArray | None:
-    """Return every L-th frame from some place on, where these are larger than the others beyond
-    chance.
-    """
+    """Return every L-th frame from some place on, where these are larger beyond chance."""
     count = excess.size
     centred = np.clip(excess - excess.mean(), -2.0, 2.0)
     deviation = float(centred.std())
@@ -147,9 +141,7 @@ def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
 def _reference_pattern(
     since: IntArray, size: FloatArray, is_key: BoolArray
 ) -> tuple[int, int] | None:
-    """Return period and place of the predicted frames between bidirectional ones, where sizes show
-    a pattern.
-    """
+    """Return period and place of predicted frames among bidirectional ones, or None."""
     others, place = size[~is_key], since[~is_key]
     total = float(np.sum((others - others.mean()) ** 2))
     if others.size < _FEWEST_FRAMES or total == 0:

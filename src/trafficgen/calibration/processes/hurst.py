@@ -1,6 +1,4 @@
-"""Dependence over time: the Hurst parameter of the rate by wavelets, and the autocorrelation of the
-gaps.
-"""
+"""The Hurst parameter of a rate by wavelets, and the autocorrelation of a series."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from trafficgen.critical_values import NORMAL_95
+from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.fractional_noise import noise_autocovariance
 from trafficgen.units import FloatArray
 
@@ -73,7 +72,7 @@ class Hurst:
 
 
 def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -> Hurst | None:
-    """Return the Hurst parameter by wavelets, or None where the series does not have one.
+    """Estimate the Hurst parameter by wavelets; None where the series does not have one.
 
     It has none where it is too short or constant, where the estimate is not above 0 and its
     interval below 0.5 (a strict period, a strictly constant rate), or where the whole interval is
@@ -118,9 +117,7 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
 
 
 def _first_fit(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
-    """Return the fit from the first octave from which on it is not rejected, else from the last
-    possible one.
-    """
+    """Return the fit from the first octave from which on it is not rejected, else the last."""
     last = energy.size - _FEWEST_OCTAVES
     fits = (
         _fit_octaves(energy, counts, start, known) for start in range(_FIRST_OCTAVE - 1, last + 1)
@@ -131,13 +128,12 @@ def _first_fit(energy: FloatArray, counts: FloatArray, known: float | None) -> _
 
 
 def _either(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
-    """Return the likelier of two fits with an interval that reaches over those of both."""
+    """Return the likelier of two fits with an interval that covers those of both."""
     return replace(likelier, low=min(likelier.low, other.low), high=max(likelier.high, other.high))
 
 
 def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> float:
-    """Return twice the log-likelihood ratio of white noise of a known variance in a series to none,
-    by all octaves.
+    """Return twice the log-likelihood ratio of white noise of a known variance to none.
 
     Packets at random places in their bins need not come in random numbers: a source may draw the
     numbers. The finest octaves, which depend too much on where bins begin to tell H, tell that:
@@ -154,13 +150,12 @@ def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> 
 
 
 def _noisy(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray]:
-    """Return the energies of scaled fractional noise with white noise beside it, by the scale."""
+    """Return the energies of scaled fractional noise with white noise added, by the scale."""
     return lambda scale: scale * shape + known
 
 
 def _offset_gain(octaves: int, offset: float) -> FloatArray:
-    """Return how much of the energy of an octave is left when the bins of a rate begin at this
-    share of a bin.
+    """Return how much energy of an octave is left when a rate's bins begin at this share of ours.
 
     Each bin then holds so much of one value and the rest of the next: a filter whose gain is 1 - 2
     f (1 - f) (1 - cos w), here averaged over the octave's band.
@@ -183,9 +178,7 @@ class _OctaveFit:
 def _fit_octaves(
     energy: FloatArray, counts: FloatArray, start: int, known: float | None
 ) -> _OctaveFit:
-    """Return the best fit from an octave on: no noise, noise that is known, or free noise where it
-    is significant.
-    """
+    """Return the best fit from an octave on, with no noise, known noise, or significant noise."""
     shape = octave_energies(energy.size)[:, start:]
     energy, counts = energy[start:], counts[start:]
     best, _ = _profile(energy, counts, shape, None)
@@ -230,8 +223,7 @@ def _profile(
     expected: Callable[[FloatArray], FloatArray] | None,
     bounds: tuple[float, float] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the likelihood of each H with what else there is at its best, and that value, both
-    shape (h,).
+    """Return the likelihood of each H with the parameter at its best, and that, both shape (h,).
 
     Args:
         energy: Energies of the octaves, shape (o,).
@@ -270,18 +262,14 @@ def _better(
     value: FloatArray,
     parameter: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the likelihood and the parameter of each H, replaced where another parameter is
-    better.
-    """
+    """Replace likelihood and parameter of each H where another parameter is better."""
     other = likelihood(parameter)
     better = other > best
     return np.where(better, other, best), np.where(better, parameter, value)
 
 
 def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
-    """Return where the likelihood is within half the 95% point of chi-squared of its maximum, and
-    the maximum.
-    """
+    """Return the 95% profile interval with the maximum between its ends."""
     top = int(likelihood.argmax())
     value = float(_HURST_GRID[top])
     if 0 < top < likelihood.size - 1:  # a parabola through the three points at the top
@@ -305,8 +293,7 @@ def _profile_interval(likelihood: FloatArray) -> tuple[float, float, float]:
 
 @cache
 def octave_energies(octaves: int) -> FloatArray:
-    """Return the mean squared wavelet coefficients of fractional Gaussian noise of variance 1, by H
-    and octave.
+    """Compute the energies of fractional Gaussian noise of variance 1 by H and octave.
 
     Within (0, 1) they are exact up to octave 7: the autocovariance, weighted with the
     autocorrelation of the wavelet's filter; beyond, an octave has 2**(2H - 1) times the energy of
@@ -346,7 +333,7 @@ def _upsampled(taps: FloatArray, step: int) -> FloatArray:
 
 
 def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -> float:
-    """Return the variance that the placement of packets within bins gives the bytes of a bin.
+    """Estimate the variance that the placement of packets gives the bytes of a bin.
 
     The halves of a bin differ by it alone, as far as the rate does not change within a bin; packets
     at independent times (a Poisson process) have the sum of their squared sizes, which is the most
@@ -365,9 +352,7 @@ def placement_noise(ip_bytes: FloatArray, half_bins: FloatArray, *, bins: int) -
 
 
 def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean squared coefficient of each octave and how many there are; those at the edges
-    are left out.
-    """
+    """Return the mean squared coefficient of each octave and their number, edges left out."""
     energy: list[float] = []
     counts: list[int] = []
     approximation = series
@@ -383,13 +368,10 @@ def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def autocorrelation(series: FloatArray, *, lags: int) -> list[float]:
-    """Return the sample autocorrelation at lags 1 to ``lags``; empty where the series is constant
-    or too short.
-    """
+    """Compute the autocorrelation at lags 1 to ``lags``; empty for constant or short series."""
     if series.size <= lags + 1:
         return []
-    centred = series - series.mean()
-    power = float(np.dot(centred, centred))
+    power = float(np.dot(centred := series - series.mean(), centred))
     if power <= (1e-12 * float(np.abs(series).max())) ** 2 * series.size:
         return []
-    return [float(np.dot(centred[:-lag], centred[lag:])) / power for lag in range(1, lags + 1)]
+    return [float(value) for value in sample_autocorrelation(series, lags)]

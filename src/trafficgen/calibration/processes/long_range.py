@@ -1,5 +1,7 @@
-"""Whether a rate has long memory, or a level shift, a trend or a strict period only looks like
-it.
+"""Decide whether a rate has long memory, or a level shift, a trend or a period looks like it.
+
+The local Whittle estimator (Robinson, Annals of Statistics 23, 1995, 1630) with Qu's test (J.
+Business and Economic Statistics 29, 2011, 423) is compared with the estimate by wavelets.
 """
 
 from __future__ import annotations
@@ -9,32 +11,118 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from scipy import optimize
 
 from trafficgen.calibration.processes.hurst import Hurst, estimate_hurst
-from trafficgen.calibration.processes.whittle import LocalWhittle, local_whittle
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.units import FloatArray
 
 Verdict = Literal["long_memory", "level_shift", "periodic", "none", "undecided"]
 
-#: More bins are added up in pairs.
-_MOST_BINS = 1 << 20
-#: No more levels than this are removed: with more of them, long memory itself would be explained
-#: away.
-_MOST_SHIFTS = 3
-#: Bins of each level at least, as a share of all.
-_SHORTEST_LEVEL = 0.1
-#: A shift is one where the variance within levels falls by this share at least.
-_EXPLAINED = 0.4
-#: A single frequency with this share of the variance, and this many times its surroundings, is a
-#: strict period.
-_PERIOD_SHARE, _PERIOD_EXCESS, _SURROUNDINGS = 0.2, 20.0, 16
-#: Memory below this is not told from none.
-_SHORTEST_MEMORY = 0.5
+
+@dataclass(frozen=True)
+class LongRangeLimits:
+    """When long memory is found, and what explains it away."""
+
+    #: Fewer bins have too few frequencies; more are added up in pairs, for memory shows anywhere.
+    fewest_bins: int = 128
+    most_bins: int = 1 << 20
+    #: The Whittle estimate uses this power of the number of bins as its number of frequencies.
+    bandwidth_power: float = 0.65
+    #: Qu's test leaves out this share of the frequencies; its 5% critical value for this share.
+    trimmed: float = 0.05
+    qu_critical: float = 1.155
+    #: At most so many level shifts are removed: more would explain away long memory itself.
+    most_shifts: int = 3
+    #: A level has at least this share of the bins; a shift takes this share off the variance.
+    shortest_level: float = 0.1
+    explained: float = 0.4
+    #: A frequency with this share of the variance, and so many times its neighbours, is a period.
+    period_share: float = 0.2
+    period_excess: float = 20.0
+    neighbours: int = 16
+    #: The Hurst parameter of independent values: an interval that holds it shows no memory.
+    no_memory: float = 0.5
+
+
+_LIMITS = LongRangeLimits()
+_LOWEST_HURST, _HIGHEST_HURST = 0.01, 1.49
+
+
+@dataclass(frozen=True)
+class LocalWhittle:
+    """The local Whittle estimate of a series.
+
+    Attributes:
+        value: Hurst parameter; above 1 for series that are not stationary.
+        low: Lower end of the 95% interval.
+        high: Upper end.
+        frequencies: Number of Fourier frequencies used.
+        qu_statistic: Qu's statistic; above 1.155, a shift or trend looks like long memory (5%).
+    """
+
+    value: float
+    low: float
+    high: float
+    frequencies: int
+    qu_statistic: float
+
+    @property
+    def looks_spurious(self) -> bool:
+        """Whether a level shift or a smooth trend explains the series better, at the 5% level."""
+        return self.qu_statistic > _LIMITS.qu_critical
+
+
+def local_whittle(series: FloatArray, *, frequencies: int | None = None) -> LocalWhittle | None:
+    """Estimate the Hurst parameter from low frequencies; None for short or constant series.
+
+    The spectrum near frequency 0 is taken as G f**(1 - 2H); G is profiled out of the Whittle
+    likelihood of the lowest frequencies, and H maximises the rest, with standard error
+    1 / (2 sqrt(m)) for m frequencies. Qu's statistic is the largest partial sum of the score: under
+    long memory it behaves as a bridge, while a level shift or a trend puts its power into the very
+    lowest frequencies.
+
+    Args:
+        series: Values in bins of equal width, shape (n,).
+        frequencies: Number of frequencies m; n**0.65 without.
+    """
+    count = series.size
+    constant = 1e-12 * float(np.abs(series).max(initial=0.0))
+    if count < _LIMITS.fewest_bins or float(np.std(series)) <= constant:
+        return None
+    wanted = int(count**_LIMITS.bandwidth_power) if frequencies is None else frequencies
+    m = min(wanted, (count - 1) // 2)
+    power = np.abs(np.fft.rfft(series - series.mean())[1 : m + 1]) ** 2
+    log_frequency = np.log(2 * np.pi * np.arange(1, m + 1) / count)
+    if float(power.sum()) == 0:
+        return None
+    power /= power.mean()
+    mean_log = float(log_frequency.mean())
+
+    def objective(hurst: float) -> float:
+        memory = 2 * hurst - 1
+        return float(np.log(np.mean(np.exp(memory * log_frequency) * power))) - memory * mean_log
+
+    bounds = (_LOWEST_HURST, _HIGHEST_HURST)
+    hurst = float(optimize.minimize_scalar(objective, bounds=bounds, method="bounded").x)
+    half = NORMAL_95 / (2 * np.sqrt(m))
+    statistic = _qu_statistic(power, log_frequency, hurst)
+    return LocalWhittle(hurst, hurst - half, hurst + half, m, statistic)
+
+
+def _qu_statistic(power: FloatArray, log_frequency: FloatArray, hurst: float) -> float:
+    """Return the largest partial sum of the score, from the trimmed share of frequencies on."""
+    centred = np.log(np.arange(1, power.size + 1))
+    centred = centred - centred.mean()
+    flattened = np.exp((2 * hurst - 1) * log_frequency) * power
+    partial = np.cumsum(centred * (flattened / flattened.mean() - 1))
+    kept = partial[max(0, int(_LIMITS.trimmed * power.size) - 1) :]
+    return float(np.max(np.abs(kept)) / float(np.sqrt(np.dot(centred, centred))))
 
 
 @dataclass(frozen=True)
 class LongRange:
-    """What the memory of a rate was found to be.
+    """What the memory of a rate is.
 
     Attributes:
         verdict: long_memory: both estimators find it, and it stays when level shifts are removed;
@@ -42,9 +130,9 @@ class LongRange:
             estimator's interval holds 0.5; undecided: estimators disagree, or there are too few
             bins.
         whittle: Local Whittle estimate of the series.
-        without_shifts: Wavelet estimate when the means of the levels are taken off.
+        without_shifts: Wavelet estimate when the means of the levels are removed.
         shifts: Level shifts found.
-        method: What was done.
+        method: How it was decided.
     """
 
     verdict: Verdict
@@ -75,35 +163,30 @@ class LongRange:
 
 
 def judge_long_range(series: FloatArray, *, noise_variance: float | None = None) -> LongRange:
-    """Return whether a series has long memory.
+    """Decide whether a series has long memory.
 
     Args:
         series: Bytes in bins of equal width, shape (n,).
         noise_variance: Variance that the placement of packets alone gives a bin, where it was
             measured.
     """
-    while series.size > _MOST_BINS:  # memory shows at any scale
+    while series.size > _LIMITS.most_bins:
         series = series[: series.size // 2 * 2].reshape(-1, 2).sum(axis=1)
         noise_variance = None if noise_variance is None else 2 * noise_variance
     whittle, wavelet = local_whittle(series), estimate_hurst(series, noise_variance=noise_variance)
     levels = level_shifts(series)
     shifts = int(levels[-1]) if levels.size else 0
-    rest = without_levels(series, levels) if shifts else series
-    calm, calm_whittle = estimate_hurst(rest, noise_variance=noise_variance), local_whittle(rest)
+    rest = _remove_means(series, levels) if shifts else series
+    calm = estimate_hurst(rest, noise_variance=noise_variance)
     verdict: Verdict
     if whittle is None:
         verdict = "undecided"
     elif has_strict_period(series):
         verdict = "periodic"
-    elif whittle.low <= _SHORTEST_MEMORY or (
-        wavelet is not None and wavelet.low <= _SHORTEST_MEMORY
-    ):
-        verdict = (
-            "level_shift"
-            if shifts and (whittle.looks_spurious or whittle.low > _SHORTEST_MEMORY)
-            else "none"
-        )
-    elif shifts and (calm is None or calm.low <= _SHORTEST_MEMORY or _is_short(calm_whittle)):
+    elif _is_short(whittle) or (wavelet is not None and _is_short(wavelet)):
+        shifted = shifts and (whittle.looks_spurious or not _is_short(whittle))
+        verdict = "level_shift" if shifted else "none"
+    elif shifts and (_is_short(calm) or _is_short(local_whittle(rest))):
         verdict = "level_shift"
     elif wavelet is None or whittle.low > 1:
         verdict = "level_shift" if shifts else "undecided"
@@ -113,12 +196,12 @@ def judge_long_range(series: FloatArray, *, noise_variance: float | None = None)
     return LongRange(verdict, whittle, calm, shifts)
 
 
-def _is_short(whittle: LocalWhittle | None) -> bool:
-    return whittle is None or whittle.low <= _SHORTEST_MEMORY
+def _is_short(estimate: LocalWhittle | Hurst | None) -> bool:
+    return estimate is None or estimate.low <= _LIMITS.no_memory
 
 
 def level_shifts(series: FloatArray) -> FloatArray:
-    """Return the number of the level, from 0, of each bin, shape (n,).
+    """Number the levels of a series from 0, shape (n,).
 
     Binary segmentation: the split that takes most off the variance within levels, again and again,
     as long as each of the splits takes the greater part of what a step of that size would.
@@ -127,13 +210,12 @@ def level_shifts(series: FloatArray) -> FloatArray:
         series: Values, shape (n,).
     """
     count = series.size
-    shortest = max(8, int(_SHORTEST_LEVEL * count))
+    shortest = max(8, int(_LIMITS.shortest_level * count))
     bounds = [0, count]
-    for _ in range(_MOST_SHIFTS):
+    for _ in range(_LIMITS.most_shifts):
         splits = [_best_split(series[low:high], shortest) for low, high in pairwise(bounds)]
-        gains = [gain for gain, _ in splits]
-        best = int(np.argmax(gains))
-        if gains[best] < _EXPLAINED:
+        best = int(np.argmax([gain for gain, _ in splits]))
+        if splits[best][0] < _LIMITS.explained:
             break
         bounds = sorted([*bounds, bounds[best] + splits[best][1]])
     levels = np.zeros(count)
@@ -144,21 +226,17 @@ def level_shifts(series: FloatArray) -> FloatArray:
 
 def _best_split(series: FloatArray, shortest: int) -> tuple[float, int]:
     """Return the largest share of the variance that one split explains, and where it is."""
-    count = series.size
-    if count < 2 * shortest:
-        return 0.0, 0
-    total = float(np.sum((series - series.mean()) ** 2))
-    if total == 0:
+    count, centred = series.size, series - series.mean()
+    total = float(np.sum(centred**2))
+    if count < 2 * shortest or total == 0:
         return 0.0, 0
     left = np.arange(shortest, count - shortest + 1)
-    below = np.cumsum(series - series.mean())[left - 1]
-    gain = below**2 * (1 / left + 1 / (count - left))
+    gain = np.cumsum(centred)[left - 1] ** 2 * (1 / left + 1 / (count - left))
     best = int(gain.argmax())
     return float(gain[best]) / total, int(left[best])
 
 
-def without_levels(series: FloatArray, levels: FloatArray) -> FloatArray:
-    """Return a series without the means of its levels, shape (n,)."""
+def _remove_means(series: FloatArray, levels: FloatArray) -> FloatArray:
     level = levels.astype(np.int64)
     means = np.bincount(level, weights=series) / np.bincount(level)
     return np.asarray(series - means[level])
@@ -166,16 +244,15 @@ def without_levels(series: FloatArray, levels: FloatArray) -> FloatArray:
 
 def has_strict_period(series: FloatArray) -> bool:
     """Return whether one frequency has much of the variance, far beyond those around it."""
-    if series.size // 2 + 1 <= 2 * _SURROUNDINGS:
+    near = _LIMITS.neighbours
+    if series.size // 2 + 1 <= 2 * near:
         return False
     power = np.abs(np.fft.rfft(series - series.mean())) ** 2
-    if float(power.sum()) == 0:
+    total = float(power.sum())
+    if total == 0:
         return False
-    row = int(power[_SURROUNDINGS:].argmax()) + _SURROUNDINGS
+    row = int(power[near:].argmax()) + near
     peak = float(power[row - 1 : row + 2].sum())
-    around = np.concatenate(
-        (power[row - _SURROUNDINGS : row - 1], power[row + 2 : row + _SURROUNDINGS])
-    )
-    return peak > _PERIOD_SHARE * float(power.sum()) and peak > _PERIOD_EXCESS * float(
-        np.median(around)
-    )
+    around = np.concatenate((power[row - near : row - 1], power[row + 2 : row + near]))
+    usual = float(np.median(around))
+    return peak > _LIMITS.period_share * total and peak > _LIMITS.period_excess * usual

@@ -1,4 +1,4 @@
-"""The Markov-modulated Poisson process of one stream in one phase, where its gaps support one."""
+"""Fit the Markov-modulated Poisson process of one stream in one phase."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ _METHOD = (
 
 
 def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return a Poisson process whose rate a Markov chain switches, or None where the gaps do not
-    support one.
+    """Fit a Poisson process whose rate a Markov chain switches; None without support for one.
 
     They do not where they are fewer than 500 or show no dependence; where BIC does not prefer the
     process to the best renewal family by 10 (the difference is kept as its evidence); where its
@@ -100,9 +99,7 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
 
 
 def _renewal_bic(gap_s: FloatArray) -> float:
-    """Return the smallest BIC of independent gaps of one family, by densities as that of the
-    process.
-    """
+    """Return the smallest BIC of independent gaps of one family."""
     fits = [
         fit for family in _RENEWAL_FAMILIES if (fit := fit_closed_form(family, gap_s)) is not None
     ]
@@ -113,9 +110,7 @@ def _renewal_bic(gap_s: FloatArray) -> float:
 
 
 def _is_dependent(gap_s: FloatArray) -> bool:
-    """Return whether means of successive gaps vary more than those of independent ones, by the
-    ranks of the gaps.
-    """
+    """Return whether means of successive gaps vary more than those of independent ones."""
     return (
         _largest_excess(np.argsort(np.argsort(gap_s, kind="stable")).astype(np.float64))
         > _CORRELATED_Z
@@ -123,9 +118,7 @@ def _is_dependent(gap_s: FloatArray) -> bool:
 
 
 def _largest_excess(values: FloatArray) -> float:
-    """Return by how many standard errors means of successive values vary more than those of
-    independent ones would.
-    """
+    """Return by how many standard errors means of successive values vary too much."""
     excess = []
     for window in _WINDOWS:
         count = values.size // window
@@ -159,9 +152,7 @@ def _supported(gap_s: FloatArray, tick_s: float) -> tuple[MmppFit, float] | None
 
 
 def _agrees_with_levels(packets: PhasePackets, fit: MmppFit) -> bool:
-    """Return whether levels that can be seen one by one are as many as the states, with exponential
-    dwells.
-    """
+    """Return whether visible levels are as many as the states, with exponential dwells."""
     seen = float((fit.rate_per_s * fit.mean_sojourn_s).min()) >= _PACKETS_OF_LEVEL
     if not seen or float(fit.mean_sojourn_s.min()) < _SHORTEST_LEVEL_S:
         return True
@@ -210,8 +201,7 @@ def _jump_chain(generator_per_s: FloatArray) -> FloatArray:
 def _intervals(
     gap_s: FloatArray, fit: MmppFit
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-    """Return lower and upper ends of the 95% intervals of rates and mean sojourns, NaN where there
-    are none.
+    """Return lower and upper ends of the intervals of rates and mean sojourns, NaN for none.
 
     The information is that of the logarithms of rates and sojourns, with the jump chain as
     estimated.

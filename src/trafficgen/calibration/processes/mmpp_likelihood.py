@@ -78,7 +78,7 @@ class _Exponentials:
 
 
 def densities(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
-    """Return the matrices exp((Q - diag(rates)) x) diag(rates) of the gaps, shape (n, k, k).
+    """Compute the matrices exp((Q - diag(rates)) x) diag(rates) of the gaps, shape (n, k, k).
 
     Entry (i, j) is the density of a gap x that begins in state i and whose packet comes in state j.
 
@@ -92,14 +92,14 @@ def densities(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatA
 
 
 def at_packets(rate_per_s: FloatArray, generator_per_s: FloatArray) -> FloatArray:
-    """Return the distribution of the state at a packet in the long run, shape (k,)."""
+    """Compute the distribution of the state at a packet in the long run, shape (k,)."""
     share = occupancy(generator_per_s) * rate_per_s
     result: FloatArray = share / share.sum()
     return result
 
 
 def occupancy(generator_per_s: FloatArray) -> FloatArray:
-    """Return the share of the time in each state in the long run, shape (k,)."""
+    """Compute the share of the time in each state in the long run, shape (k,)."""
     k = generator_per_s.shape[0]
     system = np.vstack((generator_per_s.T, np.ones(k)))
     solution: FloatArray = np.linalg.lstsq(system, np.append(np.zeros(k), 1.0), rcond=None)[0]
@@ -123,7 +123,7 @@ class _Recursion:
 
 
 def recursion(matrices: FloatArray, first: FloatArray, *, both: bool = True) -> _Recursion:
-    """Return the forward and, if asked, the backward vectors of a chain of matrices.
+    """Compute the forward and, if wanted, the backward vectors of a chain of matrices.
 
     The chain is cut into about as many blocks as a block has matrices. The product of each block is
     formed for all blocks at once, then the vectors at the blocks' edges one by one, then those
@@ -187,7 +187,7 @@ def _backward(padded: FloatArray, product: FloatArray, n: int) -> FloatArray:
 
 
 def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray) -> float:
-    """Return the log-likelihood of gaps after a packet of the long run.
+    """Compute the log-likelihood of gaps after a packet of the long run.
 
     Args:
         gap_s: Gaps, s, shape (n,).
@@ -200,7 +200,7 @@ def log_likelihood(gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: F
 
 
 def residuals(gap_s: FloatArray, fit: MmppFit) -> FloatArray:
-    """Return the probability of a shorter gap than each, given those before it, shape (n,).
+    """Compute the probability of a shorter gap than each, given those before it, shape (n,).
 
     For the true process they are independent and uniform (Rosenblatt, "Remarks on a multivariate
     transformation", 1952).
@@ -247,9 +247,7 @@ def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit
 def _first_guess(
     gap_s: FloatArray, states: int, *, window: int
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return rates and jumps from the runs of local rates: windows in as many classes as there are
-    states.
-    """
+    """Return rates and jumps from runs of local rates: windows in as many classes as states."""
     count = gap_s.size // window
     if count < 4 * states:
         return None
@@ -281,9 +279,7 @@ def _with_diagonal(generator_per_s: FloatArray) -> FloatArray:
 def _improved(
     gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray, *, iterations: int
 ) -> MmppFit | None:
-    """Return the process after some steps of the EM algorithm, states in descending order of their
-    rates.
-    """
+    """Return the process after some steps of the EM algorithm, fastest state first."""
     rate, generator, before = rate_per_s, generator_per_s, -np.inf
     for _ in range(iterations):
         try:

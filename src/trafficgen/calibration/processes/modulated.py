@@ -1,6 +1,4 @@
-"""Fitting renewal gaps under a slowly varying rate: the law and autocorrelation of bins, and laws
-by class of rate.
-"""
+"""Fit renewal gaps under a slowly varying rate: bins with an autocorrelation, laws by class."""
 
 from __future__ import annotations
 
@@ -32,8 +30,7 @@ _MOST_CLASSES = 4
 
 
 def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
-    """Return renewal gaps under a slowly varying rate, or None where there are too few packets or
-    bins for one.
+    """Fit renewal gaps under a slowly varying rate; None with too few packets or bins.
 
     The bytes of successive bins get a smoothed empirical law and their sample autocorrelation.
     Active bins are parted into up to four classes of rate with about the same bytes; each has its
@@ -87,7 +84,7 @@ def _rate_class(
     number: int,
     width_s: float,
 ) -> RateClass | None:
-    """Return the laws of one class of rates, or None where it has no gaps."""
+    """Fit the laws of one class of rates; None where it has no gaps."""
     gap_s = packets.gap_s
     within = mine[:-1] & (gap_s < width_s)
     threshold_s = packets.threshold_s
@@ -127,9 +124,7 @@ def _class_bounds(size_bytes: FloatArray, *, packets: int) -> list[float]:
 
 
 def _law_of_bins(size_bytes: FloatArray) -> Law:
-    """Return the smoothed empirical law of the bytes of a bin, with the share of idle bins as an
-    atom.
-    """
+    """Smooth the empirical law of the bytes of a bin, with the share of idle bins as an atom."""
     active = np.sort(size_bytes[size_bytes > 0])
     idle = 1 - active.size / size_bytes.size
     atoms = (Atom(value=0.0, p=idle),) if idle > 0 else ()

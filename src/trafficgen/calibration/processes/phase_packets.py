@@ -1,6 +1,4 @@
-"""What a packet process is fitted to: the packets of one stream in one phase; and the fitting of
-its laws.
-"""
+"""The packets of one stream in one phase, to which a packet process and its laws are fitted."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from trafficgen.flows import gaps_s
 from trafficgen.models import Law, PacketProcess, ProcessChoice
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
-#: A misfit of the part beside the atoms is not worth a word when the whole law is within this of
-#: the sample.
+#: A misfit of the continuous part is not mentioned when the whole law is this near to the sample.
 _NOTABLE_KS = 0.02
 
 GeneratorOf = Callable[[str], np.random.Generator]
@@ -31,13 +28,11 @@ class PhasePackets:
         ip_bytes: IP total lengths, bytes, shape (n,).
         span_ns: Start and end of the phase, ns; it may reach beyond the first and the last packet.
         tick_s: Granularity of the clock, s.
-        threshold_s: Largest gap within a burst of the whole stream, s; None where its gaps are of
-            one kind.
-        rtp_timestamp: RTP timestamps with wrap-arounds undone, clock ticks, shape (n,); None where
-            it is not RTP.
-        rtp_marker: RTP markers, shape (n,); None where it is not RTP.
-        clock_hz: RTP clock, Hz; None where it is not known.
-        name: What to call stream and phase to people.
+        threshold_s: Largest gap within a burst of the whole stream, s; None without bursts.
+        rtp_timestamp: Extended RTP timestamps, clock ticks, shape (n,); None without RTP.
+        rtp_marker: RTP markers, shape (n,); None without RTP.
+        clock_hz: RTP clock, Hz; None where it is unknown.
+        name: Name of stream and phase in messages.
     """
 
     time_ns: IntArray
@@ -59,6 +54,11 @@ class PhasePackets:
     def gap_s(self) -> FloatArray:
         """Gaps, s, in order of time, shape (n - 1,)."""
         return gaps_s(self.time_ns)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """IP total lengths as numbers, bytes, shape (n,)."""
+        return self.ip_bytes.astype(np.float64)
 
 
 @dataclass(frozen=True)

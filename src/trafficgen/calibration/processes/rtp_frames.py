@@ -1,6 +1,4 @@
-"""Lost RTP packets put back among those that arrived: their frames, timestamps, markers and
-sizes.
-"""
+"""Put lost RTP packets back among those that arrived: frames, timestamps, markers, sizes."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ _GOLDEN_RATIO = 0.6180339887498949
 
 @dataclass(frozen=True)
 class AllPackets:
-    """All packets of a source between its first and its highest number, arrived or not, shape (n,)
-    each.
+    """All packets of a source from its first to its highest number, arrived or not, shape (n,).
 
     Attributes:
         sequence: Extended sequence number.
@@ -54,7 +51,7 @@ class AllPackets:
 def complete(
     sequence: IntArray, timestamp: IntArray, marker: BoolArray, ip_bytes: IntArray
 ) -> AllPackets:
-    """Return all packets of a source from those that arrived.
+    """Restore all packets of a source from those that arrived.
 
     In a framed source (video: packets share timestamps, the last one is marked) the packets missing
     after one without a marker are the rest of its frame, for a queue that drops takes the head of a
@@ -179,9 +176,7 @@ def _commonest(values: IntArray) -> int:
 
 
 def _spread_over(values: IntArray, count: int) -> IntArray:
-    """Return ``count`` of some values that are distributed as they are, in an order without a
-    pattern.
-    """
+    """Return ``count`` values distributed as these are, in an order without a pattern."""
     ordered = np.sort(values)
     if not ordered.size:
         return np.zeros(count, dtype=np.int64)

@@ -64,8 +64,7 @@ class SentPackets:
 def restore_rtp(
     table: PacketTable, rows: IntArray, *, clock_hz: int | None, undo_queueing: bool
 ) -> SentPackets | None:
-    """Return what one RTP source sent, or None where there is nothing to restore or its numbers
-    restart.
+    """Restore what one RTP source sent; None where nothing is missing or its numbers restart.
 
     Frames (runs of one timestamp) are sent in the order of their sequence numbers, on the schedule
     of their timestamps
@@ -141,9 +140,7 @@ def _sent_s(
 
 
 def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
-    """Return when frames were sent: their schedule plus its least delay nearby; earliest arrivals
-    may be NaN.
-    """
+    """Return when frames were sent: their schedule plus its least delay nearby."""
     seen = np.flatnonzero(~np.isnan(earliest_s))
     delay_s = earliest_s[seen] - schedule_s[seen]
     window = ((schedule_s[seen] - schedule_s[seen[0]]) / _WINDOW_S).astype(np.int64)
@@ -164,8 +161,7 @@ def _paced_share(
     interval_s: FloatArray,
     link_bytes: float,
 ) -> float:
-    """Return the share of the frame interval over which the source spreads a frame's packets; 0
-    where it does not.
+    """Return the share of the frame interval over which the source spreads a frame's packets.
 
     Frames of few packets that met little queueing tell: on a link that is free their packets are as
     far apart as the source sends them or as the link needs to send them, whichever is more.
@@ -194,9 +190,7 @@ def _paced_share(
 
 
 def _link_bps(packets: AllPackets, arrival_s: FloatArray, link_bytes: float) -> float:
-    """Return the rate at which packets of one frame left the narrow link, bit/s; infinite where
-    they show none.
-    """
+    """Return the rate at which packets of one frame left the narrow link, bit/s, or infinity."""
     within = np.diff(packets.timestamp) == 0
     gap_s = np.diff(arrival_s)
     use = within & (gap_s > 0)  # false where one of the two was lost

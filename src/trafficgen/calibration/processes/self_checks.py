@@ -86,9 +86,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether rates and their autocorrelation are as near to the packets as played sessions are
-        to one another.
-        """
+        """Whether rates are as near to the packets as played sessions are to one another."""
         return all(
             distance <= self.chance[name] + _SLACK
             for name, distance in self.distances.items()
@@ -108,7 +106,7 @@ def check_process(
     generator_of: GeneratorOf,
     independent: bool = False,
 ) -> Check:
-    """Play a process and return how far it is from the packets that it was fitted to.
+    """Play a process and measure how far it is from the packets that it was fitted to.
 
     Sessions are played over the span of the packets. Distances between two of them show what chance
     does; the process passes where the packets are no further from the sessions, in the median, than
@@ -161,9 +159,7 @@ def check_process(
 
 
 def _chance(name: str, measured: Facts) -> float:
-    """Return the distance that two samples of one law exceed once in 20 times, as far as values are
-    independent.
-    """
+    """Return the distance that independent samples of one law exceed once in 20 times."""
     if name == "rate_acf":
         return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / measured.samples[_ACF_SAMPLE].size) / 2
     return KOLMOGOROV_95 * math.sqrt(2 / max(1, measured.samples[name].size))

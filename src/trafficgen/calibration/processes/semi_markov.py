@@ -1,10 +1,7 @@
-"""The semi-Markov process of one stream in one phase: levels of the rate, each with packets of its
-own.
-"""
+"""Fit the semi-Markov process of a phase: levels of the rate, each with packets of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +9,8 @@ import numpy as np
 from trafficgen.calibration.levels.dwells import dwell_law
 from trafficgen.calibration.levels.plateaus import burst_threshold_s
 from trafficgen.calibration.levels.rate_levels import Levels, find_levels
-from trafficgen.calibration.processes.phase_packets import (
-    FittedProcess,
-    GeneratorOf,
-    LawFitter,
-    PhasePackets,
-)
+from trafficgen.calibration.processes.bursts import fit_simple
+from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.models import Law, RateState, SemiMarkovProcess, StatePackets
 from trafficgen.units import bps_from_bytes, bps_from_kbps, s_from_ns
 
@@ -25,17 +18,11 @@ from trafficgen.units import bps_from_bytes, bps_from_kbps, s_from_ns
 _FEWEST_SWITCHES = 3
 _FEWEST_PACKETS = 8
 
-#: Fits the packets of one state.
-FitSimple = Callable[[PhasePackets, GeneratorOf], FittedProcess]
 
+def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
+    """Fit rate states with dwells of any law; None where the packets do not support them.
 
-def propose_semi_markov(
-    packets: PhasePackets, fit: LawFitter, *, simple: FitSimple
-) -> FittedProcess | None:
-    """Return rate states with dwells of any law, or None where the packets do not support them.
-
-    They do not where the rate has a single level (:func:`trafficgen.calibration.levels.rate_levels.find_levels`
-    says when), or where it changed fewer than three times. The evidence is the BIC of a single
+    They do not where the rate has a single level, or where it changed fewer than three times. The evidence is the BIC of a single
     level with correlated noise less that of the levels. Where gaps and dwells are exponential, a
     Markov-modulated Poisson process says the same with fewer numbers, and is to be tried before.
 
@@ -45,7 +32,6 @@ def propose_semi_markov(
     Args:
         packets: The stream's media packets in the phase.
         fit: Gives the random streams.
-        simple: Fits the packets of one state: renewal or bursts.
     """
     levels = find_levels(packets.time_ns, packets.ip_bytes, tick_s=packets.tick_s)
     if levels is None or levels.switches < _FEWEST_SWITCHES:
@@ -59,7 +45,7 @@ def propose_semi_markov(
         def generator_of(quantity: str, place: str = f"state {level}") -> np.random.Generator:
             return fit.generator_of(f"{place} {quantity}")
 
-        found = simple(mine, generator_of)
+        found = fit_simple(mine, generator_of)
         problems.update(
             {f"state {level} {name}": problem for name, problem in found.problems.items()}
         )
@@ -86,9 +72,7 @@ def _state(found: FittedProcess, dwell_s: Law | None, *, rate_bps: float) -> Rat
 
 
 def _packets_at(packets: PhasePackets, levels: Levels, level: int) -> PhasePackets | None:
-    """Return the packets of a level on a clock that runs only in its dwells; None where they are
-    too few.
-    """
+    """Return the packets of a level on a clock that runs only in its dwells; None if too few."""
     first = np.searchsorted(packets.time_ns, levels.edge_ns[:-1])
     end = np.append(first[1:], packets.time_ns.size)
     edges = levels.edge_ns.copy()

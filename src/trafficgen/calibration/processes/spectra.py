@@ -20,13 +20,13 @@ _SURROUNDINGS = 8
 
 
 def normal_scores_of(series: FloatArray) -> FloatArray:
-    """Return the normal scores of a series, ties sharing their mean rank, shape (n,)."""
+    """Compute the normal scores of a series, ties sharing their mean rank, shape (n,)."""
     ranks = mean_ranks(series)
     return np.asarray(special.ndtri((ranks - 0.5) / series.size), dtype=np.float64)
 
 
 def scores_within_types(series: FloatArray, types: IntArray) -> FloatArray:
-    """Return normal scores of each value among those of its type, shape (n,)."""
+    """Compute normal scores of each value among those of its type, shape (n,)."""
     scores = np.zeros(series.size)
     for kind in np.unique(types):
         mine = types == kind
@@ -35,7 +35,7 @@ def scores_within_types(series: FloatArray, types: IntArray) -> FloatArray:
 
 
 def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
-    """Return the spectrum of a series of scores, or None where it is too short or constant.
+    """Estimate the spectrum of a series of scores; None where it is too short or constant.
 
     The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so
     that slow changes keep their power. Frequencies that stand out are lines.

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.calibration.processes.choice import fit_process, propose_bursts
+from trafficgen.calibration.processes.bursts import propose_bursts
+from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import FittedProcess, LawFitter, PhasePackets
 from trafficgen.models import BurstProcess
 from trafficgen.units import IntArray, ns_array_from_s
