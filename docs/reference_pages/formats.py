@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from reference_pages.markdown import Rows, first_line, page, table
 from trafficgen import errors
-from trafficgen.capture.traces import FORMATS as TRACE_FORMATS
-from trafficgen.capture.traces import OPTIONS as TRACE_OPTIONS
+from trafficgen.capture.traces.formats import FORMATS as TRACE_FORMATS
+from trafficgen.capture.traces.options import OPTION_FLAGS as TRACE_OPTIONS
 from trafficgen.export.settings import Setting
 from trafficgen.export.target import Target
 from trafficgen.export.targets import TARGETS

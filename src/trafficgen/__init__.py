@@ -37,11 +37,11 @@ from trafficgen.errors import (
 if TYPE_CHECKING:
     from trafficgen._core import __version__
     from trafficgen.api.comparing import compare
-    from trafficgen.api.converting import Conversion, convert
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.calibration.fit import Fit, fit
     from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
     from trafficgen.calibration.population.fit_same_source import SameSourceFit, fit_same_source
+    from trafficgen.capture.convert import Conversion, convert
     from trafficgen.capture.reading import inspect, read_packets
     from trafficgen.explore import LocalPage, explore
     from trafficgen.export.exporting import export
@@ -73,7 +73,7 @@ _HOMES = {
     "__version__": "trafficgen._core",
     "CatalogueModel": "trafficgen.models.published.listing",
     "Comparison": "trafficgen.validation",
-    "Conversion": "trafficgen.api.converting",
+    "Conversion": "trafficgen.capture.convert",
     "Finding": "trafficgen.reproduction",
     "FindingResult": "trafficgen.reproduction",
     "Fit": "trafficgen.calibration.fit",
@@ -92,7 +92,7 @@ _HOMES = {
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.workloads.write",
     "compare": "trafficgen.api.comparing",
-    "convert": "trafficgen.api.converting",
+    "convert": "trafficgen.capture.convert",
     "exceeded_limits": "trafficgen.validation",
     "explore": "trafficgen.explore",
     "export": "trafficgen.export.exporting",

@@ -19,6 +19,9 @@ O = TypeVar("O")  # noqa: E741 - options
 A = TypeVar("A")
 B = TypeVar("B")
 R = TypeVar("R")
+A_contra = TypeVar("A_contra", contravariant=True)
+B_contra = TypeVar("B_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 _METADATA = "trafficgen option"
 
@@ -64,11 +67,23 @@ def declared_options(options: type) -> list[tuple[Field[Any], Option]]:
     return [(one, declared) for one, declared in found if declared is not None and declared.flags]
 
 
+class _OptionalSecond(Protocol[P, A_contra, B_contra, R_co]):
+    """A function whose second subject may be left out."""
+
+    def __call__(
+        self, one: A_contra, other: B_contra = ..., /, *given: P.args, **keywords: P.kwargs
+    ) -> R_co: ...
+
+
 class _Door(Protocol[P, O_co]):
     """What :func:`takes` returns: a decorator of functions of one or two subjects and options."""
 
     @overload
     def __call__(self, work: Callable[[A, O_co], R], /) -> Callable[Concatenate[A, P], R]: ...
+    @overload
+    def __call__(
+        self, work: Callable[[A, B | None, O_co], R], /
+    ) -> _OptionalSecond[P, A, B | None, R]: ...
     @overload
     def __call__(self, work: Callable[[A, B, O_co], R], /) -> Callable[Concatenate[A, B, P], R]: ...
 

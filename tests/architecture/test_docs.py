@@ -16,7 +16,7 @@ import typer
 import console_pages
 import generate
 from trafficgen import errors
-from trafficgen.capture.traces import FORMATS
+from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.cli.app import command_table
 from trafficgen.export.targets import TARGETS
 from trafficgen.tables import FLOW_SCHEMA, PACKET_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import trafficgen
-from trafficgen.capture.traces import FORMATS
+from trafficgen.capture.traces.formats import FORMATS
 from trafficgen.packet_files.csv import write_csv
 from trafficgen.tables import PacketTable
 
@@ -231,7 +231,7 @@ def test_standard_input_is_read_as_a_trace_of_a_named_format(
         ),
         (["list.csv", "--sizes", "all"], ["--sizes all", "ip, frame, payload"]),
         (["list.csv", "--frame-rate", "25"], ["--frame-rate means nothing for packet-list"]),
-        (["list.csv", "--from", "excel"], ["no trace format 'excel'", *FORMATS]),
+        (["list.csv", "--from", "excel"], ["Unknown trace format 'excel'", *FORMATS]),
         (["list.csv", "--from", "mgen"], ["list.csv: line 1", "MGEN log"]),
         (["nonsense.txt"], ["nonsense.txt", "no known format", "--from"]),
         (["empty.txt"], ["empty.txt"]),

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import trafficgen.cli.convert
-from trafficgen.capture.traces import FORMATS
 from trafficgen.worker_processes import worker_pool
 
 _STATISTICS = (
@@ -26,12 +24,13 @@ _CLUSTERS = ("dask", "distributed", "fsspec")
 _HEAVY = ("pyarrow", *_STATISTICS, *_CLUSTERS)
 
 
-def test_help_names_all_trace_formats() -> None:
-    assert tuple(FORMATS) == trafficgen.cli.convert.FORMATS
-
-
 @pytest.mark.parametrize(
-    "command", [["--help"], ["--version"], ["export", "--help"], ["simulate", "--help"]]
+    "command",
+    [
+        ["--help"],
+        ["--version"],
+        *([name, "--help"] for name in ("export", "simulate", "convert", "inspect")),
+    ],
 )
 def test_help_loads_no_heavy_library(command: list[str]) -> None:
     code = (

@@ -21,7 +21,9 @@ import trafficgen
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
 from trafficgen.capture.table_files import read_csv_table, read_parquet_table
-from trafficgen.capture.traces import FORMATS, TraceOptions, read_trace
+from trafficgen.capture.traces.formats import FORMATS
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import SimulationError, TrafficgenError
 from trafficgen.models import dump_model
 from trafficgen.models.io import read_model

@@ -18,7 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trafficgen.capture.traces import FORMATS, TraceOptions, read_trace
+from trafficgen.capture.traces.formats import FORMATS
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import TrafficgenError
 from trafficgen.simulation.traces import load_trace
 

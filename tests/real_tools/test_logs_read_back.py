@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 import trafficgen
-from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.reading import read_trace
+from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.export.targets import TARGETS
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns

@@ -52,7 +52,8 @@ def is_table_file(name: str) -> bool:
 
 def is_trace(name: str) -> bool:
     """Return whether the content of a file shows that it is a trace of another tool."""
-    from trafficgen.capture.traces import PARQUET_ENDING, is_parquet_list, recognised_format  # noqa: PLC0415 - captures need no readers of traces
+    from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, is_parquet_list  # noqa: PLC0415 - captures need no readers of traces
+    from trafficgen.capture.traces.reading import recognised_format  # noqa: PLC0415
 
     if Path(name).suffix.lower() == PARQUET_ENDING:
         return is_parquet_list(name)
@@ -88,7 +89,7 @@ def _table_reader(name: str) -> Callable[[str], PacketTable] | None:
         return own
     if own is None and not _may_be_text(name):
         return None
-    from trafficgen.capture.traces import read_trace, refuse_json  # noqa: PLC0415 - captures need no readers of traces
+    from trafficgen.capture.traces.reading import read_trace, refuse_json  # noqa: PLC0415 - captures need no readers of traces
 
     if is_trace(name):
         return lambda trace: read_trace(trace).table

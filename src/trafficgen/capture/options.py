@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
+from trafficgen.capture.traces.formats import FORMATS
+from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.options import option
+from trafficgen.packet_files.report import View, parse_view
 from trafficgen.units import bytes_from_text
 
 #: Memory that a command takes by default, bytes.
@@ -32,6 +36,18 @@ def parse_idle_timeout(text: str) -> float:
     return timeout_s
 
 
+def memory_option() -> Any:
+    """Declare the option ``--memory`` of a field ``memory_bytes``."""
+    return option(
+        DEFAULT_MEMORY_BYTES,
+        "--memory",
+        help="Memory that the command may take, such as 500MB or 4GB.",
+        metavar="SIZE",
+        parse=parse_memory,
+        text="1GB",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How captures and packet tables are read.
@@ -52,14 +68,7 @@ class ReadOptions:
         metavar="S",
         parse=parse_idle_timeout,
     )
-    memory_bytes: int | None = option(
-        DEFAULT_MEMORY_BYTES,
-        "--memory",
-        help="Memory that the command may take, such as 500MB or 4GB.",
-        metavar="SIZE",
-        parse=parse_memory,
-        text="1GB",
-    )
+    memory_bytes: int | None = memory_option()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,3 +134,29 @@ class TimeWindow:
     def __str__(self) -> str:
         end = "the end" if self.to_s == math.inf else f"{self.to_s:g} s"
         return f"{self.from_s:g} s to {end}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(TraceOptions):
+    """How a trace is read and written.
+
+    Attributes:
+        from_format: Name of the trace's format; None recognises it by its content.
+        at: Whose view a pcap or CSV shows.
+        memory_bytes: Memory that the conversion may take, bytes; None sets no limit.
+    """
+
+    from_format: str | None = option(
+        None,
+        "--from",
+        help=f"Format; default: by the content. One of: {', '.join(FORMATS)}.",
+        metavar="FORMAT",
+    )
+    at: View = option(
+        "sender",
+        "--at",
+        help="Whose view a pcap or CSV shows.",
+        metavar="sender|receiver",
+        parse=parse_view,
+    )
+    memory_bytes: int | None = memory_option()

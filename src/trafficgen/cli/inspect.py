@@ -10,19 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import trafficgen
+from trafficgen.capture.options import ReadOptions
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import (
-    AsJson,
-    Captures,
-    Decapsulate,
-    IdleTimeout,
-    Memory,
-    Quiet,
-    Verbose,
-    memory_bytes_of,
-    messages_of,
-    positive,
-)
+from trafficgen.cli._options import AsJson, Captures, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json_lists
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
@@ -32,34 +22,27 @@ from trafficgen.units import NS_PER_S
 _SHOWN_FLOWS = 20
 
 
+@expand_options
 def inspect(
     captures: Captures,
+    options: ReadOptions,
     as_json: AsJson = False,
-    decapsulate: Decapsulate = False,
-    idle_timeout: IdleTimeout = None,
     flows: Annotated[
         int, typer.Option("--flows", min=0, help="Flows to show; 0 shows all.")
     ] = _SHOWN_FLOWS,
-    memory: Memory = "1GB",
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Tell what is in captures: flows, RTP streams, sessions, and what is odd.
+    """Summarise captures: flows, sessions, RTP streams and problems.
 
     Example: trafficgen inspect capture.pcapng
 
     Example: trafficgen inspect capture.pcapng.gz --json > flows.json
     """
     messages = messages_of(quiet=quiet, verbose=verbose)
-    timeout_s = positive(idle_timeout, option="--idle-timeout", endless=True)
-    look = trafficgen.inspect  # loaded before the clock of the progress runs
+    work = trafficgen.inspect  # loaded before the clock of the progress runs
     with messages.progress("reading"):
-        found = look(
-            captures,
-            decapsulate=decapsulate,
-            idle_timeout_s=timeout_s,
-            memory_bytes=memory_bytes_of(memory),
-        )
+        found = work(captures, **vars(options))
     messages.warn(found.warnings)
     # A terminal that shows the lists themselves needs no line about them.
     with nullcontext() if as_json and sys.stdout.isatty() else messages.progress("describing"):

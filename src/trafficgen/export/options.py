@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import cast
 
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, parse_memory
+from trafficgen.capture.options import memory_option
 from trafficgen.export.settings import SettingValue
 from trafficgen.export.targets import TARGETS
 from trafficgen.options import option
-from trafficgen.packet_files.report import View
-
-
-def parse_view(text: str) -> View:
-    """Return the view that a text names; raise ValueError for any other text."""
-    if text not in ("sender", "receiver"):
-        raise ValueError(f"Unknown view {text!r}. Use sender or receiver.")
-    return cast(View, text)
+from trafficgen.packet_files.report import View, parse_view
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +45,4 @@ class ExportOptions:
         parse=parse_view,
     )
     settings: Mapping[str, SettingValue] | None = None
-    memory_bytes: int | None = option(
-        DEFAULT_MEMORY_BYTES,
-        "--memory",
-        help="Memory that the command may take, such as 500MB or 4GB.",
-        metavar="SIZE",
-        parse=parse_memory,
-        text="1GB",
-    )
+    memory_bytes: int | None = memory_option()

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 
 #: Whose capture an output stands for; see :func:`trafficgen.packet_files.view.seen_by`.
 View = Literal["sender", "receiver"]
+
+
+def parse_view(text: str) -> View:
+    """Return the view that a text names; raise ValueError for any other text."""
+    if text not in ("sender", "receiver"):
+        raise ValueError(f"Unknown view {text!r}. Use sender or receiver.")
+    return cast(View, text)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import pytest
 
 from trafficgen.calibration.player_log.log_files import read_player_log
 from trafficgen.capture.rtsp import parse_media_clocks, parse_rtsp
-from trafficgen.capture.traces import FORMATS, read_trace
-from trafficgen.capture.traces.column_names import plain_name
+from trafficgen.capture.traces.formats import FORMATS
+from trafficgen.capture.traces.list_columns import plain_name
+from trafficgen.capture.traces.reading import read_trace
 from trafficgen.errors import TrafficgenError
 from trafficgen.flows import group_sessions
 from trafficgen.flows import sessions as sessions_module

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.base import Notes, TransportName
-from trafficgen.capture.traces.packetising import numbered
-from trafficgen.capture.traces.tables import Ends, ip_version, made_ends
+from trafficgen.capture.traces.frames import number_rows
+from trafficgen.capture.traces.options import TransportName
+from trafficgen.capture.traces.tables import Ends, ip_version, make_ends
+from trafficgen.capture.traces.trace_format import Notes
 from trafficgen.errors import PacketTableError
 from trafficgen.tables.protocols import protocol_name
 from trafficgen.units import BoolArray, IntArray
@@ -113,7 +114,7 @@ def list_flows(
     codes, keys = _encoded(key)
     ends = []
     for number, text in enumerate(keys):
-        made = made_ends(number)
+        made = make_ends(number)
         ends.append(
             Ends(
                 text.rpartition("\t")[2],
@@ -153,7 +154,7 @@ def _of_addresses(
     flow_codes = (
         _encoded(texts["flow"])[0] if "flow" in texts else np.zeros(len(low), dtype=np.int64)
     )
-    flow, first = numbered(low, high, protocol_codes, flow_codes)
+    flow, first = number_rows(low, high, protocol_codes, flow_codes)
     ahead = np.bincount(
         flow, weights=np.where(forward, size_bytes, -size_bytes), minlength=len(first)
     )

@@ -1,6 +1,4 @@
-"""Times and sizes of a packet list: units and kinds as the names of the columns say them, or as the
-values tell.
-"""
+"""Times, sizes, arrivals and RTP headers of a packet list, by the names and values of its columns."""
 
 from __future__ import annotations
 
@@ -11,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.base import LARGEST_PACKET_BYTES, Notes, SizeKind, TraceOptions
-from trafficgen.capture.traces.column_names import ListColumns
+from trafficgen.capture.traces.list_columns import ListColumns, arrival_digits
 from trafficgen.capture.traces.list_flows import Texts
+from trafficgen.capture.traces.options import SizeKind, TraceOptions
 from trafficgen.capture.traces.tables import UDP_HEADER_BYTES
-from trafficgen.capture.traces.text import matches, scaled_decimals
+from trafficgen.capture.traces.text import matches, parse_decimals, parse_integers
+from trafficgen.capture.traces.trace_format import LARGEST_PACKET_BYTES, Notes, count_text
 from trafficgen.units import ETHERNET_HEADER_BYTES, BoolArray, IntArray, s_from_ns
 
 _SECONDS_DIGITS = 9
@@ -38,8 +37,8 @@ def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArra
     """Return times in ns and which could be read, shape (n,) each."""
     values, digits, name = texts[wanted.time], wanted.time_digits, wanted.time
     if digits is not None:
-        return scaled_decimals(values, digits)
-    time_ns, known = scaled_decimals(values, 0)
+        return parse_decimals(values, digits)
+    time_ns, known = parse_decimals(values, 0)
     if not known.any():
         return _dates(values)
     typical = float(np.median(np.abs(time_ns[known])))
@@ -47,7 +46,7 @@ def list_times(texts: Texts, wanted: ListColumns, notes: Notes) -> tuple[IntArra
     if digits != _SECONDS_DIGITS:
         unit = {0: "ns", 3: "us", 6: "ms"}[digits]
         notes.assumptions.append(f"column {name} counts {unit} since 1970, by its size")
-    time_ns, known = scaled_decimals(values, digits)
+    time_ns, known = parse_decimals(values, digits)
     if (
         known.any()
         and (length_s := s_from_ns(int(time_ns[known].max()) - int(time_ns[known].min()))) > _LONG_S
@@ -142,7 +141,7 @@ def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
     """
     if wanted.udp_length is None:
         return texts
-    length, known = scaled_decimals(texts[wanted.udp_length], 0)
+    length, known = parse_decimals(texts[wanted.udp_length], 0)
     payload = pa.array(np.where(known, length - UDP_HEADER_BYTES, -1)).cast(pa.string())
     payload = pc.if_else(pc.equal(texts[wanted.udp_length], ""), "", payload)
     own = wanted.sizes.get("payload")
@@ -175,7 +174,7 @@ def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolA
     sizes, knowns = {}, {}
     given = sound = None
     for kind, name in columns.items():
-        values, known = scaled_decimals(texts[name], 0)
+        values, known = parse_decimals(texts[name], 0)
         known &= (values >= 0) & (values <= LARGEST_PACKET_BYTES)
         is_empty = np.asarray(
             pc.equal(texts[name], "").to_numpy(zero_copy_only=False), dtype=np.bool_
@@ -186,3 +185,79 @@ def list_sizes(texts: Texts, columns: dict[SizeKind, str]) -> tuple[Sizes, BoolA
     if given is None or sound is None:
         raise ValueError("a list has at least one column of sizes")
     return Sizes(sizes, knowns), given & sound
+
+
+_BITS = {"rtp_ssrc": 32, "rtp_sequence": 16, "rtp_timestamp": 32}
+_TYPES = {"rtp_ssrc": pa.uint32(), "rtp_sequence": pa.uint16(), "rtp_timestamp": pa.uint32()}
+
+
+def arrivals(
+    texts: Texts, *, name: str | None, notes: Notes
+) -> tuple[IntArray | None, BoolArray | None]:
+    """Return arrival times in ns and which packets arrived, shape (n,) each; None where the list
+    says nothing.
+
+    Args:
+        texts: Columns of the list by what they hold.
+        name: Name of the column of arrivals, which may say their unit; seconds otherwise.
+        notes: Takes what is assumed.
+    """
+    if name is None:
+        return None, None
+    digits = arrival_digits(name)
+    arrival_ns, arrived = parse_decimals(
+        texts["arrival"], _SECONDS_DIGITS if digits is None else digits
+    )
+    if not arrived.any():
+        return None, None
+    if lost := int((~arrived).sum()):
+        notes.assumptions.append(f"{count_text(lost, 'packet')} without an arrival: lost")
+    return arrival_ns, arrived
+
+
+def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
+    """Return the RTP columns of the packet table; none where the list has no sequence numbers and
+    timestamps.
+    """
+    if "rtp_sequence" not in texts or "rtp_timestamp" not in texts:
+        return {}
+    count = len(texts["rtp_sequence"])
+    texts = {"rtp_ssrc": pa.array(["1"] * count), **texts}
+    values, known = {}, np.ones(count, dtype=np.bool_)
+    for name, bits in _BITS.items():
+        values[name], usable = _unsigned(texts[name], bits)
+        known &= usable
+    if not known.any():
+        return {}
+    columns = {
+        name: pa.array(numbers, _TYPES[name], mask=~known) for name, numbers in values.items()
+    }
+    if "rtp_marker" in texts:
+        marker = pc.match_substring_regex(pc.utf8_lower(texts["rtp_marker"]), r"^(?:1|true|set)$")
+        columns["rtp_marker"] = pa.array(
+            np.asarray(marker.to_numpy(zero_copy_only=False), dtype=np.bool_), mask=~known
+        )
+    return columns
+
+
+def _unsigned(texts: pa.Array, bits: int) -> tuple[IntArray, BoolArray]:
+    """Return decimal or hexadecimal (0x...) numbers of some bits, and which could be read, shape
+    (n,) each.
+    """
+    if not pc.any(pc.match_substring_regex(texts, "^0[xX]")).as_py():
+        found = pc.extract_regex(texts, r"^(?P<number>[0-9]{1,12})$")
+        values = parse_integers(pc.fill_null(pc.struct_field(found, "number"), str(1 << bits)))
+    else:
+        encoded = texts.dictionary_encode()
+        numbers = [_number(text, 1 << bits) for text in encoded.dictionary.to_pylist()]
+        values = np.array(numbers, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    known = values < 1 << bits
+    return np.where(known, values, 0), known
+
+
+def _number(text: str, otherwise: int) -> int:
+    try:
+        value = int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        return otherwise
+    return value if 0 <= value < otherwise else otherwise

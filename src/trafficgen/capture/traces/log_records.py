@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trafficgen.capture.traces.base import Notes, counted
-from trafficgen.capture.traces.packetising import numbered
+from trafficgen.capture.traces.frames import number_rows
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     Columns,
@@ -17,6 +16,7 @@ from trafficgen.capture.traces.tables import (
     ip_header_bytes,
     ip_version,
 )
+from trafficgen.capture.traces.trace_format import Notes, count_text
 from trafficgen.units import BoolArray, IntArray, s_from_ns
 
 
@@ -53,19 +53,19 @@ class LogRecords:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
-def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
+def merge_records(records: LogRecords, notes: Notes) -> LogRecords:
     """Return a line for each packet: that of the sender, with the first arrival that another line
     of it has.
 
     Packets are told apart by the tool's flow and their number there. What no line of the sender
     tells, because only the receiver's log is there, is counted by the gaps in the numbers.
     """
-    if (flows := len(numbered(records.flow, records.number)[1])) > len(np.unique(records.flow)):
+    if (flows := len(number_rows(records.flow, records.number)[1])) > len(np.unique(records.flow)):
         notes.assumptions.append(
             f"{flows:,} flows of the tool share 5-tuples; each 5-tuple is one flow"
         )
     run = _runs(records)
-    key, _ = numbered(run, records.sequence)
+    key, _ = number_rows(run, records.sequence)
     late = np.where(records.arrived, records.arrival_ns, np.iinfo(np.int64).max)
     order = np.lexsort((late, key))
     keys, first, inverse = np.unique(key[order], return_index=True, return_inverse=True)
@@ -76,11 +76,11 @@ def one_record_a_packet(records: LogRecords, notes: Notes) -> LogRecords:
     repeated = int(np.maximum(arrivals - 1, 0).sum() + np.maximum(sends - 1, 0).sum())
     if repeated:
         notes.doubts.append(
-            f"{counted(repeated, 'line')} for a packet that had one already; the first counts"
+            f"{count_text(repeated, 'line')} for a packet that had one already; the first counts"
         )
     kept = np.sort(order[first])
     result = records.take(kept)
-    _tell_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
+    _note_losses(result, run[kept], with_sender=bool(sent.any()), notes=notes)
     return result
 
 
@@ -90,7 +90,7 @@ def _runs(records: LogRecords) -> IntArray:
     A flow that stops and starts again counts from the beginning: its number falls while the time of
     sending rises.
     """
-    its, _ = numbered(records.flow, records.number)
+    its, _ = number_rows(records.flow, records.number)
     order = np.lexsort((records.sequence, records.sent_ns, its))
     flow, sequence = its[order], records.sequence[order]
     is_first = np.ones(len(records), dtype=np.bool_)
@@ -100,11 +100,11 @@ def _runs(records: LogRecords) -> IntArray:
     return run
 
 
-def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
+def _note_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes: Notes) -> None:
     if with_sender:
         if records.arrived.any() and (lost := int((~records.arrived).sum())):
             notes.assumptions.append(
-                f"{counted(lost, 'packet')} without a line of the receiver: lost"
+                f"{count_text(lost, 'packet')} without a line of the receiver: lost"
             )
         return
     missing = 0
@@ -113,12 +113,12 @@ def _tell_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes
         missing += int(numbers.max() - numbers.min()) + 1 - len(numbers)
     if missing:
         notes.doubts.append(
-            f"{counted(missing, 'packet')} lost by the gaps in the sequence numbers; only the"
+            f"{count_text(missing, 'packet')} lost by the gaps in the sequence numbers; only the"
             " sender's log knows their times and sizes: put both logs into one file"
         )
 
 
-def columns_of(records: LogRecords, notes: Notes) -> Columns:
+def cut_records(records: LogRecords, notes: Notes) -> Columns:
     """Return the packets of records; TCP messages longer than a segment are cut into segments of
     one time.
     """
@@ -155,7 +155,7 @@ def columns_of(records: LogRecords, notes: Notes) -> Columns:
     )
 
 
-def usable_ends(ends: Ends) -> bool:
+def has_usable_ends(ends: Ends) -> bool:
     """Return whether addresses are of one IP version and ports in range."""
     versions = {ip_version(ends.server), ip_version(ends.client)}
     return (

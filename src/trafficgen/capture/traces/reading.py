@@ -1,121 +1,125 @@
-"""Steps that readers of lines share: which lines are understood, and the result from the
-columns.
-"""
+"""Read a trace in a format that is named, or recognised by its first lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import warnings
+from functools import cache
+from pathlib import Path
 
-import numpy as np
+from trafficgen.capture.traces.formats import FORMATS
+from trafficgen.capture.traces.formats.packet_list import FORMAT as PACKET_LIST
+from trafficgen.capture.traces.formats.packet_list import PARQUET_ENDING, read_parquet_list
+from trafficgen.capture.traces.options import OPTION_FLAGS, TraceOptions
+from trafficgen.capture.traces.text import STANDARD_INPUT, TextFile, read_text, text_beginning
+from trafficgen.capture.traces.trace_format import ReadTrace, TraceFormat
+from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
-from trafficgen.capture.traces.base import Notes, ReadTrace, nothing_readable
-from trafficgen.capture.traces.tables import Columns, packet_table
-from trafficgen.capture.traces.text import IGNORED, Matches, TextFile, matches, matching
-from trafficgen.units import BoolArray
-
-#: Share of the first lines that must look like a format.
-_ENOUGH = 0.6
-#: Characters of a line that are looked at for that: these patterns may take the square of a line's
-#: length.
-_LOOKED_AT = 1000
-
-
-@dataclass
-class Unread:
-    """Lines that a reader could not use: ``bad`` marks them, shape (all lines,)."""
-
-    bad: BoolArray
-
-    def add(self, rows: BoolArray) -> None:
-        """Mark more lines."""
-        self.bad |= rows
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return int(np.count_nonzero(self.bad))
-
-    @property
-    def first(self) -> int | None:
-        """Number of the first, from 1."""
-        return int(np.argmax(self.bad)) + 1 if self.count else None
+#: Key of a JSON file -> what the file is, and where it belongs.
+_JSON_KINDS = {
+    r"bandwidth_kbps|trace_pattern|rates_kbps|rates_bps|throughput_kbps": (
+        "is a trace of a path's bandwidth, not of packets",
+        "play traffic over it: simulate or generate MODEL --path trace={file},delay=20ms",
+    ),
+    "schema_version": (
+        "is a model, not packets",
+        "make packets of it first: generate {file} -o packets.parquet",
+    ),
+    "rate|delay|queue|links|loss": (
+        "is a path, not packets",
+        "play traffic over it: simulate or generate MODEL --path {file}",
+    ),
+    "": (
+        "is JSON, and holds no packets",
+        "give a capture, a packet table, or a list as CSV or Parquet",
+    ),
+}
 
 
-def most_lines(pattern: str) -> Callable[[Sequence[str]], bool]:
-    """Return a test whether at least three fifths of some lines match a pattern."""
-    compiled = re.compile(pattern)
-
-    def looks_like(lines: Sequence[str]) -> bool:
-        return bool(lines) and sum(
-            bool(compiled.search(line[:_LOOKED_AT])) for line in lines
-        ) >= _ENOUGH * len(lines)
-
-    return looks_like
-
-
-def any_line(pattern: str) -> Callable[[Sequence[str]], bool]:
-    """Return a test whether one of some lines matches a pattern."""
-    compiled = re.compile(pattern)
-    return lambda lines: any(compiled.search(line[:_LOOKED_AT]) for line in lines)
-
-
-def understood(file: TextFile, pattern: str, *, what: str, remedy: str) -> tuple[Matches, Unread]:
-    """Return the lines that match a pattern, and those that neither match nor are comments or
-    empty.
-
-    Raises:
-        PacketTableError: If no line matches.
-    """
-    found = matching(file.lines, pattern)
-    if not len(found):
-        raise nothing_readable(file, what, remedy)
-    bad = ~matches(file.lines, IGNORED)
-    bad[found.rows] = False
-    return found, Unread(bad)
-
-
-def without(
-    found: Matches, unread: Unread, bad: BoolArray, file: TextFile, *, what: str, remedy: str
-) -> Matches:
-    """Return the lines that are left when ``bad``, shape (n,), of the understood ones turn out not
-    to be usable.
-
-    Raises:
-        PacketTableError: If none is left.
-    """
-    if not bad.any():
-        return found
-    if bad.all():
-        raise nothing_readable(file, what, remedy)
-    unread.bad[found.rows[bad]] = True
-    return found.kept(~bad)
-
-
-def read_result(
-    file: TextFile,
-    columns: Columns,
-    *,
-    format_name: str,
-    records: int,
-    unread: Unread,
-    notes: Notes,
-    of_day: bool = False,
-    noun: str = "line",
+def read_trace(
+    name: str, *, format_name: str | None = None, options: TraceOptions | None = None
 ) -> ReadTrace:
-    """Return what was read from a trace's lines, with a doubt about the lines that could not be."""
-    if unread.count:
-        lines = f"1 {noun} was" if unread.count == 1 else f"{unread.count:,} {noun}s were"
-        notes.doubts.insert(
-            0, f"{lines} not understood (the first is {noun} {unread.first}); {records:,} were read"
+    """Return the packets of a trace, in a format that is named or recognised by the content.
+
+    Args:
+        name: File, or ``-`` for standard input.
+        format_name: Name of a format of :data:`FORMATS`; None recognises it.
+        options: What the trace does not say.
+
+    Raises:
+        PacketTableError: If the file cannot be read, is in no format that is known, or nothing in
+            it is readable.
+        SettingError: If there is no such format, or it does not take an option.
+
+    Warns:
+        CaptureWarning: For each doubt, such as lines that could not be read.
+    """
+    options = options or TraceOptions()
+    if format_name is not None and format_name not in FORMATS:
+        raise SettingError(
+            f"Unknown trace format {format_name!r}. Use one of {', '.join(FORMATS)}."
         )
-    return ReadTrace(
-        table=packet_table(file, columns, format_name=format_name, of_day=of_day),
-        format=format_name,
-        records=records,
-        unread=unread.count,
-        first_unread=unread.first,
-        doubts=tuple(notes.doubts),
-        assumptions=tuple(notes.assumptions),
+    if Path(name).suffix.lower() == PARQUET_ENDING and format_name in (None, PACKET_LIST.name):
+        _check_options(PACKET_LIST, options)
+        result = read_parquet_list(name, options)
+    else:
+        file = read_text(name)
+        found = FORMATS[format_name] if format_name else _format_of(file)
+        if found is None:
+            if (error := _json_error(file)) is not None:
+                raise error
+            number = file.first_content()[0]
+            problem = f"is in no known format of traces (line {number})" if number else "is empty"
+            remedy = f"name its format with --from: {', '.join(FORMATS)}"
+            raise PacketTableError(file=name, problem=problem, remedy=remedy)
+        _check_options(found, options)
+        result = found.read(file, options)
+    for text in result.doubts:
+        warnings.warn(f"{name}: {text}", CaptureWarning, stacklevel=2)
+    return result
+
+
+def recognised_format(name: str) -> str | None:
+    """Return the name of the format that a regular file is in by its beginning; None if unknown."""
+    if name == STANDARD_INPUT or not Path(name).is_file():
+        return None
+    beginning = text_beginning(name)
+    found = None if beginning is None else _format_of(beginning)
+    return None if found is None else found.name
+
+
+def refuse_json(name: str) -> None:
+    """Raise PacketTableError for a regular file that begins as JSON does."""
+    beginning = text_beginning(name) if name != STANDARD_INPUT and Path(name).is_file() else None
+    error = None if beginning is None else _json_error(beginning)
+    if error is not None:
+        raise error
+
+
+def _format_of(file: TextFile) -> TraceFormat | None:
+    sample = file.sample()
+    return next((its for its in _in_order() if its.looks_like(sample)), None)
+
+
+@cache
+def _in_order() -> tuple[TraceFormat, ...]:
+    """Return the formats in the order in which a file is tried."""
+    return tuple(sorted(FORMATS.values(), key=lambda its: its.place))
+
+
+def _json_error(file: TextFile) -> PacketTableError | None:
+    """Return the error of a file that begins as JSON does; None for others."""
+    if not file.first_content()[1].startswith(("{", "[")):
+        return None
+    problem, remedy = next(
+        texts
+        for keys, texts in _JSON_KINDS.items()
+        if not keys or re.search(rf'"(?:{keys})"\s*:', file.text)
     )
+    return PacketTableError(file=file.name, problem=problem, remedy=remedy.format(file=file.name))
+
+
+def _check_options(chosen: TraceFormat, options: TraceOptions) -> None:
+    for field, flag in OPTION_FLAGS.items():
+        if getattr(options, field) is not None and field not in chosen.takes:
+            raise SettingError(f"{flag} means nothing for {chosen.name} traces; leave it out")

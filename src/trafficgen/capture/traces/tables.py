@@ -52,7 +52,7 @@ class Ends:
         return ip_header_bytes(self.server) + transport_header_bytes(self.protocol)
 
 
-def made_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -> Ends:
+def make_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -> Ends:
     """Return ends that a trace does not name; flows differ by the client's port, even as RTP's
     are.
     """

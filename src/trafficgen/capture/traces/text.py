@@ -160,11 +160,7 @@ class Matches:
     def integers(self, name: str) -> IntArray:
         """Return a group of digits (at most 18) as numbers, shape (n,); an empty one as 0."""
         values = self.groups[name]
-        return integers(pc.if_else(pc.equal(values, ""), "0", values))
-
-    def floats(self, name: str) -> npt.NDArray[np.float64]:
-        """Return a group that is a number as numbers, shape (n,)."""
-        return np.asarray(pc.cast(self.groups[name], pa.float64()).to_numpy(zero_copy_only=False))
+        return parse_integers(pc.if_else(pc.equal(values, ""), "0", values))
 
     def kept(self, wanted: BoolArray) -> Matches:
         """Return those where ``wanted``, shape (n,), is true."""
@@ -174,14 +170,14 @@ class Matches:
         )
 
 
-def integers(values: pa.Array) -> IntArray:
+def parse_integers(values: pa.Array) -> IntArray:
     """Return texts of digits as numbers, shape (n,)."""
     return np.asarray(pc.cast(values, pa.int64()).to_numpy(zero_copy_only=False)).astype(
         np.int64
     )  # copied: Arrow's is read-only
 
 
-def matching(lines: pa.Array, pattern: str) -> Matches:
+def find_lines(lines: pa.Array, pattern: str) -> Matches:
     """Return the lines that match a pattern with named groups (RE2)."""
     found = pc.extract_regex(lines, pattern)
     valid = np.asarray(pc.is_valid(found).to_numpy(zero_copy_only=False))
@@ -198,7 +194,7 @@ def matches(lines: pa.Array, pattern: str) -> BoolArray:
     )
 
 
-def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
+def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
     """Return decimal numbers times ten to the power ``digits``, rounded to nearest, and which were
     numbers in range.
 
@@ -226,7 +222,7 @@ def scaled_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]
         pc.struct_field(found, "sign").filter(rows),
     )
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(part, digits + 1, "0"), 0, digits + 1)
-    scaled = integers(
+    scaled = parse_integers(
         pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), "")
     )
     scaled += _mask(pc.greater_equal(pc.utf8_slice_codeunits(padded, digits, digits + 1), "5"))
@@ -247,7 +243,7 @@ def _mask(values: pa.Array) -> BoolArray:
     return np.asarray(pc.fill_null(values, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def clock_ns(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
+def parse_clock(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
     """Return times such as ``17:18:56.680510`` or ``1700000000.5`` in ns, which could be read, and
     if all have hours.
 
@@ -259,10 +255,10 @@ def clock_ns(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
         name: pc.fill_null(pc.struct_field(found, name), "")
         for name in ("hours", "minutes", "seconds")
     }
-    seconds_ns, known = scaled_decimals(parts["seconds"], 9)
+    seconds_ns, known = parse_decimals(parts["seconds"], 9)
     with_hours = _mask(pc.not_equal(parts["hours"], ""))
     minutes = sum(
-        integers(pc.if_else(pc.equal(parts[name], ""), "0", parts[name])) * size
+        parse_integers(pc.if_else(pc.equal(parts[name], ""), "0", parts[name])) * size
         for name, size in (("hours", 60), ("minutes", 1))
     )
     time_ns = seconds_ns + np.asarray(minutes, dtype=np.int64) * (60 * NS_PER_S)
@@ -270,7 +266,7 @@ def clock_ns(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
     return time_ns, known, of_day
 
 
-def over_midnight(time_ns: IntArray, *, near_ns: IntArray | None = None) -> IntArray:
+def add_days(time_ns: IntArray, *, near_ns: IntArray | None = None) -> IntArray:
     """Return times of day with the days that passed, shape (n,).
 
     Args:

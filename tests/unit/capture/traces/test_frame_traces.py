@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace, recognised_format
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.reading import read_trace, recognised_format
+from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 from trafficgen.units import NS_PER_S
 

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import trafficgen
-from trafficgen.capture.traces import ReadTrace, TraceOptions, read_trace
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.reading import read_trace
+from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import CaptureWarning, PacketTableError, SettingError
 
 WIRESHARK = """"No.","Time","Source","Destination","Protocol","Length","Info"

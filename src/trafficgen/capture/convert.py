@@ -8,32 +8,26 @@ from functools import cached_property
 from pathlib import Path
 
 from trafficgen.capture.inputs import STANDARD_INPUT, is_table_file, is_trace
-from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, ReadOptions
-from trafficgen.capture.reading import Packets, read_or_stream
+from trafficgen.capture.options import ConvertOptions, ReadOptions
+from trafficgen.capture.reading import read_or_stream
 from trafficgen.capture.table_files import holds_packet_table
-from trafficgen.capture.traces import (
-    OPTIONS,
-    SIZE_KINDS,
-    SIZE_UNITS,
-    TRANSPORTS,
-    ReadTrace,
-    SizeKind,
-    SizeUnit,
-    TraceOptions,
-    TransportName,
-    is_text,
-    read_trace,
-)
+from trafficgen.capture.traces.options import OPTION_FLAGS, SIZE_KINDS, SIZE_UNITS, TRANSPORTS
+from trafficgen.capture.traces.reading import read_trace
+from trafficgen.capture.traces.text import is_text
+from trafficgen.capture.traces.trace_format import ReadTrace
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.options import takes
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat, write_as
-from trafficgen.packet_files.report import ProjectionReport, View
+from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.streams import StreamCounts, write_stream
 from trafficgen.packet_files.view import seen_by
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
+
+_DEFAULTS = ConvertOptions()
 
 
 @dataclass(frozen=True)
@@ -42,18 +36,16 @@ class Conversion(NotebookView):
 
     Attributes:
         file: Name of the trace as given.
-        format: Name of its format; ``capture`` or ``packet-table`` where it is one of these.
-        table: Its packets; none of them, but all that is known beside them, where they did not fit
-            into the memory and went from file to file.
-        records: Lines or rows that were understood.
-        unread: Lines or rows that were not.
-        first_unread: Number of the first of these, from 1; None where there is none.
+        format: Name of its format; ``capture`` or ``packet-table`` if it is one of these.
+        table: Its packets; without packets if they did not fit into memory.
+        records: Number of lines or rows that were understood.
+        unread: Number of lines or rows that were not.
+        first_unread: Number of the first of these, from 1; None if there is none.
         doubts: What a reader of results should know, a sentence each.
         assumptions: What was assumed where the trace says nothing, a sentence each.
-        written: Packets of the table that the output has: all of them, or those that arrived in a
-            receiver's view.
-        report: What the output holds of the table; None where nothing was written.
-        counts: Packets and bytes that went from file to file; None where ``table`` has them.
+        written: Number of packets that the output has: all, or those that the receiver saw.
+        report: What the output holds of the table; None if nothing was written.
+        counts: Packets and bytes that went from file to file; None if ``table`` has them.
 
     Example:
         >>> import pathlib, trafficgen
@@ -131,20 +123,9 @@ class Conversion(NotebookView):
         }
 
 
+@takes(ConvertOptions)
 def convert(
-    trace: str | Path,
-    out: str | Path | None = None,
-    *,
-    from_format: str | None = None,
-    frame_rate_fps: float | None = None,
-    payload_bytes: int | None = None,
-    sizes: SizeKind | None = None,
-    size_unit: SizeUnit | None = None,
-    line_rate_bps: float | None = None,
-    rtp: bool | None = None,
-    protocol: TransportName | None = None,
-    at: View = "sender",
-    memory_bytes: int | None = DEFAULT_MEMORY_BYTES,
+    trace: str | Path, out: str | Path | None = None, options: ConvertOptions = _DEFAULTS
 ) -> Conversion:
     r"""Read a trace of another tool as packets and write them as a packet table or a capture.
 
@@ -155,19 +136,7 @@ def convert(
             capture or packet table too. ``-`` is standard input.
         out: File to write, by its ending: ``.parquet``, ``.csv``, ``.pcap`` or ``.pcapng``; None
             writes nothing.
-        from_format: Name of the trace's format; None recognises it by its content.
-        frame_rate_fps: Frames in a second, for traces without times.
-        payload_bytes: Largest part of a frame that a packet carries, bytes; None fills IP packets
-            of 1500 bytes.
-        sizes: What the sizes of a packet list are of, where its columns do not say; None takes IP
-            packets.
-        size_unit: What the sizes of a frame trace count; None: what is usual for the format.
-        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None:
-            all at its time.
-        rtp: Whether frames travel in RTP packets; None: those of video traces do.
-        protocol: Transport protocol of a list or log that names none; None takes UDP.
-        at: Whose view a pcap or CSV shows.
-        memory_bytes: Memory that it may take, bytes; None takes what it needs.
+        options: See :class:`~trafficgen.capture.traces.options.ConvertOptions`.
 
     Raises:
         PacketTableError: If the trace cannot be read, is in no format that is known, or nothing in
@@ -191,26 +160,12 @@ def convert(
         <PacketTable: 200 packets, 1 flow, 2.36 s, 242,000 IP bytes>
     """
     file_format = None if out is None else format_of(out)
-    options = TraceOptions(
-        frame_rate_fps, payload_bytes, sizes, size_unit, line_rate_bps, rtp, protocol
-    )
     _check(options)
     name = str(trace)
-    read = _read(name, from_format, options)
+    read = _read(name, options)
     if read is None:
-        return _converted(
-            name,
-            read_or_stream(name, ReadOptions(memory_bytes=memory_bytes)),
-            out,
-            file_format,
-            at=at,
-        )
-    report, written = None, 0
-    if file_format is not None and out is not None:
-        written = len(
-            read.table if file_format.name in ("parquet", "dataset") else seen_by(read.table, at)
-        )  # Parquet holds both views
-        report = write_as(file_format, read.table, Path(out), at=at, snaplen_bytes=None)
+        return _convert_packets(name, out, file_format, options)
+    written, report = _write(read.table, out, file_format, options)
     return Conversion(
         file=name,
         format=read.format,
@@ -225,42 +180,53 @@ def convert(
     )
 
 
-def _converted(
-    name: str, source: Packets, out: str | Path | None, file_format: FileFormat | None, *, at: View
+def _write(
+    table: PacketTable,
+    out: str | Path | None,
+    file_format: FileFormat | None,
+    options: ConvertOptions,
+) -> tuple[int, ProjectionReport | None]:
+    """Write packets; return how many the output has of them, and its report."""
+    if file_format is None or out is None:
+        return 0, None
+    # Parquet holds the views of both the sender and the receiver.
+    written = table if file_format.name in ("parquet", "dataset") else seen_by(table, options.at)
+    return len(written), write_as(file_format, table, Path(out), at=options.at, snaplen_bytes=None)
+
+
+def _convert_packets(
+    name: str, out: str | Path | None, file_format: FileFormat | None, options: ConvertOptions
 ) -> Conversion:
-    """Write the packets of a capture or packet table, and say what was written."""
+    """Write the packets of a capture or packet table."""
+    source = read_or_stream(name, ReadOptions(memory_bytes=options.memory_bytes))
     kind = "packet-table" if is_table_file(name) else "capture"
-    path = None if out is None else Path(out)
-    if source.stream is not None:
-        if at != "sender" and "arrival_ns" in source.stream.columns:
-            problem = (
-                "the receiver's view is in another order, for which all packets have to be in"
-                " memory"
-            )
-            raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
-        format_name = "" if file_format is None else file_format.name
-        counts, report = write_stream(source.stream, path, format_name=format_name)
-        packets = counts.packets
+    if source.stream is None:
+        written, report = _write(source.table, out, file_format, options)
         return Conversion(
-            name, kind, source.stream.head, packets, written=packets, report=report, counts=counts
+            name, kind, source.table, len(source.table), written=written, report=report
         )
-    table = source.table
-    report, written = None, 0
-    if file_format is not None and path is not None:
-        written = len(
-            table if file_format.name in ("parquet", "dataset") else seen_by(table, at)
-        )  # Parquet holds both views
-        report = write_as(file_format, table, path, at=at, snaplen_bytes=None)
-    return Conversion(name, kind, table, len(table), written=written, report=report)
+    if options.at != "sender" and "arrival_ns" in source.stream.columns:
+        problem = (
+            "the receiver's view is in another order, for which all packets have to be in memory"
+        )
+        raise ExportError(f"{name}: {problem}; give more --memory, or take the sender's view")
+    counts, report = write_stream(
+        source.stream,
+        None if out is None else Path(out),
+        format_name="" if file_format is None else file_format.name,
+    )
+    packets = counts.packets
+    return Conversion(
+        name, kind, source.stream.head, packets, written=packets, report=report, counts=counts
+    )
 
 
-def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrace | None:
-    """Return what a trace of another tool holds; None where the input is a capture or a packet
-    table.
-    """
-    given = [option for field, option in OPTIONS.items() if getattr(options, field) is not None]
-    if from_format is not None or given:
-        return read_trace(name, format_name=from_format, options=options)
+def _read(name: str, options: ConvertOptions) -> ReadTrace | None:
+    """Return what a trace of another tool holds; None for a capture or a packet table."""
+    if options.from_format is not None or any(
+        getattr(options, field) is not None for field in OPTION_FLAGS
+    ):
+        return read_trace(name, format_name=options.from_format, options=options)
     table_file = is_table_file(name)
     if name != STANDARD_INPUT and is_trace(name) and not (table_file and holds_packet_table(name)):
         return read_trace(name)
@@ -269,7 +235,7 @@ def _read(name: str, from_format: str | None, options: TraceOptions) -> ReadTrac
     return None
 
 
-def _check(options: TraceOptions) -> None:
+def _check(options: ConvertOptions) -> None:
     if options.sizes is not None and options.sizes not in SIZE_KINDS:
         raise SettingError(f"--sizes {options.sizes}: sizes are of {', '.join(SIZE_KINDS)}")
     if options.size_unit is not None and options.size_unit not in SIZE_UNITS:

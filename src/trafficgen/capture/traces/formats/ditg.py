@@ -6,25 +6,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.base import (
+from trafficgen.capture.traces.frames import number_rows
+from trafficgen.capture.traces.lines import any_line, match_lines, read_result
+from trafficgen.capture.traces.log_records import (
+    LogRecords,
+    cut_records,
+    has_usable_ends,
+    header_note,
+    merge_records,
+)
+from trafficgen.capture.traces.options import TraceOptions
+from trafficgen.capture.traces.tables import Ends
+from trafficgen.capture.traces.text import TextFile, add_days, parse_clock
+from trafficgen.capture.traces.trace_format import (
     LARGEST_PACKET_BYTES,
     Notes,
     ReadTrace,
     TraceFormat,
-    TraceOptions,
     nothing_readable,
 )
-from trafficgen.capture.traces.log_records import (
-    LogRecords,
-    columns_of,
-    header_note,
-    one_record_a_packet,
-    usable_ends,
-)
-from trafficgen.capture.traces.packetising import numbered
-from trafficgen.capture.traces.reading import any_line, read_result, understood
-from trafficgen.capture.traces.tables import Ends
-from trafficgen.capture.traces.text import TextFile, clock_ns, over_midnight
 from trafficgen.units import BoolArray, IntArray
 
 _PACKET = (
@@ -56,20 +56,20 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
             "the log names no protocol and was taken for one of UDP; of TCP, convert it with"
             " --protocol tcp"
         )
-    found, unread = understood(file, _PACKET, what=_WHAT, remedy=_REMEDY)
-    sent_ns, sent_known, of_day = clock_ns(found.groups["sent"])
-    received_ns, known, _ = clock_ns(found.groups["received"])
+    found, unread = match_lines(file, _PACKET, what=_WHAT, remedy=_REMEDY)
+    sent_ns, sent_known, of_day = parse_clock(found.groups["sent"])
+    received_ns, known, _ = parse_clock(found.groups["received"])
     flow, ends = _flows(found.groups, protocol=options.protocol or "udp")
     usable = sent_known & known & (found.integers("size") <= LARGEST_PACKET_BYTES)
-    usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    usable &= np.array([has_usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
     arrived = _arrived(
         sent_ns != received_ns, flow, found.integers("flow"), found.integers("sequence")
     )
     if of_day:
-        sent_ns[usable] = over_midnight(sent_ns[usable])
-        received_ns = over_midnight(received_ns, near_ns=sent_ns)
+        sent_ns[usable] = add_days(sent_ns[usable])
+        received_ns = add_days(received_ns, near_ns=sent_ns)
         notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
@@ -82,8 +82,8 @@ def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
         ends=ends,
     ).take(usable)
     unread.bad[found.rows[~usable]] = True
-    packets = one_record_a_packet(records, notes)
-    columns = columns_of(packets, notes)
+    packets = merge_records(records, notes)
+    columns = cut_records(packets, notes)
     return read_result(
         file,
         columns,
@@ -101,7 +101,7 @@ def _arrived(delayed: BoolArray, flow: IntArray, number: IntArray, sequence: Int
     Lines with equal times are the sender's where packets have two lines or no packet has a delay;
     otherwise the file is a receiver's log, and such packets came within its microsecond.
     """
-    two_lines = len(numbered(flow, number, sequence)[1]) < len(flow)
+    two_lines = len(number_rows(flow, number, sequence)[1]) < len(flow)
     return delayed if two_lines or not delayed.any() else np.ones_like(delayed)
 
 
@@ -126,7 +126,7 @@ def _flows(groups: dict[str, pa.Array], *, protocol: str) -> tuple[IntArray, tup
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), tuple(ends)
 
 
-DITG = TraceFormat(
+FORMAT = TraceFormat(
     name="ditg",
     description=(
         "Log of D-ITG as text (`ITGDec LOG -l TEXT`), of the receiver, the sender or both in one"
@@ -134,5 +134,6 @@ DITG = TraceFormat(
     ),
     looks_like=any_line(_SEEN),
     read=read_ditg,
+    place=3,
     takes=("protocol",),
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trafficgen.capture.traces.base import SizeKind
+from trafficgen.capture.traces.options import SizeKind
 
 #: Powers of ten that make nanoseconds of a unit.
 _S, _MS, _US, _NS = 9, 6, 3, 0

@@ -15,33 +15,33 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from trafficgen.capture.table_limits import refuse_expansion
-from trafficgen.capture.traces.base import (
-    Notes,
-    ReadTrace,
-    TraceFormat,
-    TraceOptions,
-    TransportName,
-    counted,
-    nothing_readable,
-)
-from trafficgen.capture.traces.column_names import (
+from trafficgen.capture.traces.lines import Unread, read_result
+from trafficgen.capture.traces.list_columns import (
     NEAR_MISSES,
     ListColumns,
     list_columns,
     plain_name,
 )
-from trafficgen.capture.traces.list_extras import arrivals, rtp_columns
 from trafficgen.capture.traces.list_flows import Texts, has_ends, list_flows
 from trafficgen.capture.traces.list_values import (
     Sizes,
+    arrivals,
     list_sizes,
     list_times,
+    rtp_columns,
     size_columns,
     with_udp_payload,
 )
-from trafficgen.capture.traces.reading import Unread, read_result
+from trafficgen.capture.traces.options import TraceOptions, TransportName
 from trafficgen.capture.traces.tables import Columns
 from trafficgen.capture.traces.text import IGNORED, TextFile, matches
+from trafficgen.capture.traces.trace_format import (
+    Notes,
+    ReadTrace,
+    TraceFormat,
+    count_text,
+    nothing_readable,
+)
 from trafficgen.errors import PacketTableError
 from trafficgen.units import IntArray
 
@@ -80,7 +80,7 @@ def read_list(file: TextFile, options: TraceOptions) -> ReadTrace:
     delimiter, names = _header(lines[start])
     wanted = list_columns(names)
     if wanted is None:
-        raise no_list(file.name, names, place=f"line {start + 1}: ")
+        raise not_a_list(file.name, names, place=f"line {start + 1}: ")
     table, numbers, unread = _rows(file, lines[start + 1 :], names, delimiter, first=start + 2)
     return _read(file, table, wanted, options, numbers=numbers, unread=unread)
 
@@ -156,7 +156,7 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
             names = parquet.schema_arrow.names
             wanted = list_columns(names)
             if wanted is None:
-                raise no_list(name, names)
+                raise not_a_list(name, names)
             table = parquet.read(
                 columns=[column for column in names if column not in wanted.unused]
             )
@@ -172,7 +172,7 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
     return _read(file, pa.table(texts), wanted, options, numbers=numbers, unread=unread, noun="row")
 
 
-def no_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
+def not_a_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
     """Return the error of a list without a column of a time or one of a size, with what the list
     has instead.
     """
@@ -250,7 +250,7 @@ def _read(
             )
         first = int(numbers[np.argmax(usable & ~with_ends)])
         notes.doubts.append(
-            f"{counted(away, 'row')} without IP addresses left out (the first is {noun} {first})"
+            f"{count_text(away, 'row')} without IP addresses left out (the first is {noun} {first})"
         )
     rows = pa.array(with_ends)
     columns = _columns(
@@ -263,14 +263,14 @@ def _read(
         protocol=options.protocol,
     )
     if steps := int((np.diff(columns.time_ns) < 0).sum()):
-        notes.doubts.append(f"the time goes back {counted(steps, 'time')}; packets were sorted")
+        notes.doubts.append(f"the time goes back {count_text(steps, 'time')}; packets were sorted")
     if wanted.unused:
         notes.assumptions.append(f"columns that are not used: {', '.join(wanted.unused)}")
     records = int(usable.sum())
     return read_result(
         file,
         columns,
-        format_name=PACKET_LIST.name,
+        format_name="packet-list",
         records=records,
         unread=unread,
         notes=notes,
@@ -327,7 +327,7 @@ def _columns(
     )
 
 
-PACKET_LIST = TraceFormat(
+FORMAT = TraceFormat(
     name="packet-list",
     description=(
         "CSV with a header line, a packet a row: a time and a size, maybe direction, flow,"
@@ -336,5 +336,6 @@ PACKET_LIST = TraceFormat(
     ),
     looks_like=looks_like_list,
     read=read_list,
+    place=1,
     takes=("sizes", "protocol"),
 )

@@ -6,30 +6,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.capture.traces.base import (
-    LARGEST_PACKET_BYTES,
-    Notes,
-    ReadTrace,
-    TraceFormat,
-    TraceOptions,
-    nothing_readable,
-)
+from trafficgen.capture.traces.lines import Unread, any_line, read_result
 from trafficgen.capture.traces.log_records import (
     LogRecords,
-    columns_of,
+    cut_records,
+    has_usable_ends,
     header_note,
-    one_record_a_packet,
-    usable_ends,
+    merge_records,
 )
-from trafficgen.capture.traces.reading import Unread, any_line, read_result
+from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import Ends
 from trafficgen.capture.traces.text import (
     IGNORED,
     TextFile,
-    clock_ns,
+    add_days,
+    find_lines,
     matches,
-    matching,
-    over_midnight,
+    parse_clock,
+)
+from trafficgen.capture.traces.trace_format import (
+    LARGEST_PACKET_BYTES,
+    Notes,
+    ReadTrace,
+    TraceFormat,
+    nothing_readable,
 )
 from trafficgen.tables.addresses import documentation_server
 from trafficgen.units import BoolArray, IntArray
@@ -61,25 +61,25 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
     Source: logs that MGEN 5.02b writes.
     """
     notes = Notes(assumptions=[header_note()])
-    found = matching(file.lines, _PACKET)
+    found = find_lines(file.lines, _PACKET)
     if not len(found):
         raise nothing_readable(file, _WHAT, _REMEDY)
     bad = ~matches(file.lines, IGNORED) & ~matches(file.lines, _OTHER)
     bad[found.rows] = False
     unread = Unread(bad)
-    logged_ns, known, of_day = clock_ns(found.groups["time"])
+    logged_ns, known, of_day = parse_clock(found.groups["time"])
     received = matches(found.groups["event"], "RECV")
-    sent_ns, sent_known, _ = clock_ns(
+    sent_ns, sent_known, _ = parse_clock(
         pc.if_else(pa.array(received), found.groups["sent"], found.groups["time"])
     )
     usable = known & sent_known & (found.integers("size") <= LARGEST_PACKET_BYTES)
     flow, ends = _flows(found.groups, received)
-    usable &= np.array([usable_ends(its) for its in ends], dtype=np.bool_)[flow]
+    usable &= np.array([has_usable_ends(its) for its in ends], dtype=np.bool_)[flow]
     if not usable.any():
         raise nothing_readable(file, _WHAT, _REMEDY)
     if of_day:
-        logged_ns[usable] = over_midnight(logged_ns[usable])
-        sent_ns = over_midnight(sent_ns, near_ns=logged_ns)
+        logged_ns[usable] = add_days(logged_ns[usable])
+        sent_ns = add_days(sent_ns, near_ns=logged_ns)
         notes.assumptions.append("the log has times of day without a date: 2020-01-01")
     records = LogRecords(
         flow=flow,
@@ -92,8 +92,8 @@ def read_mgen(file: TextFile, options: TraceOptions) -> ReadTrace:
         ends=ends,
     ).take(usable)
     unread.bad[found.rows[~usable]] = True
-    packets = one_record_a_packet(records, notes)
-    columns = columns_of(packets, notes)
+    packets = merge_records(records, notes)
+    columns = cut_records(packets, notes)
     return read_result(
         file,
         columns,
@@ -139,9 +139,10 @@ def _flows(groups: dict[str, pa.Array], received: BoolArray) -> tuple[IntArray, 
     return flow, tuple(ends)
 
 
-MGEN = TraceFormat(
+FORMAT = TraceFormat(
     name="mgen",
     description="Log of MGEN, of the sender (txlog), the receiver or both in one file.",
     looks_like=any_line(_SEEN),
     read=read_mgen,
+    place=2,
 )

@@ -9,19 +9,22 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trafficgen.capture.traces.base import MOST_PACKETS, Notes, TraceOptions, counted
+from trafficgen.capture.traces.options import TraceOptions
 from trafficgen.capture.traces.tables import (
     FULL_IP_BYTES,
     RTP_CLOCK_HZ,
     RTP_HEADER_BYTES,
     Columns,
-    made_ends,
+    make_ends,
 )
+from trafficgen.capture.traces.trace_format import MOST_PACKETS, Notes, count_text
 from trafficgen.errors import PacketTableError, SettingError
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 #: Largest UDP payload in IPv4 (RFC 768 with RFC 791): 65535 less 28.
 LARGEST_UDP_PAYLOAD_BYTES = 65_507
+#: Times in a table stay well inside 64 bits: 73 years.
+_LONGEST_NS = float(1 << 61)
 #: A fixed RTP source, so that the same trace gives the same bytes.
 _FIRST_SSRC = 0x7446_0001
 
@@ -40,8 +43,26 @@ class Frames:
     size_bytes: IntArray
     stream: IntArray
 
+    @classmethod
+    def of_one_stream(cls, time_ns: IntArray, size_bytes: IntArray) -> Frames:
+        """Return frames that all belong to one stream."""
+        return cls(time_ns, size_bytes, np.zeros(len(size_bytes), dtype=np.int64))
 
-def packets_of(
+
+def sum_gaps(file_name: str, gaps_ns: IntArray) -> IntArray:
+    """Return the times of frames by the gaps before them, ns, shape (n,).
+
+    Raises:
+        PacketTableError: If the gaps add up to centuries.
+    """
+    if float(gaps_ns.sum(dtype=np.float64)) > _LONGEST_NS:
+        raise PacketTableError(
+            file=file_name, problem="its gaps add up to centuries", remedy="give gaps in s"
+        )
+    return np.cumsum(gaps_ns.astype(np.int64))
+
+
+def cut_frames(
     file_name: str, frames: Frames, options: TraceOptions, *, rtp: bool, notes: Notes
 ) -> Columns:
     """Return the UDP packets that carry frames: full ones and a last one with what is left of the
@@ -69,7 +90,7 @@ def packets_of(
     part_bytes = np.where(is_last, frames.size_bytes[of_frame] - place * most_bytes, most_bytes)
     streams = int(frames.stream.max(initial=0)) + 1
     ends = [
-        made_ends(
+        make_ends(
             number, media="video" if rtp else "unknown", ssrc=_FIRST_SSRC + number if rtp else None
         )
         for number in range(streams)
@@ -79,9 +100,9 @@ def packets_of(
     flow = frames.stream[of_frame]
     time_ns = frames.time_ns[of_frame]
     if options.line_rate_bps is not None:
-        time_ns = _one_after_the_other(time_ns, ip_bytes, flow, streams, options.line_rate_bps)
+        time_ns = _space_packets(time_ns, ip_bytes, flow, streams, options.line_rate_bps)
     if empty := int((frames.size_bytes == 0).sum()):
-        notes.assumptions.append(f"{counted(empty, 'frame')} of 0 bytes sent nothing")
+        notes.assumptions.append(f"{count_text(empty, 'frame')} of 0 bytes sent nothing")
     if rtp:
         notes.assumptions.append(
             f"frames travel in RTP over UDP, clock {RTP_CLOCK_HZ} Hz, marker on the last packet"
@@ -91,7 +112,7 @@ def packets_of(
 
 
 def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
-    header_bytes = made_ends(0).header_bytes
+    header_bytes = make_ends(0).header_bytes
     if options.payload_bytes is None:
         most_bytes = FULL_IP_BYTES - header_bytes - extra_bytes
         notes.assumptions.append(
@@ -106,7 +127,7 @@ def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
     return options.payload_bytes
 
 
-def _one_after_the_other(
+def _space_packets(
     time_ns: IntArray, ip_bytes: IntArray, flow: IntArray, streams: int, rate_bps: float
 ) -> IntArray:
     """Return when packets leave that wait for the one before them: Lindley's recursion as a running
@@ -145,7 +166,7 @@ def _rtp_columns(
     }
 
 
-def numbered(*ids: IntArray) -> tuple[IntArray, IntArray]:
+def number_rows(*ids: IntArray) -> tuple[IntArray, IntArray]:
     """Return numbers from 0, in order of first appearance, for whole numbers from 0 on or
     combinations of such.
 

@@ -1,0 +1,106 @@
+"""Options of `trafficgen convert` that say what a trace does not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from trafficgen.options import declared_options, option
+from trafficgen.units import rate_from_text
+
+SizeKind = Literal["ip", "frame", "payload"]
+SizeUnit = Literal["bytes", "bits"]
+TransportName = Literal["udp", "tcp"]
+SIZE_KINDS: tuple[SizeKind, ...] = get_args(SizeKind)
+SIZE_UNITS: tuple[SizeUnit, ...] = get_args(SizeUnit)
+TRANSPORTS: tuple[TransportName, ...] = get_args(TransportName)
+
+
+def parse_line_rate(text: str) -> float:
+    """Return the bit/s of a rate such as ``10Mbps``; raise ValueError for any other text."""
+    rate_bps = rate_from_text(text)
+    if rate_bps is None:
+        raise ValueError(f"{text!r} is no rate such as 10Mbps")
+    return rate_bps
+
+
+def parse_frame_rate(text: str) -> float:
+    """Return a finite number above 0; raise ValueError for any other text."""
+    try:
+        rate_fps = float(text)
+    except ValueError:
+        rate_fps = math.nan
+    if not 0 < rate_fps < math.inf:
+        raise ValueError(f"{text!r} is not a number above 0")
+    return rate_fps
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """What a trace does not say; None leaves it to the format.
+
+    Attributes:
+        frame_rate_fps: Frames per second, if the trace has no times.
+        payload_bytes: Largest part of a frame that a packet carries, bytes.
+        sizes: What the sizes are of: IP packets, frames on the wire or transport payloads.
+        size_unit: What the sizes of a frame trace count.
+        line_rate_bps: Rate at which packets of a frame follow one another, bit/s of IP bytes; None:
+            all at once.
+        rtp: Whether frames travel in RTP packets.
+        protocol: Transport protocol of the packets.
+    """
+
+    frame_rate_fps: float | None = option(
+        None,
+        "--frame-rate",
+        help="Frames per second, for traces without times.",
+        metavar="FPS",
+        parse=parse_frame_rate,
+    )
+    payload_bytes: int | None = option(
+        None,
+        "--payload-bytes",
+        help="Largest part of a frame in a packet; default: fills IP packets of 1500 bytes.",
+        metavar="BYTES",
+    )
+    sizes: SizeKind | None = option(
+        None,
+        "--sizes",
+        help="What sizes are of, if a list does not say it; default: ip.",
+        metavar="|".join(SIZE_KINDS),
+        parse=str,
+    )
+    size_unit: SizeUnit | None = option(
+        None,
+        "--size-unit",
+        help="What frame sizes count; default: bits in ASU traces, else bytes.",
+        metavar="|".join(SIZE_UNITS),
+        parse=str,
+    )
+    line_rate_bps: float | None = option(
+        None,
+        "--line-rate",
+        help="Rate at which packets of a frame follow, such as 10Mbps; default: all at once.",
+        metavar="RATE",
+        parse=parse_line_rate,
+    )
+    rtp: bool | None = option(
+        None,
+        "--rtp/--no-rtp",
+        help="Whether frames travel in RTP packets; default: those of video traces do.",
+    )
+    protocol: TransportName | None = option(
+        None,
+        "--protocol",
+        help="Protocol of a list or a D-ITG log, which names none; default: udp.",
+        metavar="|".join(TRANSPORTS),
+        parse=str,
+    )
+
+
+#: Names on the command line of the fields of :class:`TraceOptions`.
+OPTION_FLAGS = {
+    one.name: declared.flags[0].partition("/")[0]
+    for one, declared in declared_options(TraceOptions)
+}
