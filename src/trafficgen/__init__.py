@@ -36,7 +36,6 @@ from trafficgen.errors import (
 
 if TYPE_CHECKING:
     from trafficgen._core import __version__
-    from trafficgen.api.comparing import compare
     from trafficgen.api.reporting import save_plots, save_report
     from trafficgen.calibration.fit import Fit, fit
     from trafficgen.calibration.population.fit_population import PopulationFit, fit_population
@@ -61,7 +60,9 @@ if TYPE_CHECKING:
     from trafficgen.simulation import Path, SimulationResult
     from trafficgen.simulation.simulate import simulate
     from trafficgen.tables import PacketTable
-    from trafficgen.validation import Comparison, exceeded_limits
+    from trafficgen.validation.compare import compare
+    from trafficgen.validation.comparison import Comparison
+    from trafficgen.validation.limits import exceeded_limits
     from trafficgen.workloads.files import load_workload
     from trafficgen.workloads.generate import generate
     from trafficgen.workloads.plan import PlannedWorkload
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "__version__": "trafficgen._core",
     "CatalogueModel": "trafficgen.models.published.listing",
-    "Comparison": "trafficgen.validation",
+    "Comparison": "trafficgen.validation.comparison",
     "Conversion": "trafficgen.capture.convert",
     "Finding": "trafficgen.reproduction",
     "FindingResult": "trafficgen.reproduction",
@@ -91,9 +92,9 @@ _HOMES = {
     "SimulationResult": "trafficgen.simulation",
     "Step": "trafficgen.progress",
     "WrittenWorkload": "trafficgen.workloads.write",
-    "compare": "trafficgen.api.comparing",
+    "compare": "trafficgen.validation.compare",
     "convert": "trafficgen.capture.convert",
-    "exceeded_limits": "trafficgen.validation",
+    "exceeded_limits": "trafficgen.validation.limits",
     "explore": "trafficgen.explore",
     "export": "trafficgen.export.exporting",
     "fit": "trafficgen.calibration.fit",

@@ -27,7 +27,7 @@ from trafficgen.models import (
 )
 from trafficgen.packet_files.pcap import write_pcap
 from trafficgen.tables import PacketTable
-from trafficgen.validation import compare_tables
+from trafficgen.validation.compare import compare_sessions
 
 SIZES = Law(
     unit="bytes",
@@ -117,5 +117,5 @@ def test_generated_capture_reads_back_as_the_same_sessions(
     assert len(read) == len(generated)
     assert np.array_equal(np.diff(read.time_ns), np.diff(generated.time_ns))
     assert len(set(read.flows.column("session").to_pylist())) == 3
-    flat = compare_tables(choose_session(generated), choose_session(read)).flat()
+    flat = compare_sessions(choose_session(generated), choose_session(read)).flat()
     assert {value for value in flat.values() if not np.isnan(value)} == {0.0}

@@ -24,7 +24,7 @@ from trafficgen.models import (
     Stream,
     Transport,
 )
-from trafficgen.validation import compare_tables
+from trafficgen.validation.compare import compare_sessions
 
 #: An estimate may be off by five standard errors; the half-width of a 95% interval is 1.96 of them.
 FIVE_ERRORS = 5 / 1.96
@@ -181,7 +181,7 @@ def test_fitted_model_generates_what_only_chance_tells_from_the_original(
     reference, candidate = (
         choose_session(generate_sessions(one, seed=seed)) for one, seed in ((model, 3), (fitted, 4))
     )
-    comparison = compare_tables(reference, candidate)
+    comparison = compare_sessions(reference, candidate)
     flat = comparison.flat()
     # The level is exceeded once in 20 times when the laws are equal; twice the level practically
     # never.

@@ -10,7 +10,7 @@ from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.fit_same_source import SameSourceFit
 from trafficgen.reports import FORMATS, Report, save_charts, save_html
-from trafficgen.reports.comparison import comparison_report
+from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.fit import fit_report
 from trafficgen.reports.population import population_report
 from trafficgen.reports.reproduction import reproduction_report
@@ -18,7 +18,7 @@ from trafficgen.reports.same_source import same_source_report
 from trafficgen.reports.simulation import simulation_report
 from trafficgen.reproduction import Reproduction
 from trafficgen.simulation import SimulationResult
-from trafficgen.validation import Comparison
+from trafficgen.validation.comparison import Comparison
 
 #: What there are reports of; a report is one of itself.
 Reportable = (
@@ -85,7 +85,7 @@ def report_of(result: object) -> Report:
     raise TypeError(f"there is no report of {type(result).__name__}")
 
 
-report_of.register(Comparison, comparison_report)
+report_of.register(Comparison, report_comparison)
 report_of.register(Reproduction, reproduction_report)
 report_of.register(SimulationResult, simulation_report)
 

@@ -8,24 +8,16 @@ import typer
 
 import trafficgen
 from trafficgen.cli._curves import Curve, curve_bins, print_curves
-from trafficgen.cli._options import (
-    AsJson,
-    FlowChoice,
-    Memory,
-    Quiet,
-    Seed,
-    SessionChoice,
-    Verbose,
-    memory_bytes_of,
-    messages_of,
-)
+from trafficgen.cli._options import AsJson, Quiet, Verbose, expand_options, messages_of
 from trafficgen.cli._output import number, print_json
 from trafficgen.cli._outputs import Force, Outputs, claim
 from trafficgen.cli._reports import PlotFormats, PlotsFolder, ReportFile, write_reports
 from trafficgen.cli._tables import print_table
 from trafficgen.cli._terminal import say_line
+from trafficgen.validation.options import CompareOptions
 
 
+@expand_options
 def compare(
     reference: Annotated[
         str, typer.Argument(metavar="REFERENCE", help="Capture or packet table that was measured.")
@@ -33,39 +25,7 @@ def compare(
     candidate: Annotated[
         str, typer.Argument(metavar="CANDIDATE", help="Capture or packet table that is judged.")
     ],
-    flow: FlowChoice = None,
-    session: SessionChoice = None,
-    upload: Annotated[
-        bool,
-        typer.Option(
-            "--upload", help="Take the packets to the servers of the reference: what was uploaded."
-        ),
-    ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Compare all sessions as one.")] = False,
-    candidate_flow: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Take this flow of the candidate; default: the same as of the reference."
-        ),
-    ] = None,
-    candidate_session: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Take this session of the candidate; default: the same as of the reference."
-        ),
-    ] = None,
-    candidate_upload: Annotated[
-        bool | None,
-        typer.Option(
-            "--candidate-upload/--candidate-download",
-            help=(
-                "Take the packets to the servers, or to the clients, of the candidate; default: to"
-                " the clients, "
-                "with --upload whichever carry more."
-            ),
-            show_default=False,
-        ),
-    ] = None,
+    options: CompareOptions,
     fail_above: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,25 +33,15 @@ def compare(
             help="Exit with 1 when this metric is above this value; may be repeated.",
         ),
     ] = None,
-    undo_offload: Annotated[
-        bool,
-        typer.Option(
-            "--resegment/--keep-offload",
-            help="Cut segmentation-offload packets back to MTU size first.",
-        ),
-    ] = True,
     report: ReportFile = None,
     plots: PlotsFolder = None,
     plot_formats: PlotFormats = None,
     force: Force = False,
-    seed: Seed = 0,
-    memory: Memory = "1GB",
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Tell how close traffic is to a reference, beside what people use today: CBR, Poisson,
-    resampled gaps and sizes.
+    """Measure how closely traffic matches a reference, compared with CBR, Poisson and resampling.
 
     Example: trafficgen compare capture.pcapng synthetic.pcap --fail-above gap_s.ks=0.1 --fail-above
     packets=0.1
@@ -99,31 +49,16 @@ def compare(
     Example: trafficgen compare capture.pcapng synthetic.pcap --report comparison.html --plots plots
     --plot-format svg
     """
-    if sum((flow is not None, session is not None, every)) > 1:
-        raise typer.BadParameter("give one of them", param_hint="--flow, --session, --all")
-    if sum((candidate_flow is not None, candidate_session is not None, every)) > 1:
-        raise typer.BadParameter(
-            "give one of them", param_hint="--candidate-flow, --candidate-session, --all"
-        )
+    _check_choice("", options.flow, options.session, every=options.every)
+    _check_choice(
+        "candidate-", options.candidate_flow, options.candidate_session, every=options.every
+    )
     messages = messages_of(quiet=quiet, verbose=verbose)
     written = Outputs(report=report, plots=plots, plot_formats=plot_formats)
     claim(written, force=force, inputs=[reference, candidate])
     compare_both = trafficgen.compare  # loaded before the clock of the progress runs
     with messages.progress("reading"):
-        comparison = compare_both(
-            reference,
-            candidate,
-            flow=flow,
-            session=session,
-            upload=upload,
-            every=every,
-            candidate_flow=candidate_flow,
-            candidate_session=candidate_session,
-            candidate_upload=candidate_upload,
-            seed=seed,
-            undo_offload=undo_offload,
-            memory_bytes=memory_bytes_of(memory),
-        )
+        comparison = compare_both(reference, candidate, **vars(options))
     write_reports(
         comparison, report=report, plots=plots, plot_formats=plot_formats, messages=messages
     )
@@ -131,17 +66,21 @@ def compare(
     if as_json:
         print_json(comparison.to_json())
     else:
-        _render(comparison)
+        _print_comparison(comparison)
     for limit in exceeded:
         messages.fail(f"failed: {limit}")
     if exceeded:
         raise typer.Exit(1)
 
 
-def _render(comparison: trafficgen.Comparison) -> None:
-    from trafficgen.validation import losses, verdict_of  # noqa: PLC0415 - not for --help
+def _check_choice(prefix: str, flow: int | None, session: int | None, *, every: bool) -> None:
+    if sum((flow is not None, session is not None, every)) > 1:
+        options = f"--{prefix}flow, --{prefix}session, --all"
+        raise typer.BadParameter("give one of them", param_hint=options)
 
-    baselines, lost = comparison.flat_baselines(), losses(comparison)
+
+def _print_comparison(comparison: trafficgen.Comparison) -> None:
+    baselines, losses = comparison.flat_baselines(), comparison.losses()
     header = ("metric", "candidate", *baselines, "beats", "ties with", "loses to")
     rows = [
         (
@@ -150,7 +89,7 @@ def _render(comparison: trafficgen.Comparison) -> None:
             *(number(metrics.get(name, float("nan")), digits=3) for metrics in baselines.values()),
             ", ".join(comparison.wins.get(name, [])),
             ", ".join(comparison.ties.get(name, [])),
-            ", ".join(lost[name]),
+            ", ".join(losses[name]),
         )
         for name, value in comparison.flat().items()
     ]
@@ -158,24 +97,20 @@ def _render(comparison: trafficgen.Comparison) -> None:
     numbers = tuple(range(1, 2 + len(baselines)))
     print_table(header, rows, right=numbers, styles={0: "bold", beats: "green", beats + 2: "red"})
     print()
-    _render_totals(comparison)
-    _render_rates(comparison)
+    totals = [vars(side) for side in comparison.totals]
+    total_rows = [(name, *(number(side[name]) for side in totals)) for name in totals[0]]
+    print_table(("media to the client", "reference", "candidate"), total_rows, right=(1, 2))
+    _print_rates(comparison)
     if comparison.absent:
         print()
     for name, why in comparison.absent.items():
         say_line(f"no {name}: {why}")
     print()
-    for line in verdict_of(comparison).lines():
+    for line in comparison.verdict().lines():
         say_line(line)
 
 
-def _render_totals(comparison: trafficgen.Comparison) -> None:
-    totals = [vars(side) for side in comparison.totals]
-    rows = [(name, *(number(side[name]) for side in totals)) for name in totals[0]]
-    print_table(("media to the client", "reference", "candidate"), rows, right=(1, 2))
-
-
-def _render_rates(comparison: trafficgen.Comparison) -> None:
+def _print_rates(comparison: trafficgen.Comparison) -> None:
     """Print both rates over the longer one's time, the reference above the candidate."""
     curves = comparison.rate_curves()
     end_s = max(curve.end_s for curve in curves) if curves else 0.0

@@ -1,16 +1,13 @@
-"""The report of a comparison: the verdict in words, the metrics beside the baselines, both sides
-drawn.
-"""
+"""Report of a comparison: the verdict, the metrics of both sides and baselines, and charts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.flows import SessionView
 from trafficgen.formatting import number
 from trafficgen.provenance import software_version
 from trafficgen.reports.charts import Axis, Chart, Curve, Role
@@ -23,33 +20,43 @@ from trafficgen.reports.curves import (
     rate_curve,
 )
 from trafficgen.reports.names import metric_name
-from trafficgen.reports.page import Block, Report, Section, Table, Text
+from trafficgen.reports.page import Block, Mark, Report, Section, Table, Text, keep, tabulate
 from trafficgen.units import kbps_from_bytes
-from trafficgen.validation import BASELINES, ComparedSides, Comparison, Totals, verdict_of
-from trafficgen.validation.baselines import baseline_view
-from trafficgen.validation.measurement import Measurement, measure
+from trafficgen.validation.baselines import BASELINES, generate_baseline
+from trafficgen.validation.comparison import Comparison
+from trafficgen.validation.measurement import Measurement, Totals, measure
 from trafficgen.validation.time_scales import rate_variances, variance_time_bins_s
 
-#: Baselines stand back behind the two sides, each in its own colour.
 _BASELINE_ROLES: dict[str, Role] = {"cbr": "baseline", "poisson": "extra", "renewal": "other"}
 _KINDS_OF_DISTANCE = (".ks", ".max_abs_difference")
 
 
-def comparison_report(comparison: Comparison) -> Report:
-    """Return the report of a comparison; without what was measured on both sides it has no charts
-    of them.
-    """
+@dataclass(frozen=True)
+class _Side:
+    """One side or baseline as it is drawn."""
+
+    name: str
+    role: Role
+    measured: Measurement
+    is_baseline: bool = False
+
+    def sample(self, key: str) -> Sample:
+        values = self.measured.samples[key]
+        return Sample(name=self.name, role=self.role, values=values, dashed=self.is_baseline)
+
+
+def report_comparison(comparison: Comparison) -> Report:
+    """Make the report of a comparison; without its sides it has no charts of them."""
     reference, candidate = comparison.names
+    distances = (_chart_distances(comparison), *keep(_tabulate_metrics(comparison)))
     sections = [
-        Section(title="In words", blocks=_in_words(comparison)),
-        Section(
-            title="Distances", blocks=(_chart_distances(comparison), _metrics_table(comparison))
-        ),
+        Section(title="In words", blocks=_describe(comparison)),
+        Section(title="Distances", blocks=distances),
     ]
     if comparison.sides is not None:
-        sections += list(_sides_sections(comparison, comparison.sides))
+        sections += _chart_sides(comparison, _measure_all(comparison, comparison.sides))
     return Report(
-        title="Traffic beside its reference",
+        title="Traffic compared with its reference",
         subtitle=f"{candidate} compared with {reference}",
         sections=tuple(sections),
         made_by=(
@@ -59,57 +66,41 @@ def comparison_report(comparison: Comparison) -> Report:
     )
 
 
-def _rivals(comparison: Comparison, metric: str) -> tuple[list[str], set[str]]:
-    """Return the baselines that have a metric at all, and those that the candidate beats or meets
-    in it.
-    """
-    baselines = comparison.flat_baselines()
-    rivals = [
-        name for name, metrics in baselines.items() if math.isfinite(metrics.get(metric, math.nan))
-    ]
-    return rivals, {*comparison.wins.get(metric, ()), *comparison.ties.get(metric, ())}
-
-
-def _in_words(comparison: Comparison) -> tuple[Block, ...]:
-    *groups, summary = verdict_of(comparison).lines()
+def _describe(comparison: Comparison) -> tuple[Block, ...]:
+    *groups, summary = comparison.verdict().lines()
     return (
         Text(lines=(summary,), kind="lead"),
         Text(lines=tuple(groups), kind="list"),
-        _totals_table(comparison),
+        *keep(_tabulate_totals(comparison)),
         Text(lines=tuple(_notes(comparison)), kind="list"),
     )
 
 
-def _totals_table(comparison: Comparison) -> Table:
-    reference, candidate = comparison.totals
-    rows: list[tuple[str, float, float]] = [
-        ("media packets", reference.packets, candidate.packets),
-        ("IP bytes of media", reference.ip_bytes, candidate.ip_bytes),
-        ("payload bytes of media", reference.payload_bytes, candidate.payload_bytes),
-        ("first to last media packet, s", reference.duration_s, candidate.duration_s),
-        ("mean rate, kbit/s", _mean_kbps(reference), _mean_kbps(candidate)),
+def _tabulate_totals(comparison: Comparison) -> Table | None:
+    one, other = comparison.totals
+    quantities = {
+        "media packets": (one.packets, other.packets),
+        "IP bytes of media": (one.ip_bytes, other.ip_bytes),
+        "payload bytes of media": (one.payload_bytes, other.payload_bytes),
+        "first to last media packet, s": (one.duration_s, other.duration_s),
+        "mean rate, kbit/s": (_mean_kbps(one), _mean_kbps(other)),
+    }
+    names = ("reference", "candidate")
+    header = comparison.names if len(set(comparison.names)) == len(names) else names
+    records = [
+        {"to the client": label, header[0]: a, header[1]: b, "difference": _relative(a, b)}
+        for label, (a, b) in quantities.items()
     ]
-    return Table(
-        title="What was compared",
-        header=("to the client", comparison.names[0], comparison.names[1], "difference"),
-        rows=tuple(
-            (label, number(one), number(other), _difference(one, other))
-            for label, one, other in rows
-        ),
-        numbers=(1, 2, 3),
-    )
+    return tabulate("What was compared", records)
 
 
 def _mean_kbps(side: Totals) -> float:
     return kbps_from_bytes(side.ip_bytes, side.duration_s) if side.duration_s else math.nan
 
 
-def _difference(one: float, other: float) -> str:
-    return (
-        f"{(other - one) / one:+.2%}"
-        if one and math.isfinite(one) and math.isfinite(other)
-        else "-"
-    )
+def _relative(one: float, other: float) -> str:
+    change = (other - one) / one if one else math.nan
+    return f"{change:+.2%}" if math.isfinite(change) else "-"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -117,71 +108,61 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         if count:
             yield f"{count} segmentation-offload packets of the {side} were cut to MTU size first"
     if comparison.burst_threshold_s is None:
-        yield "the reference's gaps are of one kind: there are no bursts to compare"
+        yield "the reference has no bursts to compare"
     else:
-        yield f"gaps above {number(comparison.burst_threshold_s)} s part the bursts on both sides"
+        yield f"gaps above {number(comparison.burst_threshold_s)} s separate bursts on both sides"
     for metric, reason in comparison.absent.items():
         yield f"{metric_name(metric)} is left out: {reason}"
 
 
-def _metrics_table(comparison: Comparison) -> Table:
-    baselines = comparison.flat_baselines()
-    flat = comparison.flat()
-    rows = [
-        (
-            metric_name(name),
-            number(value),
-            number(comparison.noise.get(name, math.nan)),
-            *(number(metrics.get(name, math.nan)) for metrics in baselines.values()),
-            ", ".join(comparison.wins.get(name, ())) or "-",
-            ", ".join(comparison.ties.get(name, ())) or "-",
+def _tabulate_metrics(comparison: Comparison) -> Table | None:
+    baselines, losses = comparison.flat_baselines(), comparison.losses()
+    marks: dict[int, Mark] = {}
+    records = []
+    for place, (name, value) in enumerate(comparison.flat().items()):
+        wins, ties = comparison.wins.get(name, ()), comparison.ties.get(name, ())
+        rivals = [key for key, one in baselines.items() if math.isfinite(one.get(name, math.nan))]
+        if rivals and name in comparison.wins:
+            beaten = losses[name] or not {*wins, *ties} >= set(rivals)
+            marks[place] = "bad" if beaten else "good"
+        records.append(
+            {
+                "metric": metric_name(name),
+                "candidate": value,
+                "by chance": comparison.noise.get(name),
+                **{key: metrics.get(name) for key, metrics in baselines.items()},
+                "closer than": ", ".join(wins) or "-",
+                "as close as": ", ".join(ties) or "-",
+            }
         )
-        for name, value in flat.items()
-    ]
-    return Table(
-        title="All metrics: 0 is equal to the reference",
-        header=("metric", "candidate", "by chance", *baselines, "closer than", "as close as"),
-        rows=tuple(rows),
-        numbers=tuple(range(1, 3 + len(baselines))),
-        marks=tuple(_marks(comparison)),
-    )
-
-
-def _marks(comparison: Comparison) -> Iterator[tuple[int, Literal["good", "bad"]]]:
-    """Yield the rows that stand out: as close as every baseline that has the metric, or behind one
-    of them.
-    """
-    for place, metric in enumerate(comparison.flat()):
-        rivals, met = _rivals(comparison, metric)
-        if rivals and metric in comparison.wins:
-            yield place, "good" if met >= set(rivals) else "bad"
+    return tabulate("All metrics: 0 is equal to the reference", records, marks=marks)
 
 
 def _chart_distances(comparison: Comparison) -> Chart:
-    """Return the distances between 0 and 1 of all sides, one row a metric."""
+    """Chart the distances between 0 and 1 of the candidate and baselines, one row a metric."""
     flat = comparison.flat()
     names = [
         name
-        for name, value in flat.items()
+        for name, value in reversed(flat.items())
         if name.endswith(_KINDS_OF_DISTANCE) and math.isfinite(value)
-    ][::-1]
-    places = np.arange(len(names), dtype=np.float64)
-
-    def row(values: dict[str, float], label: str, role: Role, *, open_marks: bool) -> Curve:
-        x = [values.get(name, math.nan) for name in names]
-        return Curve(name=label, x=x, y=places, role=role, shape="points", dashed=open_marks)
-
-    others = [
-        row(metrics, name, _BASELINE_ROLES[name], open_marks=True)
-        for name, metrics in comparison.flat_baselines().items()
     ]
-    chance = row(comparison.noise, "chance alone, 1 in 20", "law", open_marks=True)
+
+    def row(values: dict[str, float], label: str, role: Role, *, hollow: bool = True) -> Curve:
+        x = [values.get(name, math.nan) for name in names]
+        y = np.arange(len(names))
+        return Curve(name=label, x=x, y=y, role=role, shape="points", dashed=hollow)
+
+    baselines = comparison.flat_baselines().items()
     return Chart(
         name="distances",
         title="How far from the reference",
         x=Axis(label="distance (0: equal)", low=0),
         y=Axis(label="metric", categories=tuple(metric_name(name) for name in names)),
-        layers=(*others, chance, row(flat, comparison.names[1], "synthetic", open_marks=False)),
+        layers=(
+            *(row(metrics, name, _BASELINE_ROLES[name]) for name, metrics in baselines),
+            row(comparison.noise, "chance alone, 1 in 20", "law"),
+            row(flat, comparison.names[1], "synthetic", hollow=False),
+        ),
         caption=(
             "Kolmogorov-Smirnov distances, and the largest difference of autocorrelations. Left of"
             " the green ring a difference may be chance."
@@ -189,141 +170,93 @@ def _chart_distances(comparison: Comparison) -> Chart:
     )
 
 
-def _sides_sections(comparison: Comparison, sides: ComparedSides) -> Iterator[Section]:
-    baselines = _baseline_views(comparison, sides)
-    others = {
-        name: measure(view, burst_threshold_s=comparison.burst_threshold_s, seed=comparison.seed)
-        for name, view in baselines.items()
-    }
-    time = [
-        *_chart_rates(comparison, sides),
-        _chart_autocorrelation(comparison, sides, others),
-        _chart_variance_time(comparison, sides, baselines),
+def _measure_all(comparison: Comparison, sides: tuple[Measurement, Measurement]) -> list[_Side]:
+    """Return candidate, reference and the first run of each baseline, the most important first."""
+    reference, candidate = sides
+    found = [
+        _Side(comparison.names[1], "synthetic", candidate),
+        _Side(comparison.names[0], "measured", reference),
     ]
-    yield Section(
-        title="Rate", blocks=_present(*time, *_rate_distributions(comparison, sides, others))
-    )
-    yield Section(title="Packets", blocks=_present(*_chart_packets(comparison, sides, others)))
-    bursts = _present(*_chart_bursts(comparison, sides, others))
-    if bursts:
+    for name, role in _BASELINE_ROLES.items():
+        view = generate_baseline(reference.view, name=name, seed=comparison.seed, run=0)
+        threshold_s = comparison.burst_threshold_s
+        measured = measure(view, burst_threshold_s=threshold_s, seed=comparison.seed)
+        found.append(_Side(name, role, measured, is_baseline=name in BASELINES))
+    return found
+
+
+def _chart_sides(comparison: Comparison, sides: list[_Side]) -> Iterator[Section]:
+    rates = [
+        *_chart_rates(sides[1], sides[0]),
+        _chart_autocorrelation(sides),
+        _chart_variance_time(sides),
+        chart_distribution(
+            "rate-distribution",
+            "Distribution of the rate",
+            [side.sample("rate.0.5") for side in sides],
+            axis=Axis(label="IP rate in bins of 0.5 s", unit="kbit/s"),
+        ),
+        chart_distribution(
+            "smoothness",
+            "Smoothness: ratio of successive rates",
+            [side.sample("smoothness") for side in sides],
+            axis=Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True),
+        ),
+    ]
+    yield Section(title="Rate", blocks=tuple(keep(*rates)))
+    yield Section(title="Packets", blocks=tuple(keep(*_chart_packets(comparison, sides))))
+    if bursts := tuple(keep(*_chart_bursts(sides))):
         yield Section(title="Bursts", blocks=bursts)
 
 
-def _present(*blocks: Chart | None) -> tuple[Block, ...]:
-    return tuple(block for block in blocks if block is not None)
-
-
-def _baseline_views(comparison: Comparison, sides: ComparedSides) -> dict[str, SessionView]:
-    """Return the first run of each baseline."""
-    return {
-        name: baseline_view(sides.reference_view, name=name, seed=comparison.seed, run=0)
-        for name in BASELINES
-    }
-
-
-def _samples(
-    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement], key: str
-) -> list[Sample]:
-    """Return a sample of both sides and of the baselines, the most important first."""
-    reference, candidate = comparison.names
-    return [
-        Sample(name=candidate, role="synthetic", values=sides.candidate.samples[key]),
-        Sample(name=reference, role="measured", values=sides.reference.samples[key]),
-        *(
-            Sample(name=name, role=_BASELINE_ROLES[name], values=other.samples[key], dashed=True)
-            for name, other in others.items()
-        ),
-    ]
-
-
-def _chart_rates(comparison: Comparison, sides: ComparedSides) -> tuple[Chart, Chart]:
-    """Return the rate of either side over time, on equal axes: one over the other they would hide
-    each other.
-    """
-    end_s = max(sides.reference.span_s, sides.candidate.span_s)
+def _chart_rates(reference: _Side, candidate: _Side) -> Iterator[Chart]:
+    """Chart the rates of both sides on equal axes; in one chart they would hide each other."""
+    end_s = max(reference.measured.span_s, candidate.measured.span_s)
     bin_s = rate_bin_s(end_s)
-    reference = rate_curve(
-        sides.reference_view, bin_s=bin_s, name=comparison.names[0], role="measured"
-    )
-    candidate = rate_curve(
-        sides.candidate_view, bin_s=bin_s, name=comparison.names[1], role="synthetic"
-    )
-    highest = 1.05 * max(
-        [float(rate) for curve in (reference, candidate) for rate in curve.y], default=1.0
-    )
-    axis = Axis(label="time after the first media packet", unit="s", low=0, high=end_s)
-    rate = Axis(label="IP rate to the client", unit="kbit/s", low=0, high=highest)
-    caption = f"Means over bins of {bin_s:g} s."
-    draw = (
-        "A synthetic session is another draw of the same source: its peaks lie elsewhere, their"
+    curves = [
+        rate_curve(side.measured.view, bin_s=bin_s, name=side.name, role=side.role)
+        for side in (reference, candidate)
+    ]
+    highest = max((float(rate) for curve in curves for rate in curve.y), default=1.0)
+    other_draw = (
+        " A synthetic session is another draw of the same source: its peaks lie elsewhere, their"
         " size and number count."
     )
-    return (
-        Chart(
-            name="rate-reference",
-            title="Rate of the reference",
-            x=axis,
-            y=rate,
-            layers=(reference,),
-            caption=caption,
-        ),
-        Chart(
-            name="rate-candidate",
-            title="Rate of the candidate",
-            x=axis,
-            y=rate,
-            layers=(candidate,),
-            caption=f"{caption} {draw}",
-        ),
-    )
+    for side, curve, more in zip(("reference", "candidate"), curves, ("", other_draw), strict=True):
+        yield Chart(
+            name=f"rate-{side}",
+            title=f"Rate of the {side}",
+            x=Axis(label="time after the first media packet", unit="s", low=0, high=end_s),
+            y=Axis(label="IP rate to the client", unit="kbit/s", low=0, high=1.05 * highest),
+            layers=(curve,),
+            caption=f"Means over bins of {bin_s:g} s.{more}",
+        )
 
 
-def _chart_autocorrelation(
-    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Chart | None:
-    if np.isnan(sides.reference.rate_acf).all():
+def _chart_autocorrelation(sides: list[_Side]) -> Chart | None:
+    if np.isnan(sides[1].measured.rate_acf).all():
         return None
-    reference, candidate = comparison.names
-    lag_s = np.linspace(0.5, 0.5 * sides.reference.rate_acf.size, sides.reference.rate_acf.size)
-    rows: list[tuple[str, Role, Measurement, bool]] = [
-        *((name, _BASELINE_ROLES[name], other, True) for name, other in others.items()),
-        (reference, "measured", sides.reference, False),
-        (candidate, "synthetic", sides.candidate, False),
-    ]
+    lag_s = 0.5 * np.arange(1, sides[1].measured.rate_acf.size + 1)
     return Chart(
         name="autocorrelation",
         title="Autocorrelation of the rate",
         x=Axis(label="lag", unit="s", low=0),
         y=Axis(label="correlation of the rate with itself"),
-        layers=tuple(
-            Curve(name=name, x=lag_s, y=side.rate_acf, role=role, dashed=dashed)
-            for name, role, side, dashed in rows
-        ),
+        layers=tuple(_curve(side, lag_s, side.measured.rate_acf) for side in reversed(sides)),
         caption="Rates in bins of 0.5 s.",
     )
 
 
-def _chart_variance_time(
-    comparison: Comparison, sides: ComparedSides, baselines: dict[str, SessionView]
-) -> Chart | None:
-    bins_s = variance_time_bins_s(
-        reference_s=sides.reference.span_s, candidate_s=sides.candidate.span_s
-    )
+def _chart_variance_time(sides: list[_Side]) -> Chart | None:
+    candidate, reference = (side.measured.span_s for side in sides[:2])
+    bins_s = variance_time_bins_s(reference_s=reference, candidate_s=candidate)
     if not bins_s:
         return None
-    reference, candidate = comparison.names
-    views: list[tuple[str, Role, SessionView]] = [
-        *((name, _BASELINE_ROLES[name], view) for name, view in baselines.items()),
-        (reference, "measured", sides.reference_view),
-        (candidate, "synthetic", sides.candidate_view),
-    ]
     layers = []
-    for name, role, view in views:
+    for side in reversed(sides):
+        view = side.measured.view
         variance = rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
-        shown = np.where(
-            variance > 0, variance, math.nan
-        )  # a constant rate has no place on a logarithmic axis
-        layers.append(Curve(name=name, x=bins_s, y=shown, role=role, dashed=name in BASELINES))
+        layers.append(_curve(side, bins_s, np.where(variance > 0, variance, math.nan)))
     return Chart(
         name="variance-time",
         title="Variance of the rate by time scale",
@@ -337,31 +270,18 @@ def _chart_variance_time(
     )
 
 
-def _rate_distributions(
-    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Chart | None]:
-    yield chart_distribution(
-        "rate-distribution",
-        "Distribution of the rate",
-        _samples(comparison, sides, others, "rate.0.5"),
-        axis=Axis(label="IP rate in bins of 0.5 s", unit="kbit/s"),
-    )
-    yield chart_distribution(
-        "smoothness",
-        "Smoothness: ratio of successive rates",
-        _samples(comparison, sides, others, "smoothness"),
-        axis=Axis(label="rate in 0.5 s / rate in the 0.5 s before", log=True),
-    )
+def _curve(side: _Side, x: np.ndarray | list[float], y: np.ndarray) -> Curve:
+    return Curve(name=side.name, x=x, y=y, role=side.role, dashed=side.is_baseline)
 
 
-def _chart_packets(
-    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Chart | None]:
-    sizes = _samples(comparison, sides, others, "packet_bytes")
-    gaps = _samples(comparison, sides, others, "gap_s")
+def _chart_packets(comparison: Comparison, sides: list[_Side]) -> Iterator[Chart | None]:
+    gaps = [side.sample("gap_s") for side in sides]
     gap = Axis(label="gap between packets of a flow", unit="s", log=True)
     yield chart_distribution(
-        "packet-sizes", "Packet sizes", sizes, axis=Axis(label="IP packet", unit="bytes")
+        "packet-sizes",
+        "Packet sizes",
+        [side.sample("packet_bytes") for side in sides],
+        axis=Axis(label="IP packet", unit="bytes"),
     )
     yield chart_distribution(
         "gaps", "Gaps between packets", gaps, axis=gap, caption="Gaps of 0 s are left out."
@@ -370,25 +290,23 @@ def _chart_packets(
     yield chart_quantiles(
         "gap-quantiles",
         "Quantiles of the gaps",
-        sides.reference.samples["gap_s"],
+        gaps[1].values,
         [gaps[0], *gaps[2:]],
         axis=Axis(label=f"gap in {comparison.names[0]}", unit="s", log=True),
         other=Axis(label="gap on the other side", unit="s", log=True),
     )
 
 
-def _chart_bursts(
-    comparison: Comparison, sides: ComparedSides, others: dict[str, Measurement]
-) -> Iterator[Chart | None]:
+def _chart_bursts(sides: list[_Side]) -> Iterator[Chart | None]:
     yield chart_distribution(
         "burst-packets",
         "Packets in a burst",
-        _samples(comparison, sides, others, "burst_packets"),
+        [side.sample("burst_packets") for side in sides],
         axis=Axis(label="burst", unit="packets", log=True),
     )
     yield chart_distribution(
         "burst-spacing",
         "Spacing of the bursts",
-        _samples(comparison, sides, others, "burst_spacing_s"),
+        [side.sample("burst_spacing_s") for side in sides],
         axis=Axis(label="start of a burst to the start of the next", unit="s", log=True),
     )

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from trafficgen.formatting import number
 from trafficgen.reports.charts import Chart
+
+#: A cell that is aligned like a number: a sign, digits, at most a unit such as %.
+_NUMERIC = re.compile(r"(-|< ?)?[+-]?\d\S*|-")
+
+Mark = Literal["good", "bad"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +46,52 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
-    marks: tuple[tuple[int, Literal["good", "bad"]], ...] = ()
+    marks: tuple[tuple[int, Mark], ...] = ()
     folded: bool = False
 
     def mark(self, row: int) -> str:
         """Return how a row stands out; empty where it does not."""
         return dict(self.marks).get(row, "")
+
+
+def tabulate(
+    title: str,
+    records: Iterable[Mapping[str, object]],
+    *,
+    folded: bool = False,
+    marks: Mapping[int, Mark] | None = None,
+) -> Table | None:
+    """Make a table of records with equal keys, which are the header; numbers are formatted.
+
+    Args:
+        title: What it shows.
+        records: A row each; None is shown as "-".
+        folded: Whether it is shown only when it is opened.
+        marks: Rows by their place that stand out.
+
+    Returns:
+        The table; None without records.
+    """
+    known = list(records)
+    rows = [
+        tuple(value if isinstance(value, str) else number(value) for value in record.values())
+        for record in known
+    ]
+    if not rows:
+        return None
+    columns = list(zip(*rows, strict=True))
+    return Table(
+        title=title,
+        header=tuple(known[0]),
+        rows=tuple(rows),
+        numbers=tuple(
+            place
+            for place, cells in enumerate(columns)
+            if place and all(map(_NUMERIC.fullmatch, cells))
+        ),
+        marks=tuple((marks or {}).items()),
+        folded=folded,
+    )
 
 
 Block = Text | Table | Chart
@@ -85,3 +133,8 @@ class Report:
         return tuple(
             block for part in self.sections for block in part.blocks if isinstance(block, Chart)
         )
+
+
+def keep(*blocks: Block | None) -> Iterator[Block]:
+    """Yield the blocks that there are."""
+    yield from (block for block in blocks if block is not None)

@@ -1,6 +1,4 @@
-"""What people send today in place of a model, made from the same reference: the marks that a
-candidate has to beat.
-"""
+"""Baselines made from the reference: the simple sources in use today, for a candidate to beat."""
 
 from __future__ import annotations
 
@@ -20,13 +18,12 @@ _BLOCK = 1 << 16
 Baseline = Callable[[IntArray, IntArray, np.random.Generator], tuple[FloatArray, IntArray]]
 
 
-def constant_rate(
+def make_constant_rate(
     time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
-    """Return packets of one size at one distance, with the reference's means.
+    """Make packets of one size and one gap with the reference's means.
 
-    A mean size that is no whole number is met by two sizes one byte apart, so that the rate is the
-    reference's.
+    Sizes one byte apart meet a fractional mean, so that the rate is the reference's.
     """
     del generator  # nothing is random here
     count = time_ns.size
@@ -34,22 +31,20 @@ def constant_rate(
     return np.linspace(0.0, s_from_ns(int(time_ns[-1] - time_ns[0])), count), np.diff(edges)
 
 
-def poisson(
+def make_poisson(
     time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
-    """Return packets with exponential gaps of the reference's mean and resampled sizes."""
+    """Make packets with exponential gaps of the reference's mean and resampled sizes."""
     end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     mean_s = end_s / max(1, time_ns.size - 1)
     times_s = _times_up_to(end_s, lambda count: generator.exponential(mean_s, count), mean_s=mean_s)
     return times_s, generator.choice(ip_bytes, times_s.size)
 
 
-def renewal(
+def make_renewal(
     time_ns: IntArray, ip_bytes: IntArray, generator: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
-    """Return packets whose gaps and sizes are resampled from the reference, one apart from the
-    other.
-    """
+    """Make packets with gaps and sizes resampled from the reference, independently."""
     gaps_s = s_from_ns(np.diff(time_ns))
     end_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
     mean_s = end_s / max(1, gaps_s.size)
@@ -58,17 +53,20 @@ def renewal(
 
 
 #: Name in the output -> how one flow is made.
-BASELINES: Mapping[str, Baseline] = {"cbr": constant_rate, "poisson": poisson, "renewal": renewal}
-#: Samples of a measurement that a baseline draws from the reference itself: there it can be met,
-#: hardly beaten.
+BASELINES: Mapping[str, Baseline] = {
+    "cbr": make_constant_rate,
+    "poisson": make_poisson,
+    "renewal": make_renewal,
+}
+#: Samples that a baseline copies from the reference: a candidate can meet them, hardly beat them.
 COPIED_SAMPLES: Mapping[str, frozenset[str]] = {
     "poisson": frozenset({"packet_bytes"}),
     "renewal": frozenset({"packet_bytes", "gap_s"}),
 }
 
 
-def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:
-    """Return a session as a baseline would send it: each media flow on its own, over the same time.
+def generate_baseline(reference: SessionView, *, name: str, seed: int, run: int) -> SessionView:
+    """Generate a session as a baseline would send it: each media flow by itself, over the same time.
 
     Args:
         reference: The session whose means and marginals are used.
@@ -99,7 +97,7 @@ def baseline_view(reference: SessionView, *, name: str, seed: int, run: int) -> 
 def _times_up_to(
     end_s: float, draw_gaps: Callable[[int], FloatArray], *, mean_s: float
 ) -> FloatArray:
-    """Return 0 and the sums of drawn gaps that do not pass the end, s."""
+    """Return 0 and the sums of drawn gaps up to the end, s."""
     blocks = [np.zeros(1)]
     while mean_s > 0 and blocks[-1][-1] <= end_s:
         count = min(_BLOCK, 16 + int(1.1 * (end_s - blocks[-1][-1]) / mean_s))

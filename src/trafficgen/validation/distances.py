@@ -10,7 +10,6 @@ import numpy as np
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.units import FloatArray
 
-#: 95% point of the Kolmogorov distribution (Smirnov, 1948).
 #: Mean of the integral of a Brownian bridge's absolute value is sqrt(pi / 32); its 95% point is
 #: 1.85 times that (Johnson and Killeen, "An explicit formula for the c.d.f. of the L1 norm of the
 #: Brownian bridge", 1983).
@@ -32,10 +31,7 @@ class Distances:
 
 
 def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
-    """Return the distances of two samples.
-
-    Both come from one pass over the merged samples, which is several times faster than scipy's
-    functions apart.
+    """Compute the distances of two samples in one pass, several times faster than scipy's two.
 
     Args:
         reference: Sample, ascending, shape (n,).
@@ -56,8 +52,7 @@ def sample_distances(reference: FloatArray, candidate: FloatArray) -> Distances:
 
 
 def ks_noise(n: int, m: int) -> float:
-    """Return the Kolmogorov-Smirnov distance that two samples of one law exceed once in 20 times,
-    NaN if one is empty.
+    """Compute the KS distance that two samples of one law exceed once in 20; NaN if one is empty.
 
     It is 1.36 sqrt(1/n + 1/m), exact for large samples of a continuous law and too large for one
     with atoms.
@@ -65,20 +60,17 @@ def ks_noise(n: int, m: int) -> float:
     return KOLMOGOROV_95 * _root_of_inverse_sizes(n, m)
 
 
-def tells_nothing(n: int, m: int) -> bool:
-    """Return whether samples of these sizes are too few for any Kolmogorov-Smirnov distance to
-    exceed chance.
+def are_too_few(n: int, m: int) -> bool:
+    """Return whether no KS distance of samples of these sizes can exceed chance.
 
-    The largest distance there is, 1, tells something where chance alone stays below it
-    (:func:`ks_noise`): from 4 values on both sides on, or 3 on one and 5 on the other, or 2 and 25;
-    with one value never.
+    The largest distance, 1, exceeds chance (:func:`ks_noise`) from 4 values on both sides on, or 3
+    on one and 5 on the other, or 2 and 25; with one value never.
     """
     return not ks_noise(n, m) < 1.0
 
 
 def wasserstein_noise(reference: FloatArray, candidate_size: int) -> float:
-    """Return about the distance that a second sample of the reference's law exceeds once in 20
-    times.
+    """Approximate the Wasserstein distance that two samples of one law exceed once in 20.
 
     The mean distance of two samples of a law F is sqrt(2 / pi) sqrt(1/n + 1/m) times the integral
     of sqrt(F (1 - F)) (del Barrio, Gine and Matran, "Central limit theorems for the Wasserstein

@@ -1,6 +1,4 @@
-"""The metrics of a comparison: how far two measurements are apart, and how far they would be by
-chance.
-"""
+"""Metrics of a comparison: distances of two measurements, and distances due to chance."""
 
 from __future__ import annotations
 
@@ -10,15 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from trafficgen.calibration.processes.hurst import Hurst
-from trafficgen.flows import SessionView
 from trafficgen.validation.distances import (
     Distances,
+    are_too_few,
     ks_noise,
     sample_distances,
-    tells_nothing,
     wasserstein_noise,
 )
-from trafficgen.validation.measurement import RATE_BINS_S, Measurement
+from trafficgen.validation.measurement import RATE_BINS_S, Measurement, Totals
 from trafficgen.validation.time_scales import (
     MOST_BINS,
     autocorrelation_noise,
@@ -33,20 +30,16 @@ from trafficgen.validation.time_scales import (
 Metrics = dict[str, object]
 
 _ACF_SAMPLE = "rate.0.5"
+#: Metric -> total that it compares.
+_TOTALS = {"packets": "packets", "bytes": "ip_bytes", "duration": "duration_s"}
 
 
-def compute_metrics(
-    reference: Measurement,
-    candidate: Measurement,
-    *,
-    reference_view: SessionView,
-    candidate_view: SessionView,
-) -> Metrics:
-    """Return the metrics of a comparison, nested as `compare --json` prints them."""
+def compute_metrics(reference: Measurement, candidate: Measurement) -> Metrics:
+    """Compute the metrics of a comparison, nested as `compare --json` prints them."""
     bins_s = variance_time_bins_s(reference_s=reference.span_s, candidate_s=candidate.span_s)
     curves = [
-        rate_variances(view.media_time_ns, view.media_ip_bytes, bins_s=bins_s)
-        for view in (reference_view, candidate_view)
+        rate_variances(side.view.media_time_ns, side.view.media_ip_bytes, bins_s=bins_s)
+        for side in (reference, candidate)
     ]
     apart = {
         name: sample_distances(sample, candidate.samples[name])
@@ -71,16 +64,27 @@ def compute_metrics(
             "buffering_end_s": [reference.buffering_end_s, candidate.buffering_end_s],
             "buffering_ratio": [reference.buffering_ratio, candidate.buffering_ratio],
         },
+        **total_metrics(reference.totals, candidate.totals),
+    }
+
+
+def total_metrics(reference: Totals, candidate: Totals) -> dict[str, dict[str, float]]:
+    """Compute relative differences of packets, bytes and duration; NaN for a reference of 0."""
+    pairs = {
+        metric: (getattr(reference, name), getattr(candidate, name))
+        for metric, name in _TOTALS.items()
+    }
+    return {
+        metric: {"relative_difference": abs(other - one) / one if one else math.nan}
+        for metric, (one, other) in pairs.items()
     }
 
 
 def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[str, str]:
-    """Return the rates, by flat name such as ``rate.10``, whose bins are too few or too many, each
-    with the reason.
+    """Find rates that cannot be compared: flat name such as ``rate.10`` -> reason.
 
-    How many bins a session fills says how long it is, not what it is like: two sessions of one bin
-    each would be as far apart as can be. Bursts are different; how many there are is part of what
-    is compared.
+    The number of bins tells how long a session is, not what it is like: two sessions of one bin
+    each would have the largest distance. Bursts are different: their number is compared.
     """
     reasons = {}
     for width, bin_s in RATE_BINS_S.items():
@@ -92,7 +96,7 @@ def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[s
                 f"{longest_s:.0f} s are more than the {MOST_BINS:,} bins of {width} s that are"
                 " compared"
             )
-        elif tells_nothing(n, m):
+        elif are_too_few(n, m):
             reasons[name] = (
                 f"{n} whole bins of {width} s in the reference and {m} in the candidate are too"
                 " few: chance alone could give any distance"
@@ -101,9 +105,7 @@ def incomparable_rates(reference: Measurement, candidate: Measurement) -> dict[s
 
 
 def noise_levels(reference: Measurement, candidate: Measurement) -> dict[str, float]:
-    """Return by flat name the distance that chance alone gives once in 20 times; phases have
-    none.
-    """
+    """Compute by flat name the distance that chance alone exceeds once in 20; phases have none."""
     levels = {}
     for name, sample in reference.samples.items():
         other = candidate.samples[name]
@@ -128,8 +130,7 @@ def _half_width(estimate: Hurst | None) -> float:
 
 
 def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
-    """Return metrics by flat name, such as ``rate.0.5.ks``, each a distance that is 0 for equal
-    sides.
+    """Flatten metrics to names such as ``rate.0.5.ks``, each 0 for equal sides.
 
     ``hurst`` and the two ``phases`` become the absolute difference of candidate and reference.
     """
@@ -147,9 +148,7 @@ def flat_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
 
 
 def median_metrics(runs: list[Metrics]) -> Metrics:
-    """Return the median of each metric over runs; NaN where it could not be computed in one of
-    them.
-    """
+    """Take the median of each metric over runs; NaN where one run lacks it."""
     first = runs[0]
     return {name: _median([run[name] for run in runs]) for name in first}
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import rate_series
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.units import FloatArray, IntArray, s_from_ns
@@ -17,16 +18,14 @@ _FEWEST_BINS = 10
 #: Two days of the shortest bins and more: a clock that jumps by years must not fill the memory with
 #: empty bins, each of which is compared a dozen times.
 MOST_BINS = 2_000_000
-#: Normal 97.5% point, and that for the largest of 20 two-sided deviations (Bonferroni).
-_NORMAL_975 = 1.96
+#: Normal quantile of the largest of 20 two-sided deviations (Bonferroni).
 _NORMAL_LARGEST_OF_20 = 3.02
 
 
 def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
-    """Return the sample autocorrelation at lags 1 to ``lags``, shape (lags,).
+    """Compute the sample autocorrelation at lags 1 to ``lags``, shape (lags,).
 
-    A constant series depends on nothing and gives 0; one that is not longer than ``lags`` gives
-    NaN.
+    A constant series gives 0; one that is not longer than ``lags`` gives NaN.
     """
     if rates.size <= lags:
         return np.full(lags, math.nan)
@@ -34,29 +33,21 @@ def autocorrelation(rates: FloatArray, *, lags: int) -> FloatArray:
 
 
 def autocorrelation_noise(n: int, m: int) -> float:
-    """Return about the largest difference at 20 lags that two series of independent rates exceed
-    once in 20 times.
-    """
+    """Approximate the largest difference at 20 lags that independent rates exceed once in 20."""
     return _NORMAL_LARGEST_OF_20 * math.sqrt(1 / n + 1 / m) if n and m else math.nan
 
 
 def variance_time_bins_s(*, reference_s: float, candidate_s: float) -> list[float]:
-    """Return the bins of the variance-time comparison: 0.1 s times powers of 2 up to a tenth of the
-    shorter side, s.
-    """
+    """Choose the variance-time bins, s: 0.1 s times powers of 2, up to a tenth of the shorter side."""
     longest_s = min(reference_s, candidate_s) / _FEWEST_BINS
-    count = (
-        math.floor(math.log2(longest_s / _SHORTEST_BIN_S)) + 1
-        if longest_s >= _SHORTEST_BIN_S
-        else 0
-    )
+    if longest_s < _SHORTEST_BIN_S:
+        return []
+    count = math.floor(math.log2(longest_s / _SHORTEST_BIN_S)) + 1
     return [_SHORTEST_BIN_S * 2**k for k in range(count)]
 
 
 def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]) -> FloatArray:
-    """Return the variance of the rate, (bit/s)**2, at each of the time scales, shape (k,); NaN
-    where no bin is full.
-    """
+    """Compute the variance of the rate, (bit/s)**2, at each scale, shape (k,); NaN without a bin."""
     if bins_s and span_s(time_ns) > MOST_BINS * bins_s[0]:
         return np.full(len(bins_s), math.nan)
     rates_bps = [rate_series(time_ns, ip_bytes, bin_s=bin_s).rate_bps for bin_s in bins_s]
@@ -64,9 +55,9 @@ def rate_variances(time_ns: IntArray, ip_bytes: IntArray, *, bins_s: list[float]
 
 
 def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:
-    """Return the largest absolute base-10 logarithm of the ratio of two variance-time curves.
+    """Compute the largest absolute log10 of the ratio of two variance-time curves.
 
-    Infinite where one of the two does not vary at some scale, NaN where there is no scale.
+    Infinite where one of the two does not vary at some scale, NaN without a scale.
 
     Args:
         reference: Variances, shape (k,).
@@ -80,8 +71,7 @@ def largest_log10_ratio(reference: FloatArray, candidate: FloatArray) -> float:
 
 
 def variance_time_noise(*, reference_s: float, candidate_s: float) -> float:
-    """Return about the log-ratio that two series of independent rates exceed once in 20 times at
-    the longest bins.
+    """Approximate the log10 ratio that independent rates exceed once in 20 at the longest bins.
 
     The logarithm of a variance of k rates has the variance 2 / (k - 1).
     """
@@ -89,7 +79,7 @@ def variance_time_noise(*, reference_s: float, candidate_s: float) -> float:
     if not bins_s:
         return math.nan
     spread = sum(2 / (math.floor(side_s / bins_s[-1]) - 1) for side_s in (reference_s, candidate_s))
-    return _NORMAL_975 * math.sqrt(spread) / math.log(10)
+    return NORMAL_95 * math.sqrt(spread) / math.log(10)
 
 
 def span_s(time_ns: IntArray) -> float:

@@ -1,9 +1,7 @@
-"""A comparison in words: what is like the reference, what no baseline does better, and what one
-does.
+"""Judge a comparison in words: what matches the reference, and what a baseline does better.
 
-Nothing is weighed or scored. A metric is judged by three facts of the comparison: its distance, the
-distance that chance alone gives once in 20 times, and which baselines come closer by more than
-that.
+Nothing is weighed or scored. Three facts decide on a metric: its distance, the distance that chance
+alone exceeds once in 20 times, and which baselines are closer by more than that.
 """
 
 from __future__ import annotations
@@ -12,26 +10,45 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from trafficgen.validation.baselines import COPIED_SAMPLES
-from trafficgen.validation.compare import Comparison
+
+
+class _Compared(Protocol):
+    """The facts of a comparison that a verdict is made of; see ``Comparison`` for each."""
+
+    @property
+    def metrics(self) -> Mapping[str, object]: ...
+    @property
+    def wins(self) -> Mapping[str, Sequence[str]]: ...
+    @property
+    def ties(self) -> Mapping[str, Sequence[str]]: ...
+    @property
+    def noise(self) -> Mapping[str, float]: ...
+    @property
+    def absent(self) -> Mapping[str, str]: ...
+    @property
+    def burst_threshold_s(self) -> float | None: ...
+    def flat(self) -> Mapping[str, float]: ...
+    def flat_baselines(self) -> Mapping[str, Mapping[str, float]]: ...
 
 
 class Grade(StrEnum):
-    """What can be said of one metric or of a group of them; the value is how it reads."""
+    """Grade of a metric or of a group of metrics, best first; the value is its text."""
 
-    WITHIN_CHANCE = "within chance of the reference"
+    MATCH = "no difference beyond chance"
     CLOSEST = "closer than every baseline"
     MET = "as close as the closest baseline"
-    PARTLY_BEATEN = "partly farther than a baseline"
-    BEATEN = "farther than a baseline"
+    PARTLY_BEATEN = "partly worse than a baseline"
+    BEATEN = "worse than a baseline"
     UNLIKE = "on one side only"
-    NOT_RANKED = "different, and no baseline ranks it"
+    NOT_RANKED = "different, with no baseline to rank it"
     NOT_COMPUTED = "not computed"
 
 
-#: How a baseline is called in a sentence.
-BASELINE_WORDS = {"cbr": "constant rate", "poisson": "Poisson", "renewal": "resampling"}
+#: Names of the baselines for people.
+BASELINE_NAMES = {"cbr": "constant rate", "poisson": "Poisson", "renewal": "resampling"}
 
 _LABELS = {
     "sizes": "packet sizes",
@@ -43,8 +60,7 @@ _LABELS = {
     "phases": "start-up",
     "amounts": "amounts",
 }
-#: First part of a metric's flat name -> its group; what is not named here is an amount, such as
-#: packets or bytes.
+#: First part of a metric's flat name -> its group; others, such as packets, are amounts.
 _GROUP_OF = {
     "packet_bytes": "sizes",
     "gap_s": "gaps",
@@ -57,19 +73,28 @@ _GROUP_OF = {
     "hurst": "dependence",
     "phases": "phases",
 }
+#: How the summary counts the metrics of a grade, one and several; matches come first.
+_COUNTED = {
+    Grade.CLOSEST: ("is closer than every baseline", "are closer than every baseline"),
+    Grade.MET: ("is as close as the best baseline", "are as close as the best baseline"),
+    Grade.BEATEN: ("is worse than a simple baseline", "are worse than a simple baseline"),
+    Grade.UNLIKE: ("exists on one side only", "exist on one side only"),
+    Grade.NOT_RANKED: ("has no baseline", "have no baseline"),
+    Grade.NOT_COMPUTED: ("was not computed", "were not computed"),
+}
 _RELATIVE = ".relative_difference"
 
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """What can be said of one metric.
+    """Verdict on one metric.
 
     Attributes:
         name: Flat name, such as ``gap_s.ks``.
         distance: Distance of the candidate from the reference; NaN where it cannot be computed.
-        grade: How it stands, never ``PARTLY_BEATEN``.
-        ties: Baselines that differ from the candidate by no more than chance.
-        losses: Baselines that come closer by more than chance.
+        grade: Its grade, never ``PARTLY_BEATEN``.
+        ties: Baselines that differ from the candidate by chance at most.
+        losses: Baselines that are closer by more than chance.
     """
 
     name: str
@@ -81,13 +106,12 @@ class MetricVerdict:
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """What can be said of the metrics that look at one thing.
+    """Verdict on the metrics that look at one thing.
 
     Attributes:
         group: Short name, such as ``sizes``.
-        label: What is looked at, in words.
-        grade: That of all its metrics together: the worst of them, and ``PARTLY_BEATEN`` where only
-            some are beaten.
+        label: What they look at, for people.
+        grade: The worst grade of its metrics; ``PARTLY_BEATEN`` where only some are beaten.
         metrics: The verdict on each metric.
         sentence: The verdict in words, without the label.
     """
@@ -105,8 +129,7 @@ class Verdict:
 
     Attributes:
         groups: A verdict for each group of metrics, in the order of the comparison.
-        counts: Metrics by grade, largest first in the order of :class:`Grade`; grades that no
-            metric has are left out.
+        counts: Number of metrics of each grade, in the order of :class:`Grade`; without zeros.
     """
 
     groups: tuple[GroupVerdict, ...]
@@ -114,98 +137,74 @@ class Verdict:
 
     @property
     def summary(self) -> str:
-        """One sentence over all metrics: how many stand how."""
-        judged = sum(self.counts.values())
-        parts = [f"{count} {_counted(grade, count)}" for grade, count in self.counts.items()]
-        return f"Of {judged} metrics {_listed(parts)}." if parts else "There is no metric to judge."
+        """How many metrics have which grade, in one sentence."""
+        total, matches = sum(self.counts.values()), self.counts.get(Grade.MATCH, 0)
+        parts = [f"{matches} of {total} metrics {'matches' if matches == 1 else 'match'}"]
+        parts += [
+            f"{count} {_COUNTED[grade][count > 1]}"
+            for grade, count in self.counts.items()
+            if grade in _COUNTED
+        ]
+        return f"{'; '.join(parts)}." if total else "There is no metric to judge."
 
     def lines(self) -> list[str]:
-        """Return the verdict as lines of text: groups of one grade together, then the summary."""
-        sentences = [
-            f"{_listed([group.label for group in found])}: {text}"
-            for text, found in self._by_sentence()
-        ]
-        return [sentence[0].upper() + sentence[1:] + "." for sentence in sentences] + [self.summary]
-
-    def _by_sentence(self) -> list[tuple[str, list[GroupVerdict]]]:
-        found: dict[str, list[GroupVerdict]] = {}
+        """Return the verdict as lines of text, best first: groups with one verdict, the summary."""
+        labels: dict[str, list[str]] = {}
         for group in sorted(self.groups, key=lambda one: list(Grade).index(one.grade)):
-            found.setdefault(group.sentence, []).append(group)
-        return list(found.items())
+            labels.setdefault(group.sentence, []).append(group.label)
+        texts = [f"{_join(found)}: {sentence}." for sentence, found in labels.items()]
+        return [*(text[0].upper() + text[1:] for text in texts), self.summary]
 
 
-def verdict_of(comparison: Comparison) -> Verdict:
-    """Return what a comparison says, in words; the same comparison gives the same words.
+def judge(comparison: _Compared) -> Verdict:
+    """Judge a comparison in words; the same comparison gives the same words.
 
-    A metric is *within chance* where its distance is 0 or below that which chance alone gives once
-    in 20 times; else it is *closer than every baseline*, *as close as the closest* (one differs
-    from it by no more than chance, none is closer) or *farther than a baseline*. A baseline whose
-    metric cannot be computed is not counted against it.
+    A metric *matches* where its distance is 0 or below the one that chance alone exceeds once in 20
+    times. Otherwise it is *closer than every baseline*, *as close as the closest* (one differs from
+    it by chance at most, none is closer) or *worse than a baseline*. A baseline whose metric cannot
+    be computed does not count.
     """
-    flat, baselines = comparison.flat(), comparison.flat_baselines()
-    metrics: dict[str, list[MetricVerdict]] = {}
-    for name in flat:
+    groups: dict[str, list[MetricVerdict]] = {}
+    for name in comparison.flat():
         group = _GROUP_OF.get(name.split(".")[0], "amounts")
-        metrics.setdefault(group, []).append(_judged(comparison, name, flat, baselines))
-    groups = tuple(
-        _group_verdict(comparison, group, tuple(parts)) for group, parts in metrics.items()
-    )
-    grades = [metric.grade for group in groups for metric in group.metrics]
+        groups.setdefault(group, []).append(_judge_metric(comparison, name))
+    verdicts = tuple(_judge_group(comparison, *item) for item in groups.items())
+    grades = [metric.grade for metrics in groups.values() for metric in metrics]
     counts = {grade: grades.count(grade) for grade in Grade if grade in grades}
-    return Verdict(groups=groups, counts=counts)
+    return Verdict(groups=verdicts, counts=counts)
 
 
-def losses(comparison: Comparison) -> dict[str, list[str]]:
-    """Return by flat name of a metric the baselines that come closer than the candidate by more
-    than chance.
-    """
-    baselines = comparison.flat_baselines()
-    return {
-        name: _closer(comparison, name, value, baselines)
-        for name, value in comparison.flat().items()
-    }
-
-
-def _closer(
-    comparison: Comparison, name: str, value: float, baselines: Mapping[str, Mapping[str, float]]
-) -> list[str]:
-    if (
-        name not in comparison.wins
-    ):  # nothing to rank: not computed, or a total that baselines take from the reference
+def find_closer_baselines(comparison: _Compared, name: str) -> list[str]:
+    """Find the baselines that are closer than the candidate in a metric, beyond chance."""
+    if name not in comparison.wins:  # not computed, or a total that baselines copy
         return []
+    distance = comparison.flat()[name]
     met = {*comparison.wins[name], *comparison.ties[name]}
     return [
         key
-        for key, other in baselines.items()
-        if key not in met and other.get(name, math.nan) < value
+        for key, other in comparison.flat_baselines().items()
+        if key not in met and other.get(name, math.nan) < distance
     ]
 
 
-def _judged(
-    comparison: Comparison,
-    name: str,
-    flat: Mapping[str, float],
-    baselines: Mapping[str, Mapping[str, float]],
-) -> MetricVerdict:
-    value, ties = flat[name], tuple(comparison.ties.get(name, ()))
-    closer = tuple(_closer(comparison, name, value, baselines))
-    if math.isnan(value):
-        grade = Grade.UNLIKE if _on_one_side(comparison.metrics, name) else Grade.NOT_COMPUTED
-    elif value == 0 or value < comparison.noise.get(name, 0.0):
-        grade = Grade.WITHIN_CHANCE
+def _judge_metric(comparison: _Compared, name: str) -> MetricVerdict:
+    distance, ties = comparison.flat()[name], tuple(comparison.ties.get(name, ()))
+    closer = tuple(find_closer_baselines(comparison, name))
+    if math.isnan(distance):
+        grade = Grade.UNLIKE if _is_on_one_side(comparison.metrics, name) else Grade.NOT_COMPUTED
+    elif distance == 0 or distance < comparison.noise.get(name, 0.0):
+        grade = Grade.MATCH
     elif closer:
         grade = Grade.BEATEN
     elif ties:
         grade = Grade.MET
     else:
         grade = Grade.CLOSEST if comparison.wins.get(name) else Grade.NOT_RANKED
-    return MetricVerdict(name, value, grade, ties, closer)
+    return MetricVerdict(name, distance, grade, ties, closer)
 
 
-def _on_one_side(metrics: object, name: str) -> bool:
-    """Return whether one side has a value that the other lacks, where the metric is a pair of
-    values.
-    """
+def _is_on_one_side(metrics: object, name: str) -> bool:
+    """Return whether a metric is a pair of values of which one side lacks its own."""
     for key in name.split("."):
         metrics = metrics[key] if isinstance(metrics, Mapping) and key in metrics else None
     pair = list(metrics.values()) if isinstance(metrics, Mapping) else metrics
@@ -214,24 +213,22 @@ def _on_one_side(metrics: object, name: str) -> bool:
     return len({math.isnan(side) for side in pair}) > 1
 
 
-def _group_verdict(
-    comparison: Comparison, group: str, metrics: tuple[MetricVerdict, ...]
+def _judge_group(
+    comparison: _Compared, group: str, metrics: Sequence[MetricVerdict]
 ) -> GroupVerdict:
     known = [metric for metric in metrics if metric.grade is not Grade.NOT_COMPUTED]
+    missing = [metric.name for metric in metrics if metric.grade is Grade.NOT_COMPUTED]
+    sentence = _describe(known) if known else _explain_absence(comparison, group, missing)
+    if known and missing:
+        sentence += f"; {_join(missing)} could not be computed"
+    if copies := _copying_baselines(group, known):
+        verb = "copies" if len(copies) == 1 else "copy"
+        sentence += f" ({_name_baselines(copies)} {verb} them from the reference)"
     grade = _worst({metric.grade for metric in known})
-    sentence = _sentence(known) if known else _why_not_computed(comparison, group, metrics)
-    if known and len(known) < len(metrics):
-        missing = [metric.name for metric in metrics if metric.grade is Grade.NOT_COMPUTED]
-        sentence += f"; {_listed(missing)} cannot be computed"
-    if copies := _copies(group, known):
-        sentence += (
-            f" ({_baselines(copies)} {_verb('takes', 'take', copies)} them from the reference)"
-        )
-    return GroupVerdict(group, _LABELS[group], grade, metrics, sentence)
+    return GroupVerdict(group, _LABELS[group], grade, tuple(metrics), sentence)
 
 
 def _worst(grades: set[Grade]) -> Grade:
-    """Return the grade of a group from those of its metrics that are known."""
     if not grades:
         return Grade.NOT_COMPUTED
     if Grade.BEATEN in grades and grades != {Grade.BEATEN}:
@@ -239,87 +236,71 @@ def _worst(grades: set[Grade]) -> Grade:
     return max(grades, key=list(Grade).index)
 
 
-def _sentence(metrics: Sequence[MetricVerdict]) -> str:
-    """Return the verdict on the known metrics of a group: what is wrong by name, then what holds of
-    the others.
-    """
-    parts = []
+def _describe(metrics: Sequence[MetricVerdict]) -> str:
+    """Describe the computed metrics of a group: problems by name first, then the others."""
     beaten: dict[tuple[str, ...], list[str]] = {}
     for metric in _of(metrics, Grade.BEATEN):
         beaten.setdefault(metric.losses, []).append(metric.name)
-    parts += [
-        f"farther than {_baselines(others)} in {_named(names, metrics)}"
+    parts = [
+        f"worse than {_name_baselines(others)} in {_name_metrics(names, metrics)}"
         for others, names in beaten.items()
     ]
     if unlike := _of(metrics, Grade.UNLIKE):
-        parts.append(f"only one side has {_listed(metric.name for metric in unlike)}")
+        parts.append(f"only one side has {_join(metric.name for metric in unlike)}")
     if alone := _of(metrics, Grade.NOT_RANKED):
-        parts.append(_not_ranked_words(alone))
-    rest = _of(metrics, Grade.MET, Grade.CLOSEST, Grade.WITHIN_CHANCE)
-    if rest:
-        parts.append(("otherwise " if parts else "") + _unbeaten_words(rest))
+        parts.append(_describe_unranked(alone))
+    if rest := _of(metrics, Grade.MET, Grade.CLOSEST, Grade.MATCH):
+        parts.append(("otherwise " if parts else "") + _describe_unbeaten(rest))
     return "; ".join(parts)
 
 
-def _named(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:
-    """Return metrics in few words: what all distances of a thing share is said once, a whole group
-    by its number.
-    """
+def _name_metrics(names: Sequence[str], metrics: Sequence[MetricVerdict]) -> str:
+    """Name metrics in few words: a whole group by its number, all distances of a thing once."""
     if len(names) == len(metrics) > 1:
         return "both metrics" if len(names) == 2 else f"all {len(names)} metrics"
-    every: dict[str, list[str]] = {}
+    every: dict[str, set[str]] = {}
     for metric in metrics:
-        every.setdefault(metric.name.rpartition(".")[0], []).append(metric.name)
-    shown: dict[str, None] = {}
-    for name in names:
-        stem = name.rpartition(".")[0]
-        whole = len(every[stem]) > 1 and set(every[stem]) <= set(names)
-        shown[stem if whole else name] = None
-    return _listed(shown)
+        every.setdefault(metric.name.rpartition(".")[0], set()).add(metric.name)
+    stems = {name: name.rpartition(".")[0] for name in names}
+    whole = {stem for stem in stems.values() if len(every[stem]) > 1 and every[stem] <= set(names)}
+    return _join(dict.fromkeys(stem if stem in whole else name for name, stem in stems.items()))
 
 
-def _not_ranked_words(metrics: Sequence[MetricVerdict]) -> str:
-    relative = [metric for metric in metrics if metric.name.endswith(_RELATIVE)]
-    parts = [
-        f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off" for metric in relative
-    ]
-    others = [
-        f"{metric.name} off by {metric.distance:.3g}"
-        for metric in metrics
-        if metric not in relative
-    ]
-    return _listed([*parts, *others]) + (", where no baseline has a value" if others else "")
+def _describe_unranked(metrics: Sequence[MetricVerdict]) -> str:
+    parts, others = [], []
+    for metric in metrics:
+        if metric.name.endswith(_RELATIVE):
+            parts.append(f"{metric.name.removesuffix(_RELATIVE)} {metric.distance:.2%} off")
+        else:
+            others.append(f"{metric.name} {metric.distance:.3g} off")
+    return _join([*parts, *others]) + (" (no baseline to compare with)" if others else "")
 
 
-def _unbeaten_words(metrics: Sequence[MetricVerdict]) -> str:
-    """Return what holds of metrics of which none is beaten."""
+def _describe_unbeaten(metrics: Sequence[MetricVerdict]) -> str:
     if met := _of(metrics, Grade.MET):
-        return f"as close as {_baselines(tie for metric in met for tie in metric.ties)}"
+        return f"as close as {_name_baselines(tie for metric in met for tie in metric.ties)}"
     if not (closest := _of(metrics, Grade.CLOSEST)):
-        return Grade.WITHIN_CHANCE.value
+        return Grade.MATCH.value
     if len(closest) == len(metrics):
         return Grade.CLOSEST.value
-    return f"{Grade.CLOSEST.value} or {Grade.WITHIN_CHANCE.value}"
+    return f"{Grade.CLOSEST.value}, or {Grade.MATCH.value}"
 
 
-def _why_not_computed(comparison: Comparison, group: str, metrics: Sequence[MetricVerdict]) -> str:
+def _explain_absence(comparison: _Compared, group: str, names: Sequence[str]) -> str:
     if group == "phases":
-        return "neither side has a buffering phase"
+        return "no start-up burst was detected in either capture"
     if group == "bursts" and comparison.burst_threshold_s is None:
         return "the reference has none"
-    names = [f"{metric.name}." for metric in metrics]
     reasons = {
         why
         for key, why in comparison.absent.items()
-        if any(name.startswith(f"{key}.") for name in names)
+        if any(f"{name}.".startswith(f"{key}.") for name in names)
     }
-    return "; ".join(sorted(reasons)) or "too few packets to tell"
+    return "; ".join(sorted(reasons)) or "too few packets"
 
 
-def _copies(group: str, metrics: Sequence[MetricVerdict]) -> list[str]:
-    """Return the baselines that are met or closer because they resample just this from the
-    reference.
-    """
+def _copying_baselines(group: str, metrics: Sequence[MetricVerdict]) -> list[str]:
+    """Return the tied or closer baselines that resample just this group from the reference."""
     samples = {name for name, its_group in _GROUP_OF.items() if its_group == group}
     rivals = _of(metrics, Grade.MET, Grade.BEATEN)
     named = {other for metric in rivals for other in (*metric.ties, *metric.losses)}
@@ -330,25 +311,10 @@ def _of(metrics: Sequence[MetricVerdict], *grades: Grade) -> list[MetricVerdict]
     return [metric for metric in metrics if metric.grade in grades]
 
 
-def _counted(grade: Grade, count: int) -> str:
-    if grade is Grade.UNLIKE:
-        return f"{_verb('has', 'have', range(count))} a value on one side only"
-    if grade is Grade.NOT_RANKED:
-        return (
-            f"{_verb('differs', 'differ', range(count))} without a baseline to rank"
-            f" {_verb('it', 'them', range(count))}"
-        )
-    return f"{_verb('is', 'are', range(count))} {grade.value}"
+def _name_baselines(names: Iterable[str]) -> str:
+    return _join(BASELINE_NAMES.get(name, name) for name in dict.fromkeys(names))
 
 
-def _verb(one: str, many: str, things: Sequence[object]) -> str:
-    return one if len(things) == 1 else many
-
-
-def _baselines(names: Iterable[str]) -> str:
-    return _listed(BASELINE_WORDS.get(name, name) for name in dict.fromkeys(names))
-
-
-def _listed(words: Iterable[str]) -> str:
+def _join(words: Iterable[str]) -> str:
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

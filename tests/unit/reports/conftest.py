@@ -7,7 +7,8 @@ import pytest
 from tests.conftest import build_table
 
 from trafficgen.flows import SessionView, choose_session
-from trafficgen.validation import Comparison, compare_tables
+from trafficgen.validation.compare import compare_sessions
+from trafficgen.validation.comparison import Comparison
 
 
 def bursts(seed: int) -> SessionView:
@@ -28,4 +29,4 @@ def bursts(seed: int) -> SessionView:
 
 @pytest.fixture(scope="session")
 def comparison() -> Comparison:
-    return compare_tables(bursts(1), bursts(2))
+    return compare_sessions(bursts(1), bursts(2))

@@ -9,13 +9,13 @@ import pytest
 
 from trafficgen.reports import Table
 from trafficgen.reports.charts import Chart, Curve
-from trafficgen.reports.comparison import comparison_report
+from trafficgen.reports.comparison import report_comparison
 from trafficgen.reports.names import metric_name
-from trafficgen.validation import Comparison
+from trafficgen.validation.comparison import Comparison
 
 
 def chart_of(comparison: Comparison, name: str) -> Chart:
-    return next(one for one in comparison_report(comparison).charts if one.name == name)
+    return next(one for one in report_comparison(comparison).charts if one.name == name)
 
 
 def curve_of(chart: Chart, name: str) -> Curve:
@@ -23,7 +23,7 @@ def curve_of(chart: Chart, name: str) -> Curve:
 
 
 def metrics_table(comparison: Comparison) -> Table:
-    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    blocks = [block for part in report_comparison(comparison).sections for block in part.blocks]
     return next(
         block
         for block in blocks
@@ -32,7 +32,7 @@ def metrics_table(comparison: Comparison) -> Table:
 
 
 def test_both_sides_and_all_baselines_are_drawn(comparison: Comparison) -> None:
-    charts = comparison_report(comparison).charts
+    charts = report_comparison(comparison).charts
     assert {one.name for one in charts} == {
         "distances",
         "rate-reference",
@@ -97,7 +97,7 @@ def test_a_row_is_marked_bad_only_where_a_baseline_is_closer(comparison: Compari
 
 
 def test_a_comparison_without_its_sides_still_has_its_distances(comparison: Comparison) -> None:
-    report = comparison_report(replace(comparison, sides=None))
+    report = report_comparison(replace(comparison, sides=None))
     assert [chart.name for chart in report.charts] == ["distances"]
 
 
@@ -115,7 +115,7 @@ def test_metrics_have_names_in_words(name: str, words: str) -> None:
 
 
 def test_totals_stand_beside_each_other_with_their_difference(comparison: Comparison) -> None:
-    blocks = [block for part in comparison_report(comparison).sections for block in part.blocks]
+    blocks = [block for part in report_comparison(comparison).sections for block in part.blocks]
     totals = next(
         block for block in blocks if isinstance(block, Table) and block.title == "What was compared"
     )

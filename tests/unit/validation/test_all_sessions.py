@@ -9,7 +9,7 @@ import pytest
 
 from trafficgen.errors import SelectionError
 from trafficgen.flows import SessionView, all_sessions
-from trafficgen.validation import compare_tables
+from trafficgen.validation.compare import compare_sessions
 
 ViewOf = Callable[..., SessionView]
 
@@ -21,7 +21,7 @@ def test_all_sessions_hold_every_flow_heaviest_first(view_of: ViewOf) -> None:
     assert view.flows == (0, 1)
     assert view.media_flows == (1, 0)
     assert view.media_ip_bytes.sum() == 50_000
-    assert compare_tables(view, view).flat()["gap_s.ks"] == 0.0
+    assert compare_sessions(view, view).flat()["gap_s.ks"] == 0.0
 
 
 def test_table_without_media_cannot_be_compared(view_of: ViewOf) -> None:

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from trafficgen.flows import SessionView
-from trafficgen.validation import BASELINES
-from trafficgen.validation.baselines import baseline_view
+from trafficgen.validation.baselines import BASELINES, generate_baseline
 
 ViewOf = Callable[..., SessionView]
 
 
 def test_cbr_has_the_mean_rate_size_and_gap_of_the_reference(bursty: SessionView) -> None:
-    view = baseline_view(bursty, name="cbr", seed=0, run=0)
+    view = generate_baseline(bursty, name="cbr", seed=0, run=0)
     assert view.media_ip_bytes.sum() == bursty.media_ip_bytes.sum()
     assert np.ptp(view.media_ip_bytes) <= 1
     assert view.media_time_ns[0] == bursty.media_time_ns[0]
@@ -25,7 +24,7 @@ def test_cbr_has_the_mean_rate_size_and_gap_of_the_reference(bursty: SessionView
 
 @pytest.mark.parametrize("name", ["poisson", "renewal"])
 def test_random_baselines_keep_sizes_and_mean_gap(bursty: SessionView, name: str) -> None:
-    view = baseline_view(bursty, name=name, seed=0, run=0)
+    view = generate_baseline(bursty, name=name, seed=0, run=0)
     assert set(view.media_ip_bytes.tolist()) <= set(bursty.media_ip_bytes.tolist())
     # The number of gaps in the same time has the standard error sqrt(n) cv; five of them.
     reference_gaps = np.diff(bursty.media_time_ns)
@@ -35,7 +34,7 @@ def test_random_baselines_keep_sizes_and_mean_gap(bursty: SessionView, name: str
 
 
 def test_renewal_takes_gaps_of_the_reference_only(bursty: SessionView) -> None:
-    view = baseline_view(bursty, name="renewal", seed=0, run=0)
+    view = generate_baseline(bursty, name="renewal", seed=0, run=0)
     gaps, known = np.diff(view.media_time_ns), np.unique(np.diff(bursty.media_time_ns))
     nearest = known[np.clip(np.searchsorted(known, gaps), 0, known.size - 1)]
     before = known[np.clip(np.searchsorted(known, gaps) - 1, 0, known.size - 1)]
@@ -47,7 +46,9 @@ def test_renewal_takes_gaps_of_the_reference_only(bursty: SessionView) -> None:
 def test_baseline_is_the_same_for_a_seed_and_differs_between_runs(
     bursty: SessionView, name: str
 ) -> None:
-    first, again, other = (baseline_view(bursty, name=name, seed=1, run=run) for run in (0, 0, 1))
+    first, again, other = (
+        generate_baseline(bursty, name=name, seed=1, run=run) for run in (0, 0, 1)
+    )
     assert first.table.packets.equals(again.table.packets)
     assert first.table.packets.equals(other.table.packets) == (name == "cbr")
 
@@ -55,5 +56,5 @@ def test_baseline_is_the_same_for_a_seed_and_differs_between_runs(
 @pytest.mark.parametrize("name", BASELINES)
 def test_baseline_of_a_single_packet_is_that_packet(view_of: ViewOf, name: str) -> None:
     one = view_of((np.array([3.0]), np.array([500])))
-    view = baseline_view(one, name=name, seed=0, run=0)
+    view = generate_baseline(one, name=name, seed=0, run=0)
     assert (view.media_time_ns.tolist(), view.media_ip_bytes.tolist()) == ([3_000_000_000], [500])

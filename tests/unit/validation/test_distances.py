@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from trafficgen.validation.distances import (
+    are_too_few,
     ks_noise,
     sample_distances,
-    tells_nothing,
     wasserstein_noise,
 )
 
@@ -64,7 +64,7 @@ def test_too_few_values_are_those_whose_largest_distance_is_not_beyond_chance(
     the other.
     """
     probability_of_largest = 2 / math.comb(n + m, n)
-    assert tells_nothing(n, m) == tells_nothing(m, n) == (n == 0 or probability_of_largest > 0.05)
+    assert are_too_few(n, m) == are_too_few(m, n) == (n == 0 or probability_of_largest > 0.05)
 
 
 @pytest.mark.parametrize("law", ["uniform", "expon", "norm"])

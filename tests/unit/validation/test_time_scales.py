@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from trafficgen.critical_values import NORMAL_95
 from trafficgen.validation.time_scales import (
     autocorrelation,
     autocorrelation_noise,
@@ -61,7 +62,7 @@ def test_log_ratio_of_variance_time_curves() -> None:
 
 def test_variance_time_noise_follows_the_bins_of_the_longest_scale() -> None:
     # Longest bin 6.4 s of a tenth of 100 s: 15 bins a side.
-    expected = 1.96 * math.sqrt(2 * 2 / 14) / math.log(10)
+    expected = NORMAL_95 * math.sqrt(2 * 2 / 14) / math.log(10)
     assert variance_time_noise(reference_s=100.0, candidate_s=100.0) == pytest.approx(expected)
     assert math.isnan(variance_time_noise(reference_s=0.5, candidate_s=100.0))
 

@@ -13,16 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trafficgen.flows import SessionView
-from trafficgen.validation import (
-    BASELINES,
-    Comparison,
-    Grade,
-    Totals,
-    compare_tables,
-    losses,
-    verdict_of,
-)
-from trafficgen.validation.compare import judge_baselines
+from trafficgen.validation.baselines import BASELINES
+from trafficgen.validation.compare import compare_sessions, judge_baselines
+from trafficgen.validation.comparison import Comparison
+from trafficgen.validation.measurement import Totals
+from trafficgen.validation.verdict import Grade, judge
 
 _NAN = math.nan
 _TOTALS = Totals(packets=100, ip_bytes=100_000, payload_bytes=97_200, duration_s=10.0)
@@ -36,7 +31,7 @@ def _comparison(
     burst_threshold_s: float | None = 0.1,
 ) -> Comparison:
     """Return a comparison with these facts; wins and ties follow from them as they do in
-    `compare_tables`.
+    `compare_sessions`.
     """
     made = Comparison(
         metrics=metrics,
@@ -63,34 +58,32 @@ def _gaps(ks: float) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("candidate", "others", "grade", "words"),
     [
-        (0.0, (0.5, 0.5, 0.5), Grade.WITHIN_CHANCE, "within chance of the reference"),
-        (0.04, (0.5, 0.01, 0.5), Grade.WITHIN_CHANCE, "within chance of the reference"),
+        (0.0, (0.5, 0.5, 0.5), Grade.MATCH, "no difference beyond chance"),
+        (0.04, (0.5, 0.01, 0.5), Grade.MATCH, "no difference beyond chance"),
         (0.1, (0.5, 0.4, 0.2), Grade.CLOSEST, "closer than every baseline"),
         (0.1, (0.5, 0.1, 0.2), Grade.MET, "as close as Poisson"),
         (
             0.1,
             (0.5, 0.4, 0.09),
             Grade.BEATEN,
-            "farther than resampling in gap_s.ks (resampling takes them from the",
+            "worse than resampling in gap_s.ks (resampling copies them from the",
         ),
-        (0.3, (0.1, 0.2, 0.9), Grade.BEATEN, "farther than constant rate and Poisson in gap_s.ks"),
+        (0.3, (0.1, 0.2, 0.9), Grade.BEATEN, "worse than constant rate and Poisson in gap_s.ks"),
         (0.1, (_NAN, _NAN, 0.2), Grade.CLOSEST, "closer than every baseline"),
         (
             0.1,
             (_NAN, _NAN, _NAN),
             Grade.NOT_RANKED,
-            "gap_s.ks off by 0.1, where no baseline has a value",
+            "gap_s.ks 0.1 off (no baseline to compare with)",
         ),
-        (_NAN, (0.1, 0.1, 0.1), Grade.NOT_COMPUTED, "too few packets to tell"),
+        (_NAN, (0.1, 0.1, 0.1), Grade.NOT_COMPUTED, "too few packets"),
     ],
 )
 def test_grade_of_a_metric_follows_from_its_distances(
     candidate: float, others: tuple[float, ...], grade: Grade, words: str
 ) -> None:
     baselines = {name: _gaps(other) for name, other in zip(BASELINES, others, strict=True)}
-    verdict = verdict_of(
-        _comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": 0.05})
-    )
+    verdict = judge(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": 0.05}))
     (group,) = verdict.groups
     assert (group.grade, group.metrics[0].grade) == (grade, grade)
     assert group.label == "packet gaps"
@@ -102,13 +95,13 @@ def test_group_that_is_beaten_in_part_names_the_part() -> None:
         {"rate": {"0.1": {"ks": 0.1}, "10": {"ks": 0.3}}},
         baselines={"cbr": {"rate": {"0.1": {"ks": 0.5}, "10": {"ks": 0.2}}}},
     )
-    (group,) = verdict_of(comparison).groups
+    (group,) = judge(comparison).groups
     assert group.grade is Grade.PARTLY_BEATEN
     assert (
         group.sentence
-        == "farther than constant rate in rate.10.ks; otherwise closer than every baseline"
+        == "worse than constant rate in rate.10.ks; otherwise closer than every baseline"
     )
-    assert losses(comparison) == {"rate.0.1.ks": [], "rate.10.ks": ["cbr"]}
+    assert comparison.losses() == {"rate.0.1.ks": [], "rate.10.ks": ["cbr"]}
 
 
 def test_distances_of_one_thing_are_named_together() -> None:
@@ -123,16 +116,16 @@ def test_distances_of_one_thing_are_named_together() -> None:
 
     def words(*distances: float) -> str:
         return (
-            verdict_of(_comparison(rates(*distances), baselines={"cbr": rates(0.1, 0.1, 0.1, 0.1)}))
+            judge(_comparison(rates(*distances), baselines={"cbr": rates(0.1, 0.1, 0.1, 0.1)}))
             .groups[0]
             .sentence
         )
 
-    assert words(0.2, 0.2, 0.2, 0.2) == "farther than constant rate in all 4 metrics"
+    assert words(0.2, 0.2, 0.2, 0.2) == "worse than constant rate in all 4 metrics"
     assert (
         words(0.2, 0.2, 0.2, 0.0)
-        == "farther than constant rate in rate.0.1 and rate.10.ks; otherwise within chance of the"
-        " reference"
+        == "worse than constant rate in rate.0.1 and rate.10.ks; otherwise no difference beyond"
+        " chance"
     )
 
 
@@ -145,29 +138,29 @@ def test_start_up_that_one_side_lacks_is_said_and_one_that_both_lack_is_no_fault
             }
         }
 
-    lacking = verdict_of(
-        _comparison(phases(10.0, _NAN), baselines={"cbr": phases(10.0, _NAN)})
-    ).groups[0]
+    lacking = judge(_comparison(phases(10.0, _NAN), baselines={"cbr": phases(10.0, _NAN)})).groups[
+        0
+    ]
     assert lacking.grade is Grade.UNLIKE
     assert (
         lacking.sentence
-        == "only one side has phases.buffering_end_s; phases.buffering_ratio cannot be computed"
+        == "only one side has phases.buffering_end_s; phases.buffering_ratio could not be computed"
     )
-    neither = verdict_of(
-        _comparison(phases(_NAN, _NAN), baselines={"cbr": phases(_NAN, _NAN)})
-    ).groups[0]
+    neither = judge(_comparison(phases(_NAN, _NAN), baselines={"cbr": phases(_NAN, _NAN)})).groups[
+        0
+    ]
     assert (neither.grade, neither.sentence) == (
         Grade.NOT_COMPUTED,
-        "neither side has a buffering phase",
+        "no start-up burst was detected in either capture",
     )
 
 
 def test_bursts_that_the_reference_lacks_are_not_called_a_failure_of_the_candidate() -> None:
     bursts: dict[str, object] = {"burst_packets": {"ks": _NAN}, "burst_spacing_s": {"ks": _NAN}}
     comparison = _comparison(bursts, baselines={"cbr": bursts}, burst_threshold_s=None)
-    assert verdict_of(comparison).lines() == [
+    assert judge(comparison).lines() == [
         "Bursts: the reference has none.",
-        "Of 2 metrics 2 are not computed.",
+        "0 of 2 metrics match; 2 were not computed.",
     ]
 
 
@@ -184,8 +177,8 @@ def test_totals_are_told_in_percent_and_not_ranked() -> None:
             comparison.wins[name],
             comparison.ties[name],
         )  # baselines take totals from the reference: no rank
-    (group,) = verdict_of(comparison).groups
-    assert group.sentence == "packets 3.10% off; otherwise within chance of the reference"
+    (group,) = judge(comparison).groups
+    assert group.sentence == "packets 3.10% off; otherwise no difference beyond chance"
 
 
 def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
@@ -199,23 +192,21 @@ def test_groups_of_one_verdict_share_a_line_and_the_best_come_first() -> None:
             }
         },
     )
-    assert verdict_of(comparison).lines() == [
-        "Packet sizes and packet gaps: within chance of the reference.",
-        "Rate changes: farther than Poisson in smoothness.ks.",
-        "Of 3 metrics 2 are within chance of the reference and 1 is farther than a baseline.",
+    assert judge(comparison).lines() == [
+        "Packet sizes and packet gaps: no difference beyond chance.",
+        "Rate changes: worse than Poisson in smoothness.ks.",
+        "2 of 3 metrics match; 1 is worse than a simple baseline.",
     ]
 
 
 def test_real_sessions_are_judged_on_every_metric_once(bursty: SessionView) -> None:
-    comparison = compare_tables(bursty, bursty)
-    verdict = verdict_of(comparison)
+    comparison = compare_sessions(bursty, bursty)
+    verdict = judge(comparison)
     assert [metric.name for group in verdict.groups for metric in group.metrics] == list(
         comparison.flat()
     )
     assert sum(verdict.counts.values()) == len(comparison.flat())
-    assert not set(verdict.counts) - {Grade.WITHIN_CHANCE, Grade.NOT_COMPUTED}, (
-        "a session is like itself"
-    )
+    assert not set(verdict.counts) - {Grade.MATCH, Grade.NOT_COMPUTED}, "a session is like itself"
 
 
 _distances = st.one_of(st.just(_NAN), st.just(0.0), st.floats(0, 1), st.just(math.inf))
@@ -231,7 +222,7 @@ def test_no_metric_is_praised_when_a_baseline_is_closer(
 ) -> None:
     baselines = {name: _gaps(other) for name, other in zip(BASELINES, others, strict=True)}
     metric = (
-        verdict_of(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": level}))
+        judge(_comparison(_gaps(candidate), baselines=baselines, noise={"gap_s.ks": level}))
         .groups[0]
         .metrics[0]
     )
@@ -243,7 +234,7 @@ def test_no_metric_is_praised_when_a_baseline_is_closer(
         assert candidate <= min(known)
     elif metric.grade is Grade.BEATEN:
         assert candidate > min(known)
-    elif metric.grade is Grade.WITHIN_CHANCE:
+    elif metric.grade is Grade.MATCH:
         assert candidate == 0 or candidate < level
     else:
         assert np.isnan(candidate) or not known

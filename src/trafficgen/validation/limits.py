@@ -1,4 +1,4 @@
-"""Limits that a comparison must keep, as `compare --fail-above METRIC=VALUE` gives them."""
+"""Limits on the metrics of a comparison: `compare --fail-above METRIC=VALUE`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trafficgen.errors import SelectionError
-from trafficgen.validation.compare import Comparison
+from trafficgen.validation.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,9 @@ class ExceededLimit:
 
     Attributes:
         metric: Flat name, such as ``gap_s.ks``.
-        limit: Largest value that was allowed.
-        value: Value of the comparison; None where it could not be computed, which cannot pass a
-            check.
-        reason: Why it could not be computed, where that is known.
+        limit: Largest value allowed.
+        value: Value of the comparison; None where it could not be computed, which fails the check.
+        reason: Why it could not be computed, where known.
     """
 
     metric: str
@@ -30,21 +29,17 @@ class ExceededLimit:
     def __str__(self) -> str:
         if self.value is None:
             why = f" ({self.reason})" if self.reason else ""
-            return (
-                f"{self.metric} could not be computed{why}, so it cannot be shown to be at most"
-                f" {self.limit:g}"
-            )
+            return f"{self.metric} could not be computed{why}, so it fails the limit {self.limit:g}"
         return f"{self.metric} is {self.value:g}, above {self.limit:g}"
 
 
 def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[ExceededLimit]:
-    """Return the limits that a comparison exceeds.
+    """Find the limits that a comparison exceeds.
 
     Args:
         comparison: The comparison.
-        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name,
-            or what stands before its first point where that is enough, such as ``packets`` or
-            ``smoothness``.
+        limits: Texts of the form ``METRIC=VALUE``, such as ``gap_s.ks=0.1``; METRIC is a flat name
+            or, where that is unique, the part before its first point, such as ``packets``.
 
     Raises:
         SelectionError: If a text has another form or names an unknown metric.
@@ -60,7 +55,7 @@ def exceeded_limits(comparison: Comparison, limits: Iterable[str]) -> list[Excee
     exceeded = []
     flat = comparison.flat()
     for text in limits:
-        named, limit = _parsed(text)
+        named, limit = _parse_limit(text)
         metric = _flat_name(named, list(flat))
         value = flat[metric]
         if math.isnan(value):
@@ -80,15 +75,15 @@ def _reason(comparison: Comparison, metric: str) -> str | None:
 def _flat_name(named: str, metrics: list[str]) -> str:
     if named in metrics:
         return named
-    meant = [metric for metric in metrics if metric.partition(".")[0] == named]
-    if len(meant) != 1:
+    matching = [metric for metric in metrics if metric.partition(".")[0] == named]
+    if len(matching) != 1:
         raise SelectionError(
-            what=f"metric {named!r}", available=f"metrics are {', '.join(meant or metrics)}"
+            what=f"metric {named!r}", available=f"metrics are {', '.join(matching or metrics)}"
         )
-    return meant[0]
+    return matching[0]
 
 
-def _parsed(text: str) -> tuple[str, float]:
+def _parse_limit(text: str) -> tuple[str, float]:
     metric, _, number = text.rpartition("=")
     try:
         limit = float(number)

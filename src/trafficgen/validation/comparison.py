@@ -1,0 +1,147 @@
+"""Result of a comparison: metrics, baselines and the verdict on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from trafficgen.flows import rate_curve
+from trafficgen.formatting import number, one_line
+from trafficgen.notebook import NotebookView, RateLines, rates_of_packets
+from trafficgen.tables import RateCurve
+from trafficgen.validation.measurement import Measurement, Totals
+from trafficgen.validation.metrics import Metrics, flat_metrics
+from trafficgen.validation.verdict import Verdict, find_closer_baselines, judge
+
+
+@dataclass(frozen=True)
+class Comparison(NotebookView):
+    """How close a candidate is to a reference; distances are 0 for equal sides.
+
+    Baselines take their totals from the reference, so ``wins`` and ``ties`` leave packets, bytes
+    and duration out.
+
+    Attributes:
+        metrics: Nested metrics, NaN where one cannot be computed.
+        baselines: The same for each baseline.
+        totals: Packets, bytes and duration of the media to the client, reference and candidate.
+        wins: Flat name of a metric -> baselines that the candidate beats.
+        ties: Flat name of a metric -> baselines that differ from the candidate by chance at most.
+        noise: Flat name of a metric -> distance that chance alone exceeds once in 20 times.
+        absent: Flat name of a metric, or its beginning such as ``rate.10`` -> why it is missing.
+        burst_threshold_s: Largest gap within a burst on both sides, s; None where the reference has
+            no bursts.
+        resegmented_packets: Segmentation-offload packets cut to MTU size first, reference and
+            candidate.
+        seed: Seed of the baselines.
+        names: Names of reference and candidate, for people.
+        sides: Measurements of reference and candidate, for charts; None if not kept.
+
+    Example:
+        >>> import trafficgen
+        >>> capture = "examples/captures/http_burst_then_paced.pcap.gz"
+        >>> _ = trafficgen.generate("cbr", "steady.parquet", duration_s=50, settings={"rate_kbps": 1000})
+        >>> comparison = trafficgen.compare(capture, "steady.parquet")
+        >>> print(f"{comparison.flat()['gap_s.ks']:.2f}, chance alone gives {comparison.noise['gap_s.ks']:.2f}")
+        0.99, chance alone gives 0.03
+    """
+
+    metrics: Metrics
+    baselines: dict[str, Metrics]
+    totals: tuple[Totals, Totals]
+    wins: dict[str, list[str]]
+    ties: dict[str, list[str]]
+    noise: dict[str, float]
+    absent: dict[str, str]
+    burst_threshold_s: float | None
+    resegmented_packets: tuple[int, int]
+    seed: int
+    names: tuple[str, str] = ("reference", "candidate")
+    sides: tuple[Measurement, Measurement] | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        reference, candidate = (one_line(name) for name in self.names)
+        sizes, gaps = (
+            number(self.flat().get(name), digits=3) for name in ("packet_bytes.ks", "gap_s.ks")
+        )
+        return (
+            f"<Comparison of {candidate} with {reference}: KS distance of packet sizes {sizes},"
+            f" of gaps {gaps}; {self.verdict().summary.removesuffix('.')}>"
+        )
+
+    def flat(self) -> dict[str, float]:
+        """Return the metrics by flat name, such as ``gap_s.ks``; NaN: not computable."""
+        return flat_metrics(self.metrics)
+
+    def flat_baselines(self) -> dict[str, dict[str, float]]:
+        """Return the metrics of each baseline by flat name; NaN: not computable."""
+        return {name: flat_metrics(metrics) for name, metrics in self.baselines.items()}
+
+    def verdict(self) -> Verdict:
+        """Judge the comparison in words; see :func:`~trafficgen.validation.verdict.judge`."""
+        return judge(self)
+
+    def losses(self) -> dict[str, list[str]]:
+        """Return by flat name the baselines that are closer than the candidate beyond chance."""
+        return {name: find_closer_baselines(self, name) for name in self.flat()}
+
+    def rate_curves(self) -> tuple[RateCurve, RateCurve] | None:
+        """Return the rates of reference and candidate over time; None without measurements."""
+        if self.sides is None:
+            return None
+        reference, candidate = (
+            rate_curve(side.view.media_time_ns, side.view.media_ip_bytes) for side in self.sides
+        )
+        return reference, candidate
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `compare --json` prints; what cannot be computed is None."""
+        reference, candidate = map(asdict, self.totals)
+        cut = dict(zip(("reference", "candidate"), self.resegmented_packets, strict=True))
+        parts: dict[str, object] = {
+            "metrics": self.metrics,
+            "baselines": self.baselines,
+            "totals": {name: [value, candidate[name]] for name, value in reference.items()},
+            "wins": self.wins,
+            "ties": self.ties,
+            "noise": self.noise,
+            "absent": self.absent,
+            "burst_threshold_s": self.burst_threshold_s,
+            "resegmented_packets": cut,
+            "seed": self.seed,
+        }
+        return {name: _finite(part) for name, part in parts.items()}
+
+    def _notebook_data(self) -> dict[str, object]:
+        baselines = self.flat_baselines()
+        rows = [
+            {
+                "metric": name,
+                "candidate": value,
+                **{key: metrics.get(name) for key, metrics in baselines.items()},
+                "beats": ", ".join(self.wins.get(name, ())),
+                "chance alone": self.noise.get(name),
+            }
+            for name, value in self.flat().items()
+        ]
+        return {"verdict": self.verdict().lines(), "metrics (0: equal)": rows, "seed": self.seed}
+
+    def _notebook_rates(self) -> RateLines | None:
+        if self.sides is None:
+            return None
+        views = zip(self.names, (side.view for side in self.sides), strict=True)
+        return rates_of_packets(
+            *((name, view.media_time_ns, view.media_ip_bytes) for name, view in views)
+        )
+
+
+def _finite(value: object) -> object:
+    """Replace every NaN and infinity in a nested value by None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return value

@@ -1,0 +1,96 @@
+"""Options of `trafficgen compare`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trafficgen.capture.options import DEFAULT_MEMORY_BYTES, SessionChoice, parse_memory
+from trafficgen.options import option
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """Which packets are compared, and how.
+
+    Attributes:
+        flow: Number of the flow to compare, on both sides.
+        session: Number of the session to compare, on both sides; None takes the one `fit` takes.
+        every: Whether to compare all sessions as one.
+        upload: Whether to take the reference's packets to its servers, as `fit` does.
+        candidate_flow: Number of the candidate's flow, where it differs.
+        candidate_session: Number of the candidate's session, where it differs.
+        candidate_upload: Whether to take the candidate's packets to its servers. None, with
+            ``upload``, takes the direction with more payload: a capture of an upload is turned like
+            the reference, generated traffic is not, since its sender is the server.
+        seed: Seed of the baselines, >= 0.
+        undo_offload: Whether to cut segmentation-offload packets to MTU size first, as `fit` does.
+        memory_bytes: Memory to use at most, bytes; None sets no limit.
+    """
+
+    flow: int | None = option(None, "--flow", help="Compare this flow alone.", low=0)
+    session: int | None = option(
+        None,
+        "--session",
+        help="Compare this session; default: the one that carries most bytes to a client.",
+        low=0,
+    )
+    every: bool = option(False, "--all", help="Compare all sessions as one.")
+    upload: bool = option(
+        False, "--upload", help="Take the packets to the servers of the reference: an upload."
+    )
+    candidate_flow: int | None = option(
+        None,
+        "--candidate-flow",
+        help="Take this flow of the candidate; default: the same as of the reference.",
+        low=0,
+    )
+    candidate_session: int | None = option(
+        None,
+        "--candidate-session",
+        help="Take this session of the candidate; default: the same as of the reference.",
+        low=0,
+    )
+    candidate_upload: bool | None = option(
+        None,
+        "--candidate-upload/--candidate-download",
+        help="Direction of the candidate; default: to the clients, with --upload the heavier one.",
+    )
+    seed: int = option(0, "--seed", help="Seed of the baselines.", low=0)
+    undo_offload: bool = option(
+        True,
+        "--resegment/--keep-offload",
+        help="Cut segmentation-offload packets back to MTU size first.",
+    )
+    memory_bytes: int | None = option(
+        DEFAULT_MEMORY_BYTES,
+        "--memory",
+        help="Memory that the command may take, such as 500MB or 4GB.",
+        metavar="SIZE",
+        parse=parse_memory,
+        text="1GB",
+    )
+
+    def choose_reference(self) -> SessionChoice:
+        """Return which packets of the reference are compared."""
+        return SessionChoice(
+            flow=self.flow, session=self.session, every=self.every, upload=self.upload
+        )
+
+    def choose_candidate(self) -> SessionChoice:
+        """Return which packets of the candidate are compared.
+
+        Raises:
+            ValueError: If it has both a flow and a session, or one of them with ``every``.
+        """
+        own = self.candidate_flow is not None or self.candidate_session is not None
+        if (self.candidate_flow is not None and self.candidate_session is not None) or (
+            own and self.every
+        ):
+            raise ValueError("give one of candidate_flow, candidate_session and every")
+        upload = self.candidate_upload
+        return SessionChoice(
+            flow=self.candidate_flow if own else self.flow,
+            session=self.candidate_session if own else self.session,
+            every=self.every,
+            upload=(None if self.upload else False) if upload is None else upload,
+        )
