@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from trafficgen.export.targets.ns3.readme import LIBRARIES
+from trafficgen.export.targets.ns3.scenario import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "src" / "trafficgen" / "export" / "targets" / "ns3" / "templates" / "scenario.cc"

@@ -1,18 +1,31 @@
-"""Piecewise constant projection of a flow: in each epoch so many packets of one size, evenly
-spaced.
+"""Piecewise constant projection of flows, for tools that know a rate and a size alone.
 
-It is what tools can be told that know a rate and a size alone (iperf, MGEN's PERIODIC, Open Traffic
-Generator).
+In each epoch a flow has so many packets of one size, evenly spaced (iperf, MGEN's PERIODIC, Open
+Traffic Generator).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from trafficgen.export.flow_schedule import FlowSchedule
-from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
+from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.errors import ExportError
+from trafficgen.export.flow_schedule import (
+    Direction,
+    FlowSchedule,
+    Schedules,
+    rows_of,
+    schedules_of,
+    timing_error,
+)
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.packet_files.report import ProjectionReport
+from trafficgen.tables import PacketTable
+from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 
 @dataclass(frozen=True)
@@ -106,3 +119,324 @@ def _counted(
         packets=np.bincount(index, minlength=start_ns.size).astype(np.int64),
         payload_bytes=np.rint(payload).astype(np.int64),
     )
+
+
+#: Gaps closer than this are the same to a tool that sends through sockets.
+_GAP_TICK_NS = 1000
+
+
+def gaps_s(times_ns: Sequence[IntArray]) -> FloatArray:
+    """Return gaps between successive packets of the same flow, in whole microseconds, pooled over
+    flows, s.
+
+    Args:
+        times_ns: Times of each flow, ascending.
+    """
+    ticks = np.concatenate([np.diff(times // _GAP_TICK_NS) for times in times_ns])
+    return s_from_ns(ticks * _GAP_TICK_NS)
+
+
+DIRECTION = Setting(
+    "direction",
+    "to_client",
+    "Whose packets are sent: those to the client or to the server.",
+    ("to_client", "to_server"),
+)
+EPOCH_S = Setting(
+    "epoch_s",
+    1.0,
+    "Length of an epoch, in which rate and size are constant, s; with epochs=levels the shortest.",
+    low=0.1,
+    high=1e6,
+)
+EPOCHS = Setting(
+    "epochs",
+    "equal",
+    "equal: every epoch_s a new one; levels: a new one where the table's phase or scale_level"
+    " changes.",
+    ("equal", "levels"),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What datagrams a tool can send.
+
+    Attributes:
+        low_bytes: Smallest payload.
+        high_bytes: Largest payload.
+        least_packets: Fewest datagrams that it can be told to send.
+        bunched: Whether its second and third datagram leave together.
+    """
+
+    low_bytes: int
+    high_bytes: int
+    least_packets: int = 1
+    bunched: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One flow in epochs.
+
+    Attributes:
+        flow: What the table sends, cut into pieces where the tool needs more datagrams than there
+            are packets.
+        epochs: When how much is sent.
+        size_bytes: Payload of each datagram of an epoch, shape (e,).
+        guard_s: End of each epoch in which nothing is sent, s.
+        low_bytes: Smallest payload of a datagram.
+        packets_raised: Datagrams that had to be made so large.
+        bunched: Whether the second and third datagram of an epoch leave together.
+    """
+
+    flow: FlowSchedule
+    epochs: Epochs
+    size_bytes: IntArray
+    guard_s: float = 0.0
+    low_bytes: int = 1
+    packets_raised: int = 0
+    bunched: bool = False
+
+    @property
+    def rate_bps(self) -> IntArray:
+        """Payload rate while datagrams are sent, whole bit/s rounded up so that epochs do not
+        overrun, shape (e,).
+        """
+        sizes, lengths_s = self.size_bytes * self._gaps, s_from_ns(self._sending_ns)
+        rates = [
+            bps_from_bytes(int(size), length_s)
+            for size, length_s in zip(sizes, lengths_s, strict=True)
+        ]
+        return np.maximum(1, np.ceil(rates)).astype(np.int64)
+
+    @property
+    def sent(self) -> FlowSchedule:
+        """What the tool sends, packet by packet."""
+        packets = self.epochs.packets
+        row = np.repeat(np.arange(len(self.epochs)), packets)
+        place = np.arange(row.size) - np.repeat(np.cumsum(packets) - packets, packets)
+        if self.bunched:
+            place -= place >= 2
+        return replace(
+            self.flow,
+            time_ns=self.epochs.start_ns[row] + place * self._sending_ns[row] // self._gaps[row],
+            payload_bytes=self.size_bytes[row],
+        )
+
+    @property
+    def _sending_ns(self) -> IntArray:
+        return self.epochs.length_ns - ns_from_s(self.guard_s)
+
+    @property
+    def _gaps(self) -> IntArray:
+        """Gaps that an epoch is shared into, shape (e,)."""
+        return np.maximum(self.epochs.packets - 1, 2) if self.bunched else self.epochs.packets
+
+
+@dataclass(frozen=True)
+class Plans:
+    """All flows of a table in epochs.
+
+    Attributes:
+        schedules: What the table sends.
+        flows: The plan of each flow.
+    """
+
+    schedules: Schedules
+    flows: tuple[Plan, ...]
+
+
+def plans_of(
+    table: PacketTable,
+    settings: Settings,
+    *,
+    target: str,
+    limits: Mapping[str, Limits],
+    guard_s: float = 0.0,
+) -> Plans:
+    """Return the epochs of all flows that a target can send.
+
+    Args:
+        table: Packets.
+        settings: With those of :data:`DIRECTION`, :data:`EPOCH_S` and :data:`EPOCHS`.
+        target: Name of the target, for messages.
+        limits: Protocol that it can send -> what datagrams.
+        guard_s: End of each epoch in which nothing is sent, s.
+
+    Raises:
+        ExportError: If nothing can be sent, or the table has no levels and they are asked for.
+    """
+    direction = cast(Direction, settings.text("direction"))
+    schedules = schedules_of(table, target=target, protocols=list(limits), direction=direction)
+    epoch_s, cut = (
+        settings.number("epoch_s"),
+        cast(Literal["equal", "levels"], settings.text("epochs")),
+    )
+    if cut == "levels" and not (table.known("phase").any() or table.known("scale_level").any()):
+        raise ExportError(
+            f"{target}: the table has neither phases nor scale levels; leave --set epochs=levels"
+            " out, or export a table that trafficgen generated"
+        )
+    flows = []
+    for flow in schedules.flows:
+        edges_ns = None
+        if cut == "levels":
+            edges_ns = _level_edges_ns(
+                table, flow, direction, start_ns=schedules.start_ns, shortest_s=epoch_s
+            )
+        flows.append(
+            _plan(flow, limits[flow.protocol], epoch_s=epoch_s, edges_ns=edges_ns, guard_s=guard_s)
+        )
+    return Plans(schedules, tuple(flows))
+
+
+def _plan(
+    flow: FlowSchedule, limits: Limits, *, epoch_s: float, edges_ns: IntArray | None, guard_s: float
+) -> Plan:
+    def cut(pieces: FlowSchedule) -> Epochs:
+        return (
+            epochs_of(pieces, epoch_s=epoch_s)
+            if edges_ns is None
+            else epochs_between(pieces, edges_ns=edges_ns)
+        )
+
+    epochs = cut(flow)
+    lacking = np.repeat(epochs.packets < limits.least_packets, epochs.packets)
+    pieces = np.maximum(
+        -(-flow.payload_bytes // limits.high_bytes), np.where(lacking, limits.least_packets, 1)
+    )
+    flow = _in_pieces(flow, np.maximum(1, pieces))
+    epochs = cut(flow)
+    mean_bytes = epochs.mean_payload_bytes
+    is_raised = mean_bytes < limits.low_bytes
+    raised = int(epochs.packets[is_raised].sum())
+    return Plan(
+        flow,
+        epochs,
+        np.maximum(mean_bytes, limits.low_bytes),
+        guard_s=guard_s,
+        low_bytes=limits.low_bytes,
+        packets_raised=raised,
+        bunched=limits.bunched,
+    )
+
+
+def _in_pieces(flow: FlowSchedule, pieces: IntArray) -> FlowSchedule:
+    """Return a flow whose packets are cut into so many equal pieces each, at the same time."""
+    if int(pieces.max()) == 1:
+        return flow
+    row = np.repeat(np.arange(len(flow)), pieces)
+    place = np.arange(row.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    share, rest = flow.payload_bytes[row] // pieces[row], flow.payload_bytes[row] % pieces[row]
+    payload_bytes = share + (place < rest)
+    ip_bytes = payload_bytes + flow.header_bytes[row]
+    return replace(flow, time_ns=flow.time_ns[row], payload_bytes=payload_bytes, ip_bytes=ip_bytes)
+
+
+def _level_edges_ns(
+    table: PacketTable,
+    flow: FlowSchedule,
+    direction: Direction,
+    *,
+    start_ns: int,
+    shortest_s: float,
+) -> IntArray:
+    """Return where epochs begin and the last one ends: at changes of phase or scale level, not
+    sooner than allowed.
+    """
+    rows = rows_of(table, flow.flow, direction=direction)
+    time_ns = table.time_ns[rows] - start_ns
+    phases = table.column("phase").unify_dictionaries().combine_chunks()
+    phase = np.asarray(phases.indices.fill_null(-1))[rows]
+    level = np.where(table.known("scale_level"), table.values("scale_level").astype(np.int64), -1)[
+        rows
+    ]
+    changes = np.flatnonzero((phase[1:] != phase[:-1]) | (level[1:] != level[:-1])) + 1
+    shortest_ns = ns_from_s(shortest_s)
+    edges = [int(flow.time_ns[0])]
+    for edge_ns in time_ns[changes].tolist():
+        if edge_ns - edges[-1] >= shortest_ns:
+            edges.append(edge_ns)
+    span_ns = int(flow.time_ns[-1] - flow.time_ns[0])
+    mean_gap_ns = span_ns // max(1, len(flow) - 1)
+    edges.append(max(int(flow.time_ns[-1]) + max(1, mean_gap_ns), edges[-1] + shortest_ns))
+    return np.array(edges, dtype=np.int64)
+
+
+def plans_report(
+    plans: Plans,
+    *,
+    target: str,
+    files: Sequence[str],
+    cannot_express: Sequence[str] = (),
+    sent: Sequence[FlowSchedule] | None = None,
+) -> ProjectionReport:
+    """Return the report of an export in epochs; distances are those of packet sizes and of gaps in
+    a flow.
+
+    Args:
+        plans: What was planned.
+        target: Name of the target.
+        files: Names of the files.
+        cannot_express: What the output lacks beside what the plans say.
+        sent: What the tool sends, packet by packet, where that is not what the plans say.
+    """
+    before = [plan.flow for plan in plans.flows]
+    after = [plan.sent for plan in plans.flows] if sent is None else sent
+    before_ns, after_ns = (
+        _joined([flow.time_ns for flow in before]),
+        _joined([flow.time_ns for flow in after]),
+    )
+    before_bytes, after_bytes = (
+        _joined([f.payload_bytes for f in before]),
+        _joined([f.payload_bytes for f in after]),
+    )
+    ip_bytes = _joined([flow.ip_bytes for flow in before])
+    return ProjectionReport(
+        target=target,
+        files=tuple(files),
+        packets=int(after_ns.size),
+        packets_changed=int(np.count_nonzero(before_bytes != after_bytes)),
+        bytes_before=plans.schedules.ip_bytes,
+        bytes_after=int((ip_bytes + after_bytes - before_bytes).sum()),
+        timing_error_s=timing_error(before_ns, after_ns),
+        cannot_express=(*plans.schedules.left_out, *_changes(plans), *cannot_express),
+        distances=_distances(plans.schedules.flows, after),
+    )
+
+
+def _changes(plans: Plans) -> list[str]:
+    texts = []
+    pieces = sum(len(plan.flow) for plan in plans.flows) - plans.schedules.packets
+    if pieces:
+        texts.append(
+            f"packets that the tool cannot send in one were cut: {pieces} more datagrams than"
+            " packets"
+        )
+    for low_bytes in sorted({plan.low_bytes for plan in plans.flows}):
+        raised = sum(plan.packets_raised for plan in plans.flows if plan.low_bytes == low_bytes)
+        if raised:
+            texts.append(
+                f"sizes below {low_bytes} bytes were raised to {low_bytes} ({raised} packets)"
+            )
+    return texts
+
+
+def _distances(before: Sequence[FlowSchedule], after: Sequence[FlowSchedule]) -> dict[str, float]:
+    wanted, found = (
+        _joined([flow.payload_bytes for flow in before]),
+        _joined([flow.payload_bytes for flow in after]),
+    )
+    distances = {"packet_bytes.ks": ks_distance(wanted, found)}
+    gaps, new_gaps = (
+        gaps_s([flow.time_ns for flow in before]),
+        gaps_s([flow.time_ns for flow in after]),
+    )
+    if gaps.size and new_gaps.size:
+        distances["gap_s.ks"] = ks_distance(gaps, new_gaps)
+    return distances
+
+
+def _joined(parts: Sequence[np.ndarray[Any, np.dtype[np.int64]]]) -> IntArray:
+    return np.concatenate(parts)

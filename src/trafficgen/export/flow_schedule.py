@@ -18,7 +18,7 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.packet_files.report import ProjectionReport, TimingError
 from trafficgen.tables import MEDIA, PacketTable
-from trafficgen.units import BoolArray, IntArray, s_from_ns
+from trafficgen.units import US_PER_S, BoolArray, IntArray, s_from_ns, us_from_ns
 
 Direction = Literal["to_client", "to_server"]
 #: Socket protocols: what a sending tool can open.
@@ -328,3 +328,23 @@ def _times_and_payloads(flows: Sequence[FlowSchedule]) -> tuple[IntArray, IntArr
     return np.concatenate([flow.time_ns for flow in flows]), np.concatenate(
         [flow.payload_bytes for flow in flows]
     )
+
+
+def rising_us(time_ns: IntArray) -> IntArray:
+    """Return absolute times rounded to microseconds, each later than the one before, shape (n,).
+
+    Packets within one microsecond are put one microsecond apart, in their order: tools that are
+    told the same time twice send in an order of their own, or do not send at all.
+
+    Args:
+        time_ns: Times, ns, ascending, shape (n,).
+    """
+    whole_us = us_from_ns(time_ns)
+    place = np.arange(whole_us.size)
+    return np.asarray(np.maximum.accumulate(whole_us - place) + place, dtype=np.int64)
+
+
+def seconds_text(time_us: int) -> str:
+    """Return microseconds as seconds with six decimals, exactly."""
+    seconds, rest = divmod(time_us, US_PER_S)
+    return f"{seconds}.{rest:06d}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.export.schedules import steady, table_of
 from tests.unit.export.targets.test_ditg_model import SIZE, model_of
-from tests.unit.export.test_run_scripts import GAP
+from tests.unit.export.test_iperf_runs import GAP
 
 import trafficgen
 from trafficgen.errors import SettingError

@@ -22,9 +22,8 @@ from trafficgen.export.flow_schedule import (
     schedule_report,
     schedules_of,
 )
-from trafficgen.export.sending_ends import ports_from
+from trafficgen.export.sending_ends import NETWORK_SETTINGS, ports_from, refuse_oversized_datagrams
 from trafficgen.export.settings import Settings
-from trafficgen.export.simulated_network import NETWORK_SETTINGS, refuse_oversized_datagrams
 from trafficgen.export.target import Target, Written
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_S, s_from_ms, s_from_ns

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epoch_plan import (
+from trafficgen.export.epochs import (
     DIRECTION,
     EPOCH_S,
     EPOCHS,

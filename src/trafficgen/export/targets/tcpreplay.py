@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
-from trafficgen.export.scripts import write_script
+from trafficgen.export.scripts import filled, write_script
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
-from trafficgen.export.templates import filled
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns

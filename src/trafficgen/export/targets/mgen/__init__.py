@@ -18,11 +18,11 @@ from trafficgen.export.flow_schedule import (
     FlowSchedule,
     raised,
     refuse_large,
+    rising_us,
     schedule_report,
     schedules_of,
     split_large,
 )
-from trafficgen.export.microseconds import rising_us
 from trafficgen.export.sending_ends import (
     destination_of,
     direction_of,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.export.epochs import Epochs
-from trafficgen.export.microseconds import seconds_text
+from trafficgen.export.flow_schedule import seconds_text
 from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, us_from_ns
 
 #: Rate of a flow of one message, 1/s: what is left of it, a socket, is cleared away after one

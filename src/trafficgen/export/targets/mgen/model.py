@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.export.law_limits import LAW_SETTINGS, refuse_far
-from trafficgen.export.played_phases import PlayedPhase, played_phases
+from trafficgen.export.model_laws import LAW_SETTINGS, PlayedPhase, played_phases, refuse_far
 from trafficgen.export.sending_ends import destination_of, ports_from, source_ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written

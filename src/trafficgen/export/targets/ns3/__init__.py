@@ -27,13 +27,18 @@ from trafficgen.export.flow_schedule import (
     schedule_report,
     schedules_of,
 )
-from trafficgen.export.sending_ends import ports_from
+from trafficgen.export.sending_ends import NETWORK_SETTINGS, ports_from, refuse_oversized_datagrams
 from trafficgen.export.settings import Setting, Settings
-from trafficgen.export.simulated_network import NETWORK_SETTINGS, refuse_oversized_datagrams
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.ns3.model import write_ns3_model
-from trafficgen.export.targets.ns3.readme import bursts_how_to_run, packets_how_to_run
-from trafficgen.export.targets.ns3.scenario import FlowRow, delimited, write_flows, write_scenario
+from trafficgen.export.targets.ns3.scenario import (
+    FlowRow,
+    bursts_how_to_run,
+    delimited,
+    packets_how_to_run,
+    write_flows,
+    write_scenario,
+)
 from trafficgen.tables import PacketTable
 from trafficgen.units import NS_PER_MS, NS_PER_S, IntArray
 

@@ -26,8 +26,12 @@ from trafficgen.export.targets.ns3.laws import (
     nearest_law,
     table_law,
 )
-from trafficgen.export.targets.ns3.readme import model_how_to_run
-from trafficgen.export.targets.ns3.scenario import FlowRow, write_flows, write_scenario
+from trafficgen.export.targets.ns3.scenario import (
+    FlowRow,
+    model_how_to_run,
+    write_flows,
+    write_scenario,
+)
 from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.processes import PlayedPackets, playable

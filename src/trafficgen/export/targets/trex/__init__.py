@@ -16,10 +16,10 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import timing_error
 from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
+from trafficgen.export.scripts import filled
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf
-from trafficgen.export.templates import filled
 from trafficgen.packet_files.pcap import write_replay
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.tables import PacketTable

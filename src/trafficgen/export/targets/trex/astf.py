@@ -14,9 +14,9 @@ import numpy as np
 
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import FlowSchedule, schedule_report, schedules_of
+from trafficgen.export.scripts import filled
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
-from trafficgen.export.templates import filled
 from trafficgen.tables import PacketTable
 from trafficgen.units import IntArray, ns_from_ms, ns_from_us, us_from_ns
 

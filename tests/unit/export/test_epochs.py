@@ -10,7 +10,15 @@ import pytest
 from tests.unit.export.schedules import steady, table_of
 
 from trafficgen.errors import ExportError
-from trafficgen.export.epoch_plan import DIRECTION, EPOCH_S, EPOCHS, Limits, plans_of, plans_report
+from trafficgen.export.epochs import (
+    DIRECTION,
+    EPOCH_S,
+    EPOCHS,
+    Limits,
+    gaps_s,
+    plans_of,
+    plans_report,
+)
 from trafficgen.export.settings import Settings
 
 _ANY = {"udp": Limits(low_bytes=1, high_bytes=65_507)}
@@ -104,3 +112,8 @@ def test_levels_and_phases_begin_epochs_but_not_sooner_than_the_shortest() -> No
 def test_epochs_by_levels_of_a_table_without_levels_are_refused() -> None:
     with pytest.raises(ExportError, match="leave --set epochs=levels out"):
         plans_of(steady(), _settings(epochs="levels"), target="tool", limits=_ANY)
+
+
+def test_gaps_are_those_within_a_flow_in_whole_microseconds() -> None:
+    gaps = gaps_s([np.array([0, 1_500, 10_000]), np.array([500]), np.array([7_000, 9_999])])
+    assert gaps.tolist() == pytest.approx([1e-6, 9e-6, 2e-6])

@@ -1,4 +1,4 @@
-"""Laws that a tool draws itself, chosen to be as close as it can be to what a model plays.
+"""What the phases of a model play, and the closest law that a tool draws itself.
 
 A tool knows a handful of families. Each is given the mean and the variance of what the model plays
 (the method of moments), and the one with the smallest Kolmogorov-Smirnov distance is taken; so the
@@ -8,7 +8,7 @@ mean rate stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,8 +17,105 @@ from scipy.special import gammaln
 
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
+from trafficgen.errors import ExportError, GenerationError
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.models import Model, Phase, Stream
+from trafficgen.processes import playable
 from trafficgen.randomness import random_stream
-from trafficgen.units import FloatArray
+from trafficgen.units import FloatArray, IntArray
+
+_PACKETS = 20_000
+_FEWEST_PACKETS = 3
+
+
+@dataclass(frozen=True)
+class PlayedPhase:
+    """A phase of a stream and a long sample of it.
+
+    Attributes:
+        stream: The stream.
+        phase: The phase.
+        name: Both names, for files: ``video-playout``.
+        gap_s: Gaps between successive packets, s, shape (n - 1,).
+        payload_bytes: Transport payloads, shape (n,).
+        burst_packets: Packets of each whole burst, shape (b,); empty where there are none of
+            several.
+        pause_s: From the last packet of each of them to the next burst, s, shape (b,).
+        within_s: Gaps within bursts, s.
+    """
+
+    stream: Stream
+    phase: Phase
+    name: str
+    gap_s: FloatArray
+    payload_bytes: IntArray
+    burst_packets: IntArray
+    pause_s: FloatArray
+    within_s: FloatArray
+
+
+def played_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
+    """Yield the phases of all streams, in order.
+
+    Raises:
+        ExportError: If a phase cannot be played, or has too few packets.
+    """
+    taken: dict[str, int] = {}
+    for stream in model.streams:
+        for phase in stream.phases:
+            name = f"{_for_files(stream.name)}-{phase.name}"
+            taken[name] = taken.get(name, 0) + 1
+            numbered = name if taken[name] == 1 else f"{name}-{taken[name]}"
+            yield _played(stream, phase, numbered, target=target)
+
+
+def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPhase:
+    try:
+        laws = playable(phase.process)
+        expected = max(1.0, laws.expected_packets(phase.duration_s, place=name))
+        played = laws.play(
+            start_s=0.0,
+            end_s=phase.duration_s * _PACKETS / expected,
+            first_at_start=True,
+            generator_of=lambda purpose: random_stream(
+                0, session=0, purpose=f"export/{name}/{purpose}"
+            ),
+        )
+    except (GenerationError, ValueError) as error:
+        raise ExportError(f"{target}: {name} cannot be played ({error})") from error
+    time_s = played.time_s
+    if time_s.size < _FEWEST_PACKETS:
+        raise ExportError(
+            f"{target}: {name} has {time_s.size} packets, too few for a law; export packets instead"
+        )
+    gap_s = np.diff(time_s)
+    if not gap_s.any():
+        raise ExportError(
+            f"{target}: all packets of {name} come at once, which is no law; export packets instead"
+        )
+    starts = played.burst_starts if played.burst_starts is not None else np.empty(0, dtype=np.int64)
+    packets = np.diff(starts)
+    is_within = np.ones(gap_s.size, dtype=np.bool_)
+    is_within[starts[1:] - 1] = False
+    return PlayedPhase(
+        stream=stream,
+        phase=phase,
+        name=name,
+        gap_s=gap_s,
+        payload_bytes=np.maximum(
+            played.ip_bytes.astype(np.int64) - stream.transport.header_bytes, 0
+        ),
+        burst_packets=(
+            packets if packets.size and packets.max() > 1 else np.empty(0, dtype=np.int64)
+        ),
+        pause_s=gap_s[starts[1:] - 1],
+        within_s=gap_s[is_within],
+    )
+
+
+def _for_files(name: str) -> str:
+    return "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
+
 
 DrawnFamily = Literal["constant", "uniform", "expon", "norm", "gamma", "weibull", "pareto"]
 #: Values drawn to tell how far a law is.
@@ -135,3 +232,26 @@ def _weibull_variation(shape: float) -> float:
 
 
 _LARGEST_LOG = 700.0
+
+
+LAW_SETTINGS = (
+    Setting("largest_ks", 0.2, "Of a model: distance above which a law is refused.", low=0, high=1),
+    Setting("approximate", False, "Of a model: hand over laws that are farther, too."),
+)
+
+
+def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: str) -> None:
+    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless
+    ``approximate`` is on.
+
+    Raises:
+        ExportError: If there is one; the message names the farthest.
+    """
+    name, farthest = max(distances.items(), key=lambda item: item[1])
+    limit = settings.number("largest_ks")
+    if farthest > limit and not settings.flag("approximate"):
+        raise ExportError(
+            f"{target} cannot draw {name.removesuffix('.ks')}: the closest of its laws is"
+            f" {farthest:g} away (KS), more than {limit:g}; generate packets and export those, or"
+            " --set approximate=on"
+        )

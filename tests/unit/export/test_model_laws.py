@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.export.drawn_laws import DrawnFamily, DrawnLaw, closest_law
+from trafficgen.export.model_laws import DrawnFamily, DrawnLaw, closest_law
 from trafficgen.units import FloatArray
 
 ALL: tuple[DrawnFamily, ...] = (

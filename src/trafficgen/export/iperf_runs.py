@@ -1,0 +1,300 @@
+"""Shell scripts that start one iperf run an epoch by the clock, for the targets iperf2 and iperf3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trafficgen.errors import ExportError
+from trafficgen.export.epochs import (
+    DIRECTION,
+    EPOCH_S,
+    EPOCHS,
+    Limits,
+    Plan,
+    plans_of,
+    plans_report,
+)
+from trafficgen.export.scripts import write_executable
+from trafficgen.export.sending_ends import destination_of
+from trafficgen.export.settings import Setting, Settings
+from trafficgen.export.target import Written
+from trafficgen.tables import PacketTable
+from trafficgen.units import US_PER_S, ms_from_s, us_from_ns, us_from_s
+
+_HIGHEST_PORT = 65_535
+#: A run that starts later than this after its epoch is reported, s.
+_LATE_S = 0.1
+
+
+@dataclass(frozen=True)
+class Iperf:
+    """What differs between iperf 2 and iperf3.
+
+    Attributes:
+        target: Name of the target.
+        title: Name of the tool in texts.
+        program: Its command.
+        limits: Protocol -> what datagrams a run can send.
+        options: Options of a run, from protocol, port, datagrams, bytes of each, and bit/s.
+        server: Options of a server of a protocol, before its port.
+        lost: What the runs lose beside sizes and gaps, a sentence each.
+        how_to_run: End of the README; ``{first}`` and ``{last}`` stand for ports.
+    """
+
+    target: str
+    title: str
+    program: str
+    limits: Mapping[str, Limits]
+    options: Callable[[str, int, int, int, int], str]
+    server: Callable[[str], str]
+    lost: tuple[str, ...]
+    how_to_run: str
+
+
+def settings_of_runs(*, first_port: int, guard_s: float) -> tuple[Setting, ...]:
+    """Return the settings of both targets, with the defaults of one of them."""
+    return (
+        Setting("destination", "127.0.0.1", "Address or name of the sink."),
+        Setting(
+            "first_port",
+            first_port,
+            "First port; each flow has `servers` ports from there on.",
+            low=1,
+            high=_HIGHEST_PORT,
+        ),
+        Setting(
+            "servers",
+            4,
+            "Servers a flow; epochs take them in turn, as a server takes one run at a time and a"
+            " run ends after its epoch.",
+            low=1,
+            high=64,
+        ),
+        DIRECTION,
+        EPOCH_S,
+        EPOCHS,
+        Setting(
+            "guard_s",
+            guard_s,
+            "End of each epoch in which nothing is sent, s: a run that starts so much late stays"
+            " within its epoch.",
+            low=0.0,
+            high=1e6,
+        ),
+        Setting(
+            "lead_s",
+            0.0,
+            "How much earlier than its epoch each run is started, s: as long as the tool needs"
+            " until its first packet.",
+            low=0.0,
+            high=10.0,
+        ),
+    )
+
+
+def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Iperf) -> Written:
+    """Write scripts that run iperf once an epoch: one a flow, one for all, one for the servers.
+
+    Raises:
+        ExportError: If nothing can be sent, the guard leaves no epoch, or there are not enough
+            ports.
+    """
+    guard_s = _checked_guard_s(settings, target=tool.target)
+    plans = plans_of(table, settings, target=tool.target, limits=tool.limits, guard_s=guard_s)
+    ports = _ports_of(plans.flows, settings, target=tool.target)
+    ip_version = " -V" if tool.program == "iperf" and ":" in settings.text("destination") else ""
+    program = tool.program + ip_version
+    scripts, lists, sinks = [], [], []
+    for plan, own_ports in zip(plans.flows, ports, strict=True):
+        script = _flow_script(plan, own_ports, settings, tool=tool, program=program)
+        scripts.append(write_executable(folder / f"flow{plan.flow.flow}.sh", script))
+        lists.append(_write_epochs_csv(folder / f"flow{plan.flow.flow}.epochs.csv", plan))
+        server = f"{program} -s{tool.server(plan.flow.protocol)} -p"
+        sinks += [f"{server} {port} >> sink.{port}.log 2>&1 &\n" for port in own_ports]
+    send = _SEND.format(scripts=" ".join(scripts), us_per_s=US_PER_S)
+    sink = _SINK.format(servers="".join(sinks), count=len(sinks))
+    others = [
+        write_executable(folder / "send.sh", send),
+        write_executable(folder / "sink.sh", sink),
+    ]
+    lost = [
+        "sizes and gaps within an epoch, and their correlation: each epoch has its mean size,"
+        " evenly spaced",
+        *tool.lost,
+        "one 5-tuple a flow: each epoch has a source port of its own",
+    ]
+    if any(plan.flow.protocol == "tcp" for plan in plans.flows):
+        lost.append(
+            "TCP segments, acknowledgements and retransmissions: they are those of the sending"
+            " system"
+        )
+    report = plans_report(
+        plans, target=tool.target, files=[*scripts, *lists, *others], cannot_express=lost
+    )
+    text = _HOW_TO_RUN.format(tool=tool.program) + tool.how_to_run
+    return Written(report, text.format(first=ports[0][0], last=ports[-1][-1]))
+
+
+def _checked_guard_s(settings: Settings, *, target: str) -> float:
+    """Return the guard, which leaves at least half of an epoch to send in; else ExportError."""
+    guard_s, epoch_s = settings.number("guard_s"), settings.number("epoch_s")
+    if guard_s > epoch_s / 2:
+        raise ExportError(
+            f"{target}: guard_s={guard_s:g} leaves less than half of an epoch of {epoch_s:g} s to"
+            " send in; lower guard_s or raise epoch_s"
+        )
+    return guard_s
+
+
+def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list[list[int]]:
+    """Return the ports of each flow: one a server, of no more servers than it has epochs."""
+    first_port, servers = settings.whole("first_port"), settings.whole("servers")
+    last_port = first_port + servers * len(plans) - 1
+    if last_port > _HIGHEST_PORT:
+        raise ExportError(
+            f"{target}: the flows need ports up to {last_port}, above {_HIGHEST_PORT}; lower"
+            " first_port or export one flow with --flow"
+        )
+    return [
+        [first_port + place * servers + number for number in range(min(servers, len(plan.epochs)))]
+        for place, plan in enumerate(plans)
+    ]
+
+
+def _write_epochs_csv(path: Path, plan: Plan) -> str:
+    """Write start and length of epochs, datagrams (TCP: writes), their bytes, and sizes and rates."""
+    epochs = plan.epochs
+    lines = ["start_s,length_s,packets,payload_bytes,size_bytes,rate_bps"]
+    columns = (
+        *(epochs.start_s, epochs.length_s, epochs.packets, epochs.payload_bytes),
+        *(plan.size_bytes, plan.rate_bps),
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines += [
+        f"{start:.9f},{length:.9f},{n},{total},{size},{rate}"
+        for start, length, n, total, size, rate in rows
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path.name
+
+
+def _flow_script(
+    plan: Plan, ports: Sequence[int], settings: Settings, *, tool: Iperf, program: str
+) -> str:
+    """Return the script that sends one flow; SettingError if the destination is invalid."""
+    flow, epochs = plan.flow, plan.epochs
+    name = f"flow{flow.flow}"
+    columns = (epochs.start_ns, epochs.packets, plan.size_bytes, plan.rate_bps)
+    rows = enumerate(zip(*(column.tolist() for column in columns), strict=True))
+    calls = "".join(
+        f"epoch {number} {us_from_ns(start_ns)}"
+        f" {tool.options(flow.protocol, ports[number % len(ports)], packets, size, rate_bps)}\n"
+        for number, (start_ns, packets, size, rate_bps) in rows
+    )
+    head = _FLOW_HEAD.format(
+        about=f"Flow {flow.flow} ({flow.protocol}, {flow.media}): {len(epochs)} {tool.title} runs.",
+        name=name,
+        client=f"{program} -c",
+        destination=destination_of(settings, target=tool.target),
+        lead_us=round(us_from_s(settings.number("lead_s"))),
+        us_per_s=US_PER_S,
+        late_us=round(us_from_s(_LATE_S)),
+        late_ms=round(ms_from_s(_LATE_S)),
+    )
+    return f"{head}\n{calls}{_FLOW_TAIL.format(name=name)}"
+
+
+_FLOW_HEAD = """\
+#!/usr/bin/env bash
+# {about}
+# Each run is started in the background, at its epoch's start by the clock; needs bash 5.
+# Environment: START_US, the origin of the schedule in us since 1970 (default: in one second); DESTINATION.
+set -u
+export LC_ALL=C
+CDPATH= cd -- "$(dirname -- "$0")"
+DESTINATION=${{DESTINATION:-{destination}}}
+START_US=${{START_US:-$(( ${{EPOCHREALTIME/./}} + {us_per_s} ))}}
+LEAD_US=${{LEAD_US:-{lead_us}}}
+runs=() failed=0
+exec {{never}}<> <(:)  # nothing ever comes from here: reading it waits without starting a process
+trap 'kill "${{runs[@]}}" 2>/dev/null; exit 130' INT TERM
+
+epoch() {{  # number, start in us from the origin, options
+  local number=$1 wait_us=$(( START_US + $2 - LEAD_US - ${{EPOCHREALTIME/./}} )) wait_s
+  shift 2
+  if (( wait_us > 0 )); then
+    printf -v wait_s '%d.%06d' $(( wait_us / {us_per_s} )) $(( wait_us % {us_per_s} ))
+    read -rt "$wait_s" -u "$never"
+  elif (( wait_us < -{late_us} )); then
+    echo "{name}, epoch $number: more than {late_ms} ms late" >&2
+  fi
+  {client} "$DESTINATION" "$@" >> {name}.log 2>&1 &
+  runs+=($!)
+}}
+"""
+
+_FLOW_TAIL = """
+for number in "${{!runs[@]}}"; do
+  wait "${{runs[number]}}" || {{ failed=1; echo "{name}, epoch $number failed: see {name}.log" >&2; }}
+done
+exit $failed
+"""
+
+_SEND = """\
+#!/usr/bin/env bash
+# Sends all flows from one origin: START_US, in us since 1970 (default: in one second).
+set -u
+export LC_ALL=C
+CDPATH= cd -- "$(dirname -- "$0")"
+export START_US=${{START_US:-$(( ${{EPOCHREALTIME/./}} + {us_per_s} ))}}
+flows=() failed=0
+trap 'kill "${{flows[@]}}" 2>/dev/null; wait; exit 130' INT TERM
+for script in {scripts}; do
+  bash "$script" &
+  flows+=($!)
+done
+for flow in "${{flows[@]}}"; do wait "$flow" || failed=1; done
+exit $failed
+"""
+
+_SINK = """\
+#!/usr/bin/env bash
+# Runs {count} servers until it is stopped (Ctrl-C, or kill).
+set -u
+CDPATH= cd -- "$(dirname -- "$0")"
+stop() {{  # servers that wait for an end of their last run do not heed the first signal
+  trap - EXIT
+  kill $(jobs -p); sleep 0.3; kill -KILL $(jobs -p); wait
+}} 2>/dev/null
+trap stop EXIT
+trap 'exit 0' INT TERM
+{servers}
+while [[ -n $(jobs -rp) ]]; do
+  wait -n
+  echo "a server ended: see the logs; is its port in use?" >&2
+done
+exit 1
+"""
+
+#: The beginning of both READMEs.
+_HOW_TO_RUN = """\
+At the receiving end, start the servers (ports {{first}} to {{last}}) and leave them running:
+
+```sh
+bash sink.sh            # Ctrl-C stops it
+```
+
+At the sending end:
+
+```sh
+DESTINATION=192.0.2.7 bash send.sh
+```
+
+`send.sh` starts all flows from one origin, `flowN.sh` one flow alone. Each line `epoch NUMBER START_US ...` is one run
+of {tool}, started START_US microseconds after the origin whether or not the one before has ended; `flowN.epochs.csv`
+lists the same for programs. `START_US=... bash send.sh` sets the origin (microseconds since 1970), so that several
+machines start together.
+
+"""
