@@ -132,20 +132,20 @@ def burst_times(
         spread=True,
     )
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
-    drawn = _burst_packets(laws, spacing_s.size, generator=generator_of("burst_packets"))
+    drawn = _draw_packets(laws, spacing_s.size, generator=generator_of("burst_packets"))
     if laws.dependence is not None:
         drawn, spacing_s = laws.dependence.arrange(drawn, spacing_s, generator_of)
     counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
-    offsets_s = _offsets(laws, counts, first_rows, generator_of=generator_of)
+    offsets_s = _draw_offsets(laws, counts, first_rows, generator_of=generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
-    spacing_s = _kept_apart(laws, spacing_s, needed_s, offsets_s, counts, generator_of=generator_of)
+    spacing_s = _keep_apart(laws, spacing_s, needed_s, offsets_s, counts, generator_of=generator_of)
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
     return times_s, first_rows
 
 
-def _kept_apart(
+def _keep_apart(
     laws: BurstLaws,
     spacing_s: FloatArray,
     needed_s: FloatArray,
@@ -160,14 +160,14 @@ def _kept_apart(
         return spacing_s
     waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
     if not waits:
-        spacing_s = _dealt(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
+        spacing_s = _deal_spacings(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
     if waits or _mean_need_s(laws) < laws.spacing_s.mean:
         return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
     _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
     return spacing_s
 
 
-def _burst_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
+def _draw_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
     if is_spread(laws.burst_packets, count):
         return laws.burst_packets.spread_sample(generator, count)
     return laws.burst_packets.sample(generator, count)
@@ -193,7 +193,7 @@ def _squeeze(
     offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
 
 
-def _offsets(
+def _draw_offsets(
     laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator_of: GeneratorOf
 ) -> FloatArray:
     """Return the time of each packet after the start of its burst, s."""
@@ -212,7 +212,7 @@ def _offsets(
     return offsets_s
 
 
-def _dealt(
+def _deal_spacings(
     spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator
 ) -> FloatArray:
     """Deal the spacings so that each is longer than its burst needs, as far as there are such.

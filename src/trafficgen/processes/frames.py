@@ -143,17 +143,17 @@ class FrameLaws(PlayableProcess):
             instant_s = instant_s + generator_of("residual").random() * (
                 instant_s[1] - instant_s[0]
             )
-        lateness_s = _ordered_draws(
+        lateness_s = _draw_ordered(
             self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s"
         )
         if first_at_start:
             lateness_s[0] = self.first_lateness_s
         types = frame_types(self, instant_s.size, generator_of=generator_of)
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
-        frame, sizes = packetised(self, types, frame_bytes, generator_of=generator_of)
+        frame, sizes = cut_into_packets(self, types, frame_bytes, generator_of=generator_of)
         counts = np.bincount(frame, minlength=instant_s.size)
         first = np.cumsum(counts) - counts
-        offset_s, after_s = _offsets(
+        offset_s, after_s = _draw_offsets(
             self, frame, sizes, counts, first, generator=generator_of("gap_within_s")
         )
         sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
@@ -238,7 +238,7 @@ def frame_sizes(laws: FrameLaws, types: IntArray, *, generator_of: GeneratorOf) 
     return np.maximum(np.rint(sizes), 1).astype(np.int64)
 
 
-def packetised(
+def cut_into_packets(
     laws: FrameLaws, types: IntArray, frame_bytes: IntArray, *, generator_of: GeneratorOf
 ) -> tuple[IntArray, UintArray]:
     """Cut frames into packets that add up to their bytes; return the frame and size of each.
@@ -263,7 +263,7 @@ def packetised(
             sizes.append(np.full(mine.size, lead))
             left[mine] -= lead
     if laws.packetisation == "equal":
-        frame, size = _equal(
+        frame, size = _cut_equally(
             left, max(1, round(min(laws.packet_bytes.support[1], LARGEST_IP_BYTES)))
         )
         frames.append(frame)
@@ -275,7 +275,7 @@ def packetised(
     return frame[order], np.concatenate(sizes)[order].astype(np.uint32)
 
 
-def _equal(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
+def _cut_equally(left: IntArray, largest: int) -> tuple[IntArray, IntArray]:
     """Cut frames into as few packets of equal size, a byte more or less, as the largest allows."""
     counts = -(-left // largest)
     frame = np.repeat(np.arange(left.size), counts)
@@ -312,7 +312,7 @@ def in_order(
     return ascending[spectral_ranks(spectrum, ascending.size, generator, ascending=ascending)]
 
 
-def _ordered_draws(
+def _draw_ordered(
     law: MixedLaw | None,
     spectrum: Spectrum | None,
     count: int,
@@ -326,7 +326,7 @@ def _ordered_draws(
     return values[spectral_ranks(spectrum, count, generator_of(f"{name} order"))]
 
 
-def _offsets(
+def _draw_offsets(
     laws: FrameLaws,
     frame: IntArray,
     sizes: UintArray,

@@ -55,7 +55,7 @@ class ClassLaws(DrawnPart):
             generator_of: Source of the draws.
             number: Number of the class.
         """
-        counts, sizes = _filled(
+        counts, sizes = _fill_bins(
             self.packet_bytes, bins[mine], generator_of(f"{number}/packet_bytes")
         )
         rows = np.repeat(mine, counts)
@@ -105,8 +105,8 @@ class ModulatedLaws(PlayableProcess):
         """Return the packets in [start_s, end_s).
 
         A bin takes packets until its bytes are reached; what is short or over is carried to the
-        next bin of its class. Its gaps are drawn from the laws of its class; :func:`_placed` says
-        how they come to fill it.
+        next bin of its class. Its gaps are drawn from the laws of its class and adjusted to fill
+        it.
         """
         bins = self._bins(
             start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start
@@ -115,7 +115,7 @@ class ModulatedLaws(PlayableProcess):
             [math.inf if part.up_to_bytes is None else part.up_to_bytes for part in self.classes]
         )
         class_of = np.searchsorted(bound, bins, side="left")
-        rows, gaps_s, sizes, long = _in_order(
+        rows, gaps_s, sizes, long = _order_by_bin(
             [
                 part.fill(
                     bins,
@@ -129,7 +129,7 @@ class ModulatedLaws(PlayableProcess):
         if rows.size == 0:
             return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
         before = generator_of("offset").random(bins.size)
-        time_s = start_s + _placed(
+        time_s = start_s + _place_packets(
             rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s
         )
         if first_at_start:
@@ -175,7 +175,7 @@ class ModulatedLaws(PlayableProcess):
         return bins
 
 
-def _filled(
+def _fill_bins(
     law: MixedLaw, bins: FloatArray, generator: np.random.Generator
 ) -> tuple[IntArray, UintArray]:
     """Return how many packets each bin takes, and their sizes one after the other."""
@@ -195,14 +195,14 @@ def _filled(
     return counts, sizes[: int(counts.sum())]
 
 
-def _in_order(parts: list[Filling]) -> Filling:
+def _order_by_bin(parts: list[Filling]) -> Filling:
     """Return the packets of all classes in the order of their bins."""
     rows, gaps_s, sizes, long = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     return rows[order], gaps_s[order], sizes[order], long[order]
 
 
-def _placed(
+def _place_packets(
     rows: IntArray,
     gaps_s: FloatArray,
     long: BoolArray,
@@ -232,7 +232,7 @@ def _placed(
     gaps_s[first[after_idle]] *= before[rows[first[after_idle]]]
     length_s = np.add.reduceat(gaps_s, first)
     cuttable_s = np.add.reduceat(np.where(long, gaps_s, 0.0), first)
-    opens_s, added_s = _paced(
+    opens_s, added_s = _pace_bins(
         rows[first], length_s, cuttable_s, width_s=width_s, tolerated_s=tolerated_s
     )
     bin_of = np.repeat(np.arange(first.size), counts)
@@ -244,7 +244,7 @@ def _placed(
     return (opens_s - ends_s[first] + gaps_s[first])[bin_of] + ends_s
 
 
-def _paced(
+def _pace_bins(
     rows: IntArray,
     length_s: FloatArray,
     cuttable_s: FloatArray,

@@ -146,7 +146,7 @@ def spectral_ranks(
         return generator.permutation(count)
     length = spectrum.length(count)
     amplitude = spectrum.amplitudes(length)
-    ascending = normal_scores(length) if ascending is None else _stretched(ascending, length)
+    ascending = normal_scores(length) if ascending is None else _stretch(ascending, length)
     if not amplitude.any() or ascending[0] == ascending[-1]:
         return generator.permutation(count)
     phase = 2 * np.pi * generator.random(amplitude.size)
@@ -154,7 +154,7 @@ def spectral_ranks(
     return ranks if length == count else _ranks_of(ranks[:count], length)
 
 
-def _stretched(ascending: FloatArray, length: int) -> FloatArray:
+def _stretch(ascending: FloatArray, length: int) -> FloatArray:
     """Return as many ascending values of the same law, less their mean."""
     if length != ascending.size:
         place = (np.arange(length) + 0.5) / length * ascending.size - 0.5

@@ -12,8 +12,8 @@ from trafficgen.processes.frames import (
     FrameLaws,
     FrameTypeLaws,
     GroupLaws,
+    cut_into_packets,
     frame_types,
-    packetised,
     sent_times,
 )
 from trafficgen.units import FloatArray
@@ -141,7 +141,7 @@ def test_packets_add_up_to_their_frames(
     law = MixedLaw(continuous=distribution_of("expon", {"loc": 1.0, "scale": scale}), integer=True)
     sizes = np.array(frame_bytes)
     process = laws(types=(part,), packetisation=packetisation, packet_bytes=law)
-    frame, packets = packetised(
+    frame, packets = cut_into_packets(
         process, np.zeros(sizes.size, dtype=np.int64), sizes, generator_of=generator_of
     )
     np.testing.assert_array_equal(np.bincount(frame, weights=packets, minlength=sizes.size), sizes)

@@ -14,19 +14,30 @@ from trafficgen.processes.frames import in_order, sent_times
 from trafficgen.processes.spectral_scores import spectral_ranks, spectrum_of
 from trafficgen.units import BoolArray, FloatArray
 
-#: Frames among which slopes are taken.
-_SLOPE_POINTS = 400
-#: A clock outside of these is no clock of this stream.
-_SMALLEST_RATIO, _LARGEST_RATIO = 0.05, 20.0
-#: Lateness is known of this share of frames at least, and does not spread over more than this many
-#: spacings.
-_KNOWN_SHARE, _MOST_SPACINGS = 0.2, 20.0
-#: A frame within this many gaps of the one before may have waited for it.
-_WAITING_GAPS = 1.5
-#: Lateness is preferred unless its spacings are off by more than this, and by more than those drawn
-#: directly. Where there are groups of pictures more is borne: key frames then stay where the clock
-#: has them, and with them the rate.
-_GOOD_KS, _BORNE_KS = 0.05, 0.25
+
+@dataclass(frozen=True)
+class TimingLimits:
+    """When timestamps are the clock of frames, and how their times are described."""
+
+    #: Frames among which slopes are taken.
+    slope_points: int = 400
+    #: A clock outside of these ratios to real time is no clock of this stream.
+    smallest_ratio: float = 0.05
+    largest_ratio: float = 20.0
+    #: Lateness is known of this share of frames at least, and spreads over no more than this many
+    #: spacings.
+    known_share: float = 0.2
+    most_spacings: float = 20.0
+    #: A frame within this many gaps of the one before may have waited for it.
+    waiting_gaps: float = 1.5
+    #: Lateness is preferred unless its spacings are off by more than this, and by more than those
+    #: drawn directly. Groups of pictures bear more: key frames then stay where the clock has them,
+    #: and with them the rate.
+    good_ks: float = 0.05
+    grouped_ks: float = 0.25
+
+
+_LIMITS = TimingLimits()
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ def fit_timing(
         fit: Fits the laws.
     """
     ratio = _clock_ratio(clock_s, start_s)
-    if not _SMALLEST_RATIO < ratio.value < _LARGEST_RATIO:
+    if not _LIMITS.smallest_ratio < ratio.value < _LIMITS.largest_ratio:
         return None
     steps_s = np.diff(clock_s)
     sent_s = np.diff(start_s)
@@ -78,11 +89,15 @@ def fit_timing(
     sent_spectrum = score_spectrum(sent_s)
     direct = FrameTiming(rate, ratio, as_sent, sent_spectrum, None, None)
     lateness_s = start_s - ratio.value * clock_s
-    known = np.ones(start_s.size, dtype=np.bool_) if paced else _did_not_wait(start_s, end_s, gap_s)
+    known = (
+        np.ones(start_s.size, dtype=np.bool_) if paced else _is_not_delayed(start_s, end_s, gap_s)
+    )
     spread = float(np.ptp(np.quantile(lateness_s[known], [0.02, 0.98]))) if known.any() else np.inf
-    if float(known.mean()) < _KNOWN_SHARE or spread > _MOST_SPACINGS * float(sent_s.mean()):
+    if float(known.mean()) < _LIMITS.known_share or spread > _LIMITS.most_spacings * float(
+        sent_s.mean()
+    ):
         return direct
-    lateness_s = _carried_on(lateness_s - float(lateness_s[known].min()), known)
+    lateness_s = _fill_unknown(lateness_s - float(lateness_s[known].min()), known)
     clocked = FrameTiming(
         rate,
         ratio,
@@ -98,9 +113,11 @@ def fit_timing(
         else end_s - start_s + (float(np.median(gap_s)) if gap_s.size else 0.0)
     )
     generator = fit.generator_of("frame timing")
-    off = ks_distance(_played_spacings(clocked, busy_s, generator), sent_s)
-    plain = ks_distance(_played_spacings(direct, 0 * busy_s, generator), sent_s)
-    return clocked if off <= max(_BORNE_KS if grouped else _GOOD_KS, plain) else direct
+    off = ks_distance(_draw_spacings(clocked, busy_s, generator), sent_s)
+    plain = ks_distance(_draw_spacings(direct, 0 * busy_s, generator), sent_s)
+    return (
+        clocked if off <= max(_LIMITS.grouped_ks if grouped else _LIMITS.good_ks, plain) else direct
+    )
 
 
 def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
@@ -108,7 +125,7 @@ def _clock_ratio(clock_s: FloatArray, start_s: FloatArray) -> Estimate:
     from scipy import stats  # noqa: PLC0415 - takes half a second, and few captures need it
 
     rows = np.unique(
-        np.linspace(0, clock_s.size - 1, min(clock_s.size, _SLOPE_POINTS)).astype(np.int64)
+        np.linspace(0, clock_s.size - 1, min(clock_s.size, _LIMITS.slope_points)).astype(np.int64)
     )
     found = stats.theilslopes(start_s[rows], clock_s[rows])
     low, value, high = (float(part) for part in (found.low_slope, found.slope, found.high_slope))
@@ -132,21 +149,21 @@ def _frame_rate(steps_s: FloatArray) -> Estimate:
     )
 
 
-def _did_not_wait(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> BoolArray:
+def _is_not_delayed(start_s: FloatArray, end_s: FloatArray, gap_s: FloatArray) -> BoolArray:
     """Return where the packets of the frame before did not hold a frame up."""
     if gap_s.size == 0:
         return np.ones(start_s.size, dtype=np.bool_)
     usual_s = float(np.quantile(gap_s, 0.9))
-    return np.concatenate(([True], start_s[1:] - end_s[:-1] > _WAITING_GAPS * usual_s))
+    return np.concatenate(([True], start_s[1:] - end_s[:-1] > _LIMITS.waiting_gaps * usual_s))
 
 
-def _carried_on(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
+def _fill_unknown(lateness_s: FloatArray, known: BoolArray) -> FloatArray:
     """Return the lateness, with that of the last frame before where it is unknown."""
     last = np.maximum.accumulate(np.where(known, np.arange(known.size), 0))
     return np.maximum(lateness_s[last], 0.0)
 
 
-def _played_spacings(
+def _draw_spacings(
     timing: FrameTiming, busy_s: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
     """Draw spacings as frames would be sent by a timing."""

@@ -14,18 +14,29 @@ from trafficgen.calibration.processes.spectra import score_spectrum, scores_with
 from trafficgen.models import FrameName, FrameProcess, FrameType
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
-_FEWEST_FRAMES = 16
-#: Packets that begin a frame with parameter sets are smaller than this share of the next one.
-_LEAD_SHARE = 0.3
-_MOST_LEADS = 4
-#: Leads are kept where this share of a type's frames begins with the same ones.
-_COMMON_LEADS = 0.25
-#: Packets of a frame are equal when they differ by less than this share, in at least this share of
-#: the frames.
-_EQUAL_WITHIN, _EQUAL_SHARE = 0.1, 0.8
 _NAMES: tuple[FrameName, ...] = ("key", "predicted", "bidirectional")
 
 GapScale = Literal["packet", "frame", "bytes"]
+
+
+@dataclass(frozen=True)
+class FrameLimits:
+    """When packets show frames, and how frames are cut into packets."""
+
+    #: Fewer frames do not show a clock.
+    fewest: int = 16
+    #: Packets that begin a frame with parameter sets are smaller than this share of the next one.
+    lead_share: float = 0.3
+    most_leads: int = 4
+    #: Leads are kept where this share of a type's frames begins with the same ones.
+    common_leads: float = 0.25
+    #: Packets of a frame are equal when they differ by less than this share, in at least this share
+    #: of the frames.
+    equal_within: float = 0.1
+    equal_share: float = 0.8
+
+
+_LIMITS = FrameLimits()
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
             scores_within_types(frames.frame_bytes.astype(np.float64), types)
         ),
         packetisation="equal" if _is_equal(packets, frames, leads) else "filled",
-        packet_bytes=fit.law("packet_bytes", _filling(packets, frames, leads), "bytes"),
+        packet_bytes=fit.law("packet_bytes", _filled_sizes(packets, frames, leads), "bytes"),
         gap_within_s=fit.law("gap_within_s", gap_sample, "s") if gap_sample.size else None,
         gap_scale=gap_scale,
     )
@@ -109,7 +120,7 @@ def frames_of(packets: PhasePackets) -> Frames | None:
     if timestamp is None or clock_hz is None:
         return None
     first = np.flatnonzero(np.concatenate(([True], np.diff(timestamp) != 0)))
-    if first.size < _FEWEST_FRAMES:
+    if first.size < _LIMITS.fewest:
         return None
     counts = np.diff(np.append(first, timestamp.size))
     ticks = np.sort(timestamp[first])
@@ -163,10 +174,10 @@ def _lead_packets(packets: PhasePackets, frames: Frames) -> IntArray:
     """Count the small packets of each frame before a far larger one, shape (k,)."""
     leads = np.zeros(frames.first.size, dtype=np.int64)
     sizes = packets.ip_bytes
-    for number in range(1, _MOST_LEADS + 1):
+    for number in range(1, _LIMITS.most_leads + 1):
         long_enough = np.flatnonzero(frames.counts > number)
         row = frames.first[long_enough]
-        small = np.maximum.reduceat(sizes, frames.first)[long_enough] * _LEAD_SHARE
+        small = np.maximum.reduceat(sizes, frames.first)[long_enough] * _LIMITS.lead_share
         largest_lead = np.max([sizes[row + offset] for offset in range(number)], axis=0)
         leads[long_enough[(largest_lead < small) & (sizes[row + number] >= small)]] = number
     return leads
@@ -202,7 +213,7 @@ def _common_leads(
     number = int(np.bincount(leads[leads > 0]).argmax())
     rows = frames.first[leads == number]
     share = rows.size / members
-    if share < _COMMON_LEADS:
+    if share < _LIMITS.common_leads:
         return (), 0.0
     return tuple(int(np.median(packets.ip_bytes[rows + offset])) for offset in range(number)), share
 
@@ -217,10 +228,10 @@ def _is_equal(packets: PhasePackets, frames: Frames, leads: IntArray) -> bool:
     bounds = bounds[: -1 if bounds[-1] == packets.ip_bytes.size else None]
     largest = np.maximum.reduceat(packets.ip_bytes, bounds)[::2][several]
     smallest = np.minimum.reduceat(packets.ip_bytes, bounds)[::2][several]
-    return float(np.mean(smallest >= (1 - _EQUAL_WITHIN) * largest)) >= _EQUAL_SHARE
+    return float(np.mean(smallest >= (1 - _LIMITS.equal_within) * largest)) >= _LIMITS.equal_share
 
 
-def _filling(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray:
+def _filled_sizes(packets: PhasePackets, frames: Frames, leads: IntArray) -> FloatArray:
     """Return the sizes of packets that are neither leads nor last of their frame, or the largest.
 
     Sizes below that of the single packets that follow are not filled, but they are what was sent.

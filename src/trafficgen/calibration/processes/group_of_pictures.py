@@ -9,26 +9,39 @@ import numpy as np
 from trafficgen.models import GroupDistance, GroupOfPictures
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: Fewer frames do not show a group.
-_FEWEST_FRAMES = 24
-#: Frames around one that say how large its neighbours are.
-_WINDOW = 25
-#: Key frames are larger than their neighbours by this factor, fewer than this share of frames, and
-#: three at least; an empty stretch of this width (in logarithms) lies between their sizes and those
-#: of the others.
-_KEY_FACTOR, _KEY_SHARE, _FEWEST_KEYS, _EMPTY = 1.5, 0.25, 3, 0.2
-_STRETCHES_TRIED = 8
-#: Groups found by folding: the excess of the mean logarithm, its standard score, and the longest
-#: group.
-_FOLD_EXCESS, _FOLD_SCORE, _LONGEST_GROUP = 0.35, 6.0, 600
-#: Share of the variance within groups that a pattern of predicted and bidirectional frames explains
-#: at least.
-_PATTERN_SHARE = 0.3
 _PATTERN_PERIODS = range(2, 7)
-_MOST_DISTANCES = 48
-#: Large frames nearer to a key frame than this share of the median group follow from it, as at the
-#: start of a stream.
-_SHORTEST_GROUP = 0.1
+
+
+@dataclass(frozen=True)
+class GroupLimits:
+    """When the sizes of frames show groups of pictures."""
+
+    #: Fewer frames do not show a group.
+    fewest_frames: int = 24
+    #: A frame is compared with the median of so many around it.
+    window: int = 25
+    #: Key frames are larger than their neighbours by this factor, fewer than this share of frames,
+    #: at least so many, and an empty stretch of this width (in logarithms) separates their sizes.
+    key_factor: float = 1.5
+    key_share: float = 0.25
+    fewest_keys: int = 3
+    empty: float = 0.2
+    #: The widest stretches that are tried.
+    stretches_tried: int = 8
+    #: Groups by folding: excess of the mean logarithm, its standard score, and the longest group.
+    fold_excess: float = 0.35
+    fold_score: float = 6.0
+    longest: int = 600
+    #: A pattern of predicted and bidirectional frames explains this share of the variance.
+    pattern_share: float = 0.3
+    #: More distinct lengths of groups are replaced by an even choice of so many.
+    most_distances: int = 48
+    #: Large frames nearer to a key frame than this share of the median group follow from it, as at
+    #: the start of a stream.
+    shortest: float = 0.1
+
+
+_LIMITS = GroupLimits()
 
 
 @dataclass(frozen=True)
@@ -50,24 +63,24 @@ def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
     Args:
         frame_bytes: Bytes of the frames in order of sending, shape (k,).
     """
-    if frame_bytes.size < _FEWEST_FRAMES:
+    if frame_bytes.size < _LIMITS.fewest_frames:
         return None
     from scipy import ndimage  # noqa: PLC0415 - only streams of frames need it
 
     size = np.log(np.maximum(frame_bytes, 1.0))
-    excess = size - ndimage.median_filter(size, _WINDOW, mode="mirror")
-    keys = _standing_out(excess)
+    excess = size - ndimage.median_filter(size, _LIMITS.window, mode="mirror")
+    keys = _find_outliers(excess)
     if keys is None:
-        keys = _folded(excess)
-    return None if keys is None else _described(keys, size)
+        keys = _fold(excess)
+    return None if keys is None else _describe_group(keys, size)
 
 
-def _apart(keys: IntArray) -> IntArray:
+def _drop_neighbours(keys: IntArray) -> IntArray:
     """Drop key frames right after another one."""
     keys = keys[np.diff(keys, prepend=-2) > 1]  # the first of each run
     if keys.size < 2:
         return keys
-    shortest = _SHORTEST_GROUP * float(np.median(np.diff(keys)))
+    shortest = _LIMITS.shortest * float(np.median(np.diff(keys)))
     kept = [int(keys[0])]
     for key in keys[1:].tolist():
         if key - kept[-1] >= shortest:
@@ -75,44 +88,50 @@ def _apart(keys: IntArray) -> IntArray:
     return np.array(kept, dtype=np.int64)
 
 
-def _standing_out(excess: FloatArray) -> IntArray | None:
+def _find_outliers(excess: FloatArray) -> IntArray | None:
     """Return the frames above the widest gap of the excesses with three groups, or None."""
     ascending = np.sort(excess)
     first = max(
-        int(np.searchsorted(ascending, np.log(_KEY_FACTOR))), int((1 - _KEY_SHARE) * excess.size), 1
+        int(np.searchsorted(ascending, np.log(_LIMITS.key_factor))),
+        int((1 - _LIMITS.key_share) * excess.size),
+        1,
     )
     steps = ascending[first:] - ascending[first - 1 : -1]
-    for row in np.argsort(-steps)[:_STRETCHES_TRIED].tolist():
-        if steps[row] < _EMPTY:
+    for row in np.argsort(-steps)[: _LIMITS.stretches_tried].tolist():
+        if steps[row] < _LIMITS.empty:
             return None
-        keys = _apart(np.flatnonzero(excess >= ascending[first + row]))
-        if keys.size >= _FEWEST_KEYS:  # one or two large frames, or a large start, are no groups
+        keys = _drop_neighbours(np.flatnonzero(excess >= ascending[first + row]))
+        if (
+            keys.size >= _LIMITS.fewest_keys
+        ):  # one or two large frames, or a large start, are no groups
             return keys
     return None
 
 
-def _folded(excess: FloatArray) -> IntArray | None:
+def _fold(excess: FloatArray) -> IntArray | None:
     """Return every L-th frame from some place on, where these are larger beyond chance."""
     count = excess.size
     centred = np.clip(excess - excess.mean(), -2.0, 2.0)
     deviation = float(centred.std())
-    best_score, best = _FOLD_SCORE, None
-    for length in range(3, min(_LONGEST_GROUP, count // _FEWEST_KEYS) + 1):
+    best_score, best = _LIMITS.fold_score, None
+    for length in range(3, min(_LIMITS.longest, count // _LIMITS.fewest_keys) + 1):
         place = np.arange(count) % length
         members = np.bincount(place, minlength=length)
         means = np.bincount(place, weights=centred, minlength=length) / members
         score = means * np.sqrt(members) / max(deviation, 1e-12)
         top = int(score.argmax())
-        if score[top] > best_score and means[top] > _FOLD_EXCESS:
+        if score[top] > best_score and means[top] > _LIMITS.fold_excess:
             best_score, best = float(score[top]), np.arange(top, count, length)
     return best
 
 
-def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
+def _describe_group(keys: IntArray, size: FloatArray) -> FoundGroup:
     distance, times = np.unique(np.diff(keys), return_counts=True)
-    if distance.size > _MOST_DISTANCES:  # an even choice of the irregular lengths stands for all
+    if (
+        distance.size > _LIMITS.most_distances
+    ):  # an even choice of the irregular lengths stands for all
         distance = np.unique(
-            np.quantile(np.diff(keys), np.linspace(0, 1, _MOST_DISTANCES), method="nearest")
+            np.quantile(np.diff(keys), np.linspace(0, 1, _LIMITS.most_distances), method="nearest")
         )
         times = np.ones(distance.size, dtype=np.int64)
     frame = np.arange(size.size)
@@ -123,7 +142,7 @@ def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
     is_key = np.zeros(size.size, dtype=np.bool_)
     is_key[keys] = True
     types = np.where(is_key, 0, 1)
-    pattern = _reference_pattern(since, size, is_key)
+    pattern = _find_pattern(since, size, is_key)
     if pattern is not None:
         types[~is_key & (since % pattern[0] != pattern[1])] = 2
     group = GroupOfPictures(
@@ -138,15 +157,13 @@ def _described(keys: IntArray, size: FloatArray) -> FoundGroup:
     return FoundGroup(group, types)
 
 
-def _reference_pattern(
-    since: IntArray, size: FloatArray, is_key: BoolArray
-) -> tuple[int, int] | None:
+def _find_pattern(since: IntArray, size: FloatArray, is_key: BoolArray) -> tuple[int, int] | None:
     """Return period and place of predicted frames among bidirectional ones, or None."""
     others, place = size[~is_key], since[~is_key]
     total = float(np.sum((others - others.mean()) ** 2))
-    if others.size < _FEWEST_FRAMES or total == 0:
+    if others.size < _LIMITS.fewest_frames or total == 0:
         return None
-    best_share, best = _PATTERN_SHARE, None
+    best_share, best = _LIMITS.pattern_share, None
     for period in _PATTERN_PERIODS:
         members = np.bincount(place % period, minlength=period)
         if members.min() < 2:

@@ -14,26 +14,9 @@ from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.fractional_noise import noise_autocovariance
 from trafficgen.units import FloatArray
 
-#: Fewer bins than this span too few octaves.
-FEWEST_BINS = 256
-#: Octaves with fewer coefficients are left out; the slope needs three octaves.
-_FEWEST_COEFFICIENTS = 4
-_FEWEST_OCTAVES = 3
-#: The fit starts at the first octave from which on it is not rejected at this level.
-_LEVEL = 0.001
 #: Values of H that are tried; those outside of (0, 1) say that a series is none.
 _HURST_STEP = 0.01
 _HURST_GRID = np.round(np.arange(-0.5, 1.75, _HURST_STEP), 10)
-#: The first octaves show where bins begin rather than memory, when a rate changes at other times
-#: than the bins: long series, which would see it, start at the third octave, shorter ones at the
-#: second.
-_FIRST_OCTAVE, _FIRST_OCTAVE_OF_SHORT = 3, 2
-_SHORT_SERIES = 4096
-#: Neighbouring coefficients are correlated a little: their squares count for this much less (exact
-#: for H = 0.9).
-_CORRELATED = 1.04
-#: The Hurst parameter of independent values.
-_NO_MEMORY = 0.5
 #: Octaves up to here have their exact energy, further ones by the power law.
 _EXACT_OCTAVES = 7
 #: White noise over the variance of fractional noise, and the scale of the latter over that of the
@@ -41,8 +24,6 @@ _EXACT_OCTAVES = 7
 _NOISE_RANGE = (1e-3, 1e2)
 _SCALE_RANGE = (1e-4, 10.0)
 _COARSE_POINTS, _FINE_TURNS = 25, 4
-#: Likelihood ratios: the 95% and the 99.9% point of chi-squared with one degree of freedom.
-_SIGNIFICANT, _CONTRADICTED = 3.84, 10.83
 #: Where the bins of the source may begin within ours, as a share of a bin.
 _BIN_OFFSETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
@@ -50,6 +31,34 @@ _BIN_OFFSETS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 _ROOT = np.sqrt(3.0)
 _LOW_PASS = np.array([1 + _ROOT, 3 + _ROOT, 3 - _ROOT, 1 - _ROOT]) / (4 * np.sqrt(2.0))
 _HIGH_PASS = _LOW_PASS[::-1] * np.array([1, -1, 1, -1])
+
+
+@dataclass(frozen=True)
+class OctaveLimits:
+    """Which octaves the fit uses, and when noise is part of it."""
+
+    #: Fewer bins have too few octaves.
+    fewest_bins: int = 256
+    #: Octaves with fewer coefficients are left out; the slope needs three octaves.
+    fewest_coefficients: int = 4
+    fewest: int = 3
+    #: The fit starts at the first octave from which on it is not rejected at this level.
+    level: float = 0.001
+    #: The first octaves show where bins begin, not memory, when a rate changes at other times
+    #: than the bins: long series start at the third octave, shorter ones at the second.
+    first: int = 3
+    first_of_short: int = 2
+    short_series: int = 4096
+    #: Squares of neighbouring coefficients, which correlate, count this much less (for H = 0.9).
+    correlated: float = 1.04
+    #: The Hurst parameter of independent values.
+    no_memory: float = 0.5
+    #: Likelihood ratios: 95% and 99.9% points of chi-squared with one degree of freedom.
+    significant: float = 3.84
+    contradicted: float = 10.83
+
+
+_LIMITS = OctaveLimits()
 
 
 @dataclass(frozen=True)
@@ -96,19 +105,19 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     wavelet-based joint estimator of the parameters of long-range dependence" (1999); the likelihood
     as in Wornell and Oppenheim, IEEE Trans. Signal Processing 40 (1992) 611.
     """
-    if series.size < FEWEST_BINS or float(np.std(series)) == 0:
+    if series.size < _LIMITS.fewest_bins or float(np.std(series)) == 0:
         return None
     energy, counts = _octaves(series - series.mean())
-    skipped = (_FIRST_OCTAVE_OF_SHORT if series.size < _SHORT_SERIES else _FIRST_OCTAVE) - 1
-    if np.any(energy <= 0) or energy.size < skipped + _FEWEST_OCTAVES:
+    skipped = (_LIMITS.first_of_short if series.size < _LIMITS.short_series else _LIMITS.first) - 1
+    if np.any(energy <= 0) or energy.size < skipped + _LIMITS.fewest:
         return None
     known = None if noise_variance is None else noise_variance / float(series.var())
-    energy, counts = energy / float(series.var()), counts / _CORRELATED
+    energy, counts = energy / float(series.var()), counts / _LIMITS.correlated
     evidence = 0.0 if known is None else _evidence_of_noise(energy, counts, known)
-    fit = _first_fit(energy, counts, known if evidence >= 0 else None)
-    if known is not None and abs(evidence) < _CONTRADICTED:
-        fit = _either(fit, _first_fit(energy, counts, None if evidence >= 0 else known))
-    if (fit.value <= 0 and fit.high < _NO_MEMORY) or fit.low >= 1:
+    fit = _find_start(energy, counts, known if evidence >= 0 else None)
+    if known is not None and abs(evidence) < _LIMITS.contradicted:
+        fit = _merge_fits(fit, _find_start(energy, counts, None if evidence >= 0 else known))
+    if (fit.value <= 0 and fit.high < _LIMITS.no_memory) or fit.low >= 1:
         return None
     low, value, high = np.clip([fit.low, fit.value, fit.high], 0.0, 1.0).tolist()
     return Hurst(
@@ -116,18 +125,18 @@ def estimate_hurst(series: FloatArray, *, noise_variance: float | None = None) -
     )
 
 
-def _first_fit(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
+def _find_start(energy: FloatArray, counts: FloatArray, known: float | None) -> _OctaveFit:
     """Return the fit from the first octave from which on it is not rejected, else the last."""
-    last = energy.size - _FEWEST_OCTAVES
+    last = energy.size - _LIMITS.fewest
     fits = (
-        _fit_octaves(energy, counts, start, known) for start in range(_FIRST_OCTAVE - 1, last + 1)
+        _fit_octaves(energy, counts, start, known) for start in range(_LIMITS.first - 1, last + 1)
     )
-    return next((fit for fit in fits if fit.p_value > _LEVEL), None) or _fit_octaves(
+    return next((fit for fit in fits if fit.p_value > _LIMITS.level), None) or _fit_octaves(
         energy, counts, last, known
     )
 
 
-def _either(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
+def _merge_fits(likelier: _OctaveFit, other: _OctaveFit) -> _OctaveFit:
     """Return the likelier of two fits with an interval that covers those of both."""
     return replace(likelier, low=min(likelier.low, other.low), high=max(likelier.high, other.high))
 
@@ -144,12 +153,12 @@ def _evidence_of_noise(energy: FloatArray, counts: FloatArray, known: float) -> 
     for offset in _BIN_OFFSETS:
         seen = shape * _offset_gain(energy.size, offset)
         without = max(without, float(_profile(energy, counts, seen, None)[0].max()))
-        noisy, _ = _profile(energy, counts, seen, _noisy(seen, known), _SCALE_RANGE)
+        noisy, _ = _profile(energy, counts, seen, _add_noise(seen, known), _SCALE_RANGE)
         given = max(given, float(noisy.max()))
     return 2 * (given - without)
 
 
-def _noisy(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray]:
+def _add_noise(shape: FloatArray, known: float) -> Callable[[FloatArray], FloatArray]:
     """Return the energies of scaled fractional noise with white noise added, by the scale."""
     return lambda scale: scale * shape + known
 
@@ -182,18 +191,22 @@ def _fit_octaves(
     shape = octave_energies(energy.size)[:, start:]
     energy, counts = energy[start:], counts[start:]
     best, _ = _profile(energy, counts, shape, None)
-    noise, parameters, beyond = 0.0, 2, _SIGNIFICANT if known is None else _CONTRADICTED
+    noise, parameters, beyond = (
+        0.0,
+        2,
+        _LIMITS.significant if known is None else _LIMITS.contradicted,
+    )
     if known is not None and known > 0:
-        given, _ = _profile(energy, counts, shape, _noisy(shape, known), _SCALE_RANGE)
+        given, _ = _profile(energy, counts, shape, _add_noise(shape, known), _SCALE_RANGE)
         # Noise that was measured is there, unless the octaves clearly contradict it. Where white
         # noise is all that there is, though, nothing is left that could have a memory beside it.
         white = float(best[int(np.argmin(np.abs(_HURST_GRID - 0.5)))])
         if (
-            2 * (best.max() - given.max()) < _CONTRADICTED
-            and 2 * (given.max() - white) > _SIGNIFICANT
+            2 * (best.max() - given.max()) < _LIMITS.contradicted
+            and 2 * (given.max() - white) > _LIMITS.significant
         ):
-            best, noise, beyond = given, known, _CONTRADICTED
-    if energy.size > _FEWEST_OCTAVES:
+            best, noise, beyond = given, known, _LIMITS.contradicted
+    if energy.size > _LIMITS.fewest:
         free, ratio = _profile(energy, counts, shape, None, _NOISE_RANGE)
         if 2 * (free.max() - best.max()) > beyond:
             best, parameters = free, 3
@@ -247,16 +260,16 @@ def _profile(
         return likelihood(value), value
     best = np.full(shape.shape[0], -np.inf)
     for number in np.geomspace(*bounds, _COARSE_POINTS):
-        best, value = _better(likelihood, best, value, np.full(value.size, number))
+        best, value = _keep_better(likelihood, best, value, np.full(value.size, number))
     width = (bounds[1] / bounds[0]) ** (1 / (_COARSE_POINTS - 1))
     for _ in range(_FINE_TURNS):
         centre, width = value, width**0.25
         for power in (-3, -2, -1, 1, 2, 3):
-            best, value = _better(likelihood, best, value, centre * width**power)
+            best, value = _keep_better(likelihood, best, value, centre * width**power)
     return best, value
 
 
-def _better(
+def _keep_better(
     likelihood: Callable[[FloatArray], FloatArray],
     best: FloatArray,
     value: FloatArray,
@@ -307,8 +320,8 @@ def octave_energies(octaves: int) -> FloatArray:
     low, filters = np.ones(1), []
     for octave in range(exact):
         step = 1 << octave
-        filters.append(np.convolve(low, _upsampled(_HIGH_PASS, step)))
-        low = np.convolve(low, _upsampled(_LOW_PASS, step))
+        filters.append(np.convolve(low, _upsample(_HIGH_PASS, step)))
+        low = np.convolve(low, _upsample(_LOW_PASS, step))
     for row, hurst in enumerate(_HURST_GRID):
         within = 0 < hurst < 1
         for octave in range(octaves):
@@ -326,7 +339,7 @@ def octave_energies(octaves: int) -> FloatArray:
     return energies
 
 
-def _upsampled(taps: FloatArray, step: int) -> FloatArray:
+def _upsample(taps: FloatArray, step: int) -> FloatArray:
     spaced = np.zeros((taps.size - 1) * step + 1)
     spaced[::step] = taps
     return spaced
@@ -359,7 +372,7 @@ def _octaves(series: FloatArray) -> tuple[FloatArray, FloatArray]:
     while True:
         detail = np.convolve(approximation, _HIGH_PASS, mode="valid")[::2]
         approximation = np.convolve(approximation, _LOW_PASS, mode="valid")[::2]
-        if detail.size < _FEWEST_COEFFICIENTS:
+        if detail.size < _LIMITS.fewest_coefficients:
             return np.array(energy), np.array(counts, dtype=np.float64)
         energy.append(float(np.mean(detail**2)))
         counts.append(detail.size)

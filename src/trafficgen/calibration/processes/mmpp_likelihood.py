@@ -236,12 +236,12 @@ def fit_mmpp(gap_s: FloatArray, *, states: int, iterations: int = 60) -> MmppFit
         start = _first_guess(gap_s, states, window=window)
         if start is None:
             continue
-        found = _improved(gap_s, *start, iterations=_FIRST_ITERATIONS)
+        found = _improve(gap_s, *start, iterations=_FIRST_ITERATIONS)
         if found is not None and (best is None or found.log_likelihood > best.log_likelihood):
             best = found
     if best is None:
         return None
-    return _improved(gap_s, best.rate_per_s, best.generator_per_s, iterations=iterations)
+    return _improve(gap_s, best.rate_per_s, best.generator_per_s, iterations=iterations)
 
 
 def _first_guess(
@@ -266,17 +266,17 @@ def _first_guess(
         states, states
     )
     generator = (moves + 0.5) / time_s[:, None]
-    return rate, _with_diagonal(generator)
+    return rate, _fill_diagonal(generator)
 
 
-def _with_diagonal(generator_per_s: FloatArray) -> FloatArray:
+def _fill_diagonal(generator_per_s: FloatArray) -> FloatArray:
     generator = generator_per_s.copy()
     np.fill_diagonal(generator, 0.0)
     np.fill_diagonal(generator, -generator.sum(axis=1))
     return generator
 
 
-def _improved(
+def _improve(
     gap_s: FloatArray, rate_per_s: FloatArray, generator_per_s: FloatArray, *, iterations: int
 ) -> MmppFit | None:
     """Return the process after some steps of the EM algorithm, fastest state first."""
@@ -334,4 +334,4 @@ def _em_step(
     packets = np.einsum("ni,ni->ni", chain.forward[1:], chain.backward[1:])
     packets_in = (packets / packets.sum(axis=1, keepdims=True)).sum(axis=0)
     jumps = np.maximum(generator * together.T, 0.0)
-    return packets_in / time_s, _with_diagonal(jumps / time_s[:, None]), float(np.log(scale).sum())
+    return packets_in / time_s, _fill_diagonal(jumps / time_s[:, None]), float(np.log(scale).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,21 +13,31 @@ from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateCl
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.units import BoolArray, FloatArray, ns_from_s
 
-#: Width of the bins, s; phases of more bins than these get wider ones.
-_WIDTH_S = 0.5
-_FEWEST_BINS, _MOST_BINS = 12, 100_000
-#: The autocorrelation reaches over this time, this share of the bins, and no more lags than these.
-_LAGS_S = 15.0
-_LARGEST_LAG_SHARE = 1 / 3
-_MOST_LAGS = 96
 _DIGITS = 4
-#: Points of the law of the bytes of a bin: one for so many active bins, within bounds.
-_BINS_PER_POINT = 4
-_POINTS = (8, 32)
-#: Packets of a class of rates, and most classes.
-_PACKETS_PER_CLASS = 1000
-_FEWEST_BURSTS = 20
-_MOST_CLASSES = 4
+
+
+@dataclass(frozen=True)
+class BinLimits:
+    """How finely the rate of a phase is described."""
+
+    #: Width of the bins, s; phases of more bins than the second get wider ones.
+    width_s: float = 0.5
+    fewest: int = 12
+    most: int = 100_000
+    #: The autocorrelation covers this time, this share of the bins, and no more lags than these.
+    lags_s: float = 15.0
+    largest_lag_share: float = 1 / 3
+    most_lags: int = 96
+    #: The law of the bytes of a bin has a point for so many active bins, within bounds.
+    bins_per_point: int = 4
+    points: tuple[int, int] = (8, 32)
+    #: A class of rates has so many packets, and bursts of its own where these are so many.
+    packets_per_class: int = 1000
+    fewest_bursts: int = 20
+    most_classes: int = 4
+
+
+_LIMITS = BinLimits()
 
 
 def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
@@ -44,10 +55,10 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
         packets: The stream's media packets in the phase.
         fit: Fits the laws.
     """
-    width_s = _WIDTH_S * max(1, math.ceil(packets.span_s / (_MOST_BINS * _WIDTH_S)))
+    width_s = _LIMITS.width_s * max(1, math.ceil(packets.span_s / (_LIMITS.most * _LIMITS.width_s)))
     start_ns = packets.span_ns[0]
     bins = int(packets.span_s / width_s)
-    if bins < _FEWEST_BINS:
+    if bins < _LIMITS.fewest:
         return None
     bin_of = (packets.time_ns - start_ns) // ns_from_s(width_s)
     inside = bin_of < bins
@@ -55,7 +66,9 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     size_bytes: FloatArray = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(
         np.float64
     )
-    lags = min(round(_LAGS_S / width_s), int(bins * _LARGEST_LAG_SHARE), _MOST_LAGS)
+    lags = min(
+        round(_LIMITS.lags_s / width_s), int(bins * _LIMITS.largest_lag_share), _LIMITS.most_lags
+    )
     bounds = _class_bounds(size_bytes, packets=packets.time_ns.size)
     class_of = np.searchsorted(bounds, size_bytes, side="left")[np.minimum(bin_of, bins - 1)]
     classes = []
@@ -92,7 +105,7 @@ def _rate_class(
     if threshold_s is not None and threshold_s < width_s:
         long = within & (gap_s > threshold_s)
         ends = np.flatnonzero(mine & np.append(gap_s > threshold_s, True))
-        if np.count_nonzero(long) >= _FEWEST_BURSTS:
+        if np.count_nonzero(long) >= _LIMITS.fewest_bursts:
             within &= ~long
             idle = fit.law(f"class {number} idle_s", gap_s[long], "s")
             runs = np.diff(np.flatnonzero(np.concatenate(([True], gap_s > threshold_s, [True]))))
@@ -115,7 +128,7 @@ def _rate_class(
 
 def _class_bounds(size_bytes: FloatArray, *, packets: int) -> list[float]:
     """Return the upper bounds of all classes but the last, each with about the same bytes."""
-    classes = int(np.clip(packets // _PACKETS_PER_CLASS, 1, _MOST_CLASSES))
+    classes = int(np.clip(packets // _LIMITS.packets_per_class, 1, _LIMITS.most_classes))
     active = np.sort(size_bytes[size_bytes > 0])
     total = np.cumsum(active)
     at = np.searchsorted(total, total[-1] * np.arange(1, classes) / classes)
@@ -138,7 +151,7 @@ def _law_of_bins(size_bytes: FloatArray) -> Law:
             observations=size_bytes.size,
         )
     points: tuple[QuantilePoint, ...] = quantile_points(
-        active, most=int(np.clip(active.size // _BINS_PER_POINT, *_POINTS))
+        active, most=int(np.clip(active.size // _LIMITS.bins_per_point, *_LIMITS.points))
     )
     return Law(
         unit="bytes",

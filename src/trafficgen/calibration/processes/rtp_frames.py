@@ -8,17 +8,27 @@ import numpy as np
 
 from trafficgen.units import BoolArray, FloatArray, IntArray
 
-#: A source is framed where frames have this many packets in the mean and this share of their last
-#: ones is marked.
-_PACKETS_PER_FRAME, _MARKED_SHARE = 1.05, 0.8
-#: A timestamp is missing where its neighbours are a multiple of the step apart, this far from it at
-#: most, in steps.
-_STEP_TOLERANCE = 0.1
-#: Frames on either side of a gap that tell which timestamps belong there.
-_NEAR_FRAMES = 3
-#: Furthest that a missing timestamp may lie from those around its gap, in steps.
-_FURTHEST_STEPS = 8.0
 _GOLDEN_RATIO = 0.6180339887498949
+
+
+@dataclass(frozen=True)
+class RestoreLimits:
+    """When a source is framed, and where its missing frames belong."""
+
+    #: A framed source has this many packets to a frame in the mean, and this share of the last ones
+    #: is marked.
+    packets_per_frame: float = 1.05
+    marked_share: float = 0.8
+    #: A timestamp is missing where its neighbours are a multiple of the step apart, to this share
+    #: of a step.
+    step_tolerance: float = 0.1
+    #: Frames on either side of a gap that show which timestamps belong there.
+    near_frames: int = 3
+    #: A missing timestamp lies no further from those around its gap, in steps.
+    furthest_steps: float = 8.0
+
+
+_LIMITS = RestoreLimits()
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class AllPackets:
         return np.flatnonzero(np.concatenate(([True], np.diff(self.timestamp) != 0)))
 
 
-def complete(
+def restore_packets(
     sequence: IntArray, timestamp: IntArray, marker: BoolArray, ip_bytes: IntArray
 ) -> AllPackets:
     """Restore all packets of a source from those that arrived.
@@ -77,8 +87,8 @@ def complete(
     last = np.append(np.diff(stamps) != 0, marker[-1])
     sizes = ip_bytes[like].copy()
     arrived_last = last[place]
-    sizes[is_lost & ~last] = _commonest(ip_bytes[~arrived_last])
-    sizes[is_lost & last] = _spread_over(
+    sizes[is_lost & ~last] = _most_common(ip_bytes[~arrived_last])
+    sizes[is_lost & last] = _draw_evenly(
         ip_bytes[arrived_last], int(np.count_nonzero(is_lost & last))
     )
     return AllPackets(number, stamps, np.where(is_lost, last, marker[like]), sizes, is_lost, like)
@@ -89,8 +99,9 @@ def _is_framed(sequence: IntArray, timestamp: IntArray, marker: BoolArray) -> bo
     ends = followed & (np.diff(timestamp) != 0)
     frames = int(np.count_nonzero(np.diff(timestamp))) + 1
     marked = int(np.count_nonzero(ends & marker[:-1]))
-    return sequence.size >= _PACKETS_PER_FRAME * frames and marked >= _MARKED_SHARE * int(
-        np.count_nonzero(ends)
+    return (
+        sequence.size >= _LIMITS.packets_per_frame * frames
+        and marked >= _LIMITS.marked_share * int(np.count_nonzero(ends))
     )
 
 
@@ -113,7 +124,7 @@ def _frame_stamps(sequence: IntArray, timestamp: IntArray, marker: BoolArray) ->
             stamps[first : first + count - len(frames)] = before
             stamps[first + count - len(frames) : first + count] = frames
         elif frames:
-            stamps[first : first + count] = np.repeat(frames, _even_parts(count, len(frames)))
+            stamps[first : first + count] = np.repeat(frames, _split_evenly(count, len(frames)))
         else:
             stamps[first : first + count] = after
     return stamps
@@ -129,10 +140,10 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
     steps = np.diff(stamps)
     if not steps.size or not gaps.size:
         return {}
-    step = float(_commonest(steps))
+    step = float(_most_common(steps))
     multiple = np.rint(steps / step)
     holes = np.flatnonzero(
-        (multiple > 1) & (np.abs(steps - multiple * step) <= _STEP_TOLERANCE * step)
+        (multiple > 1) & (np.abs(steps - multiple * step) <= _LIMITS.step_tolerance * step)
     )
     frames = timestamp[np.concatenate(([True], np.diff(timestamp) != 0))]
     frame_of = np.concatenate(([0], np.cumsum(np.diff(timestamp) != 0)))
@@ -143,7 +154,7 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
         for part in range(1, int(multiple[hole])):
             stamp = float(stamps[hole]) + part * steps[hole] / multiple[hole]
             chosen = _nearest_gap(
-                stamp, centres[order], left[order], furthest=_FURTHEST_STEPS * step
+                stamp, centres[order], left[order], furthest=_LIMITS.furthest_steps * step
             )
             if chosen is not None:
                 index = int(order[chosen])
@@ -153,7 +164,9 @@ def _place_frames(timestamp: IntArray, gaps: IntArray, room: IntArray) -> dict[i
 
 
 def _centre(frames: IntArray, frame: int) -> float:
-    return float(np.median(frames[max(0, frame + 1 - _NEAR_FRAMES) : frame + 1 + _NEAR_FRAMES]))
+    return float(
+        np.median(frames[max(0, frame + 1 - _LIMITS.near_frames) : frame + 1 + _LIMITS.near_frames])
+    )
 
 
 def _nearest_gap(
@@ -164,18 +177,18 @@ def _nearest_gap(
     return int(near[np.argmin(np.abs(centres[near] - stamp))]) if near.size else None
 
 
-def _even_parts(count: int, parts: int) -> IntArray:
+def _split_evenly(count: int, parts: int) -> IntArray:
     """Return ``count`` packets dealt out to ``parts`` frames."""
     return np.diff(np.rint(np.linspace(0, count, parts + 1))).astype(np.int64)
 
 
-def _commonest(values: IntArray) -> int:
+def _most_common(values: IntArray) -> int:
     """Return the commonest of some whole numbers, 0 where there is none."""
     found, count = np.unique(values, return_counts=True)
     return int(found[int(count.argmax())]) if found.size else 0
 
 
-def _spread_over(values: IntArray, count: int) -> IntArray:
+def _draw_evenly(values: IntArray, count: int) -> IntArray:
     """Return ``count`` values distributed as these are, in an order without a pattern."""
     ordered = np.sort(values)
     if not ordered.size:

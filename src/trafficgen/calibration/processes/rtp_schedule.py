@@ -8,7 +8,7 @@ import numpy as np
 
 from trafficgen.calibration.path.clock_skew import steady_line
 from trafficgen.calibration.path.link_rate import dispersion_rates_bps, strongest_mode
-from trafficgen.calibration.processes.rtp_frames import AllPackets, complete
+from trafficgen.calibration.processes.rtp_frames import AllPackets, restore_packets
 from trafficgen.flows import extend_sequence
 from trafficgen.tables import PacketTable
 from trafficgen.units import (
@@ -21,18 +21,29 @@ from trafficgen.units import (
 )
 
 _TIMESTAMP_BITS = 32
-#: Larger steps of the sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
-_MAX_DROPOUT = 3000
-_FEWEST_PACKETS = 20
-#: Stretch over which the least delay is taken for that of an empty queue, s.
-_WINDOW_S = 2.0
-#: Gap between packets that a host hands over at once, s.
-_AT_ONCE_S = 1e-5
-#: Share of the frames, those with least queueing, that tell how a frame's packets are paced.
-_CALM_SHARE = 0.3
-_FEWEST_CALM = 10
-#: Packets are paced where they are this much further apart than the link needs for them.
-_PACED_RATIO, _PACED_S = 1.5, 0.001
+
+
+@dataclass(frozen=True)
+class ScheduleLimits:
+    """When packets go back to the schedule of their timestamps."""
+
+    #: Larger steps of the sequence number are a restart (MAX_DROPOUT of RFC 3550 A.1).
+    max_dropout: int = 3000
+    #: Fewer packets are left as they are.
+    fewest_packets: int = 20
+    #: The least delay within this time is that of an empty queue, s.
+    window_s: float = 2.0
+    #: Gap between packets that a host hands over at once, s.
+    at_once_s: float = 1e-5
+    #: This share of the frames, those with least queueing, shows how a frame's packets are paced.
+    calm_share: float = 0.3
+    fewest_calm: int = 10
+    #: Paced packets are this much further apart than the link needs for them.
+    paced_ratio: float = 1.5
+    paced_s: float = 0.001
+
+
+_LIMITS = ScheduleLimits()
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ def restore_rtp(
         undo_queueing: Whether packets are put back to the schedule, not only those that were lost.
     """
     sequence = extend_sequence(table.values("rtp_sequence")[rows].astype(np.int64))
-    if rows.size < _FEWEST_PACKETS or np.abs(np.diff(sequence)).max() > _MAX_DROPOUT:
+    if rows.size < _LIMITS.fewest_packets or np.abs(np.diff(sequence)).max() > _LIMITS.max_dropout:
         return None
     sequence, first = np.unique(sequence, return_index=True)
     rows = rows[first]
@@ -94,12 +105,12 @@ def restore_rtp(
         table.values("rtp_timestamp")[rows].astype(np.int64), bits=_TIMESTAMP_BITS
     )
     marker = table.values("rtp_marker")[rows].astype(np.bool_)
-    packets = complete(sequence, timestamp, marker, table.ip_bytes[rows])
+    packets = restore_packets(sequence, timestamp, marker, table.ip_bytes[rows])
     arrival_s = np.full(packets.sequence.size, np.nan)
     arrival_s[~packets.is_lost] = s_from_ns(table.time_ns[rows])
     if undo_queueing and clock_hz is not None:
         link_bytes = float(np.median((table.frame_bytes - table.ip_bytes)[rows]))
-        time_s = _sent_s(packets, arrival_s, clock_hz=clock_hz, link_bytes=link_bytes)
+        time_s = _send_times_s(packets, arrival_s, clock_hz=clock_hz, link_bytes=link_bytes)
     else:
         arrived = np.flatnonzero(~packets.is_lost)
         time_s = np.interp(np.arange(arrival_s.size), arrived, arrival_s[arrived])
@@ -115,7 +126,7 @@ def restore_rtp(
     )
 
 
-def _sent_s(
+def _send_times_s(
     packets: AllPackets, arrival_s: FloatArray, *, clock_hz: int, link_bytes: float
 ) -> FloatArray:
     """Return when each packet was sent, s."""
@@ -125,7 +136,7 @@ def _sent_s(
     place = np.arange(arrival_s.size) - first[frame]
     schedule_s = np.sort(packets.timestamp[first]) / clock_hz
     earliest_s = np.fmin.reduceat(arrival_s, first)
-    sent_s = _on_schedule(schedule_s, earliest_s)
+    sent_s = _fit_schedule(schedule_s, earliest_s)
     interval_s = np.append(np.diff(sent_s), 0.0)
     spread = _paced_share(
         packets, arrival_s, earliest_s - sent_s, np.diff(schedule_s, append=np.nan), link_bytes
@@ -133,17 +144,17 @@ def _sent_s(
     step_s = np.where(
         spread > 0,
         spread * interval_s / count,
-        np.minimum(_AT_ONCE_S, interval_s / np.maximum(count, 1)),
+        np.minimum(_LIMITS.at_once_s, interval_s / np.maximum(count, 1)),
     )
     time_s = sent_s[frame] + place * step_s[frame]
     return np.maximum.accumulate(time_s)
 
 
-def _on_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
+def _fit_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
     """Return when frames were sent: their schedule plus its least delay nearby."""
     seen = np.flatnonzero(~np.isnan(earliest_s))
     delay_s = earliest_s[seen] - schedule_s[seen]
-    window = ((schedule_s[seen] - schedule_s[seen[0]]) / _WINDOW_S).astype(np.int64)
+    window = ((schedule_s[seen] - schedule_s[seen[0]]) / _LIMITS.window_s).astype(np.int64)
     order = np.lexsort((delay_s, window))
     least = order[np.concatenate(([True], np.diff(window[order]) != 0))]
     base_s = np.interp(schedule_s, schedule_s[seen[least]], delay_s[least])
@@ -170,19 +181,22 @@ def _paced_share(
     count = np.diff(np.append(first, arrival_s.size))
     whole = np.add.reduceat(packets.is_lost.astype(np.int64), first) == 0
     several = whole & (count >= 2) & ~np.isnan(interval_s)
-    if np.count_nonzero(several) < _FEWEST_CALM:
+    if np.count_nonzero(several) < _LIMITS.fewest_calm:
         return 0.0
-    calm = several & (queueing_s <= np.quantile(queueing_s[several], _CALM_SHARE))
+    calm = several & (queueing_s <= np.quantile(queueing_s[several], _LIMITS.calm_share))
     few = calm & (count == count[calm].min())
-    if np.count_nonzero(few) < _FEWEST_CALM:
+    if np.count_nonzero(few) < _LIMITS.fewest_calm:
         few = calm
     at = first[few]
     gap_s = arrival_s[at + 1] - arrival_s[at]
     wire_bytes = packets.ip_bytes[at + 1] + link_bytes
     paced = (
         gap_s
-        > _PACED_RATIO * wire_bytes * BITS_PER_BYTE / _link_bps(packets, arrival_s, link_bytes)
-        + _PACED_S
+        > _LIMITS.paced_ratio
+        * wire_bytes
+        * BITS_PER_BYTE
+        / _link_bps(packets, arrival_s, link_bytes)
+        + _LIMITS.paced_s
     )
     if np.count_nonzero(paced) <= paced.size / 2:
         return 0.0

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -23,47 +25,51 @@ from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
 
-_RUNS = 7
-#: Of the 21 pairs of sessions the second most different one: about the 5% point of the largest of
-#: five statistics.
-_LEVEL = 0.95
-#: Where played sessions differ by more than this from one another, the check would pass anything.
-_MOST = 0.4
-#: Differences below this are of no consequence.
-_SLACK = 0.02
-#: Gaps and sizes count for more than one rate: there are several rates. ``rate_acf`` is halved
-#: above.
-_WEIGHTS = {
-    "gap_s": 3.0,
-    "packet_bytes": 3.0,
-    "rate_acf": 2.0,
-    "burst_packets": 0.3,
-    "burst_spacing_s": 0.3,
-}
-#: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
-_BINS_S = (0.5, 1.0, 10.0)
-#: A span of more bins than this is no session: a clock jumped, and empty bins must not fill the
-#: memory.
-_MOST_BINS = 2_000_000
-_LAGS = 20
-_ACF_SAMPLE = "rate.0.5"
-#: 95% point of the Kolmogorov distribution, and of the largest of 20 two-sided normal deviations
-#: (Bonferroni).
+
+@dataclass(frozen=True)
+class CheckLimits:
+    """How many sessions a self-check plays, and what it takes for chance."""
+
+    #: Sessions; of their 21 pairs the second most different one is about the 5% point of the
+    #: largest of five statistics.
+    runs: int = 7
+    level: float = 0.95
+    #: Where played sessions differ by more than this, the check would pass anything.
+    most: float = 0.4
+    #: Differences below this are of no consequence.
+    slack: float = 0.02
+    #: Rates are compared in bins of these widths, s, their autocorrelation in those of the first.
+    bins_s: tuple[float, ...] = (0.5, 1.0, 10.0)
+    lags: int = 20
+    #: Fewer bins say nothing; with more, a clock jumped, and empty bins must not fill the memory.
+    fewest_bins: int = 5
+    most_bins: int = 2_000_000
+    #: Larger samples are thinned to this many values at even ranks: the distances need no more.
+    most_values: int = 20_000
+
+
+_LIMITS = CheckLimits()
+#: Gaps and sizes count for more than one rate: there are several rates. ``rate_acf`` is halved.
+_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "gap_s": 3.0,
+        "packet_bytes": 3.0,
+        "rate_acf": 2.0,
+        "burst_packets": 0.3,
+        "burst_spacing_s": 0.3,
+    }
+)
+#: 95% point of the largest of 20 two-sided normal deviations (Bonferroni).
 _NORMAL_LARGEST_OF_20 = 3.02
-#: Fewer bins than this say nothing.
-_FEWEST_BINS = 5
-#: Larger samples are thinned to this many values at even ranks: far more than the distances need.
-_MOST_VALUES = 20_000
 
 
 @dataclass(frozen=True)
-class Facts:
+class Statistics:
     """What a check compares.
 
     Attributes:
         samples: Name -> sample, ascending; compared by the Kolmogorov-Smirnov distance.
-        autocorrelation: Of the rate in bins of 0.5 s, shape (k,); empty where there are too few
-            bins.
+        autocorrelation: Of the rate in bins of 0.5 s, shape (k,); empty with too few bins.
     """
 
     samples: dict[str, FloatArray]
@@ -88,7 +94,7 @@ class Check:
     def passed(self) -> bool:
         """Whether rates are as near to the packets as played sessions are to one another."""
         return all(
-            distance <= self.chance[name] + _SLACK
+            distance <= self.chance[name] + _LIMITS.slack
             for name, distance in self.distances.items()
             if "rate" in name
         )
@@ -116,17 +122,12 @@ def check_process(
         process: The fitted process.
         packets: The packets of the phase.
         generator_of: Gives the random streams.
-        independent: Whether chance counts for no more than for rates that are independent from bin
-            to bin.
+        independent: Whether chance counts only as for rates that are independent from bin to bin.
     """
-    measured = _facts(packets.time_ns, packets.ip_bytes, packets)
-    played = playable(process)
-    # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
-    start_ns, end_ns = packets.span_ns
-    sessions = []
-    for run in report_each(
-        range(_RUNS), f"{packets.name}: checking {process.kind}", total=_RUNS, unit="sessions"
-    ):
+    measured = _measure(packets.time_ns, packets.ip_bytes, packets)
+    played, start_ns = playable(process), packets.span_ns[0]
+    step, sessions = f"{packets.name}: checking {process.kind}", []
+    for run in report_each(range(_LIMITS.runs), step, total=_LIMITS.runs, unit="sessions"):
 
         def generator_of_run(
             quantity: str, place: str = f"check/{process.kind}/{run}"
@@ -134,81 +135,71 @@ def check_process(
             return generator_of(f"{place}/{quantity}")
 
         drawn = played.play(
-            start_s=0.0,
-            end_s=s_from_ns(end_ns - start_ns),
+            start_s=0.0,  # a number of seconds since 1970 has no room for nanoseconds
+            end_s=packets.span_s,
             first_at_start=True,
             generator_of=generator_of_run,
         )
-        sessions.append(
-            _facts(
-                start_ns + ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64), packets
-            )
-        )
-    apart = [_distances(measured, session) for session in sessions]
-    between = [_distances(one, other) for one, other in itertools.combinations(sessions, 2)]
+        time_ns = start_ns + ns_array_from_s(drawn.time_s)
+        sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
+    apart = [_compare(measured, session) for session in sessions]
+    between = [_compare(one, other) for one, other in itertools.combinations(sessions, 2)]
     chance = {
-        name: min(_MOST, float(np.quantile([pair[name] for pair in between], _LEVEL)))
+        name: min(_LIMITS.most, float(np.quantile([pair[name] for pair in between], _LIMITS.level)))
         for name in apart[0]
     }
     if independent:
         chance = {name: min(level, _chance(name, measured)) for name, level in chance.items()}
-    return Check(
-        distances={name: float(np.median([run[name] for run in apart])) for name in apart[0]},
-        chance=chance,
-    )
+    distances = {name: float(np.median([run[name] for run in apart])) for name in apart[0]}
+    return Check(distances, chance)
 
 
-def _chance(name: str, measured: Facts) -> float:
+def _chance(name: str, measured: Statistics) -> float:
     """Return the distance that independent samples of one law exceed once in 20 times."""
     if name == "rate_acf":
-        return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / measured.samples[_ACF_SAMPLE].size) / 2
+        bins = measured.samples[f"rate.{_LIMITS.bins_s[0]:g}"].size
+        return _NORMAL_LARGEST_OF_20 * math.sqrt(2 / bins) / 2
     return KOLMOGOROV_95 * math.sqrt(2 / max(1, measured.samples[name].size))
 
 
-def _facts(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> Facts:
-    span_ns, threshold_s = packets.span_ns, packets.threshold_s
+def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> Statistics:
+    (start_ns, end_ns), threshold_s = packets.span_ns, packets.threshold_s
     samples = {
-        "packet_bytes": _thinned(ip_bytes.astype(np.float64)),
-        "gap_s": _thinned(s_from_ns(np.diff(time_ns))),
+        "packet_bytes": _thin(ip_bytes.astype(np.float64)),
+        "gap_s": _thin(s_from_ns(np.diff(time_ns))),
     }
     acf = np.zeros(0)
-    for width_s in _BINS_S:
-        if packets.span_s > _MOST_BINS * width_s:
+    for width_s in _LIMITS.bins_s:
+        if packets.span_s > _LIMITS.most_bins * width_s:
             continue
-        bins = rate_series(
-            time_ns, ip_bytes, bin_s=width_s, start_ns=span_ns[0], end_ns=span_ns[1]
-        ).size_bytes
-        if bins.size >= _FEWEST_BINS:
+        series = rate_series(time_ns, ip_bytes, bin_s=width_s, start_ns=start_ns, end_ns=end_ns)
+        bins = series.size_bytes
+        if bins.size >= _LIMITS.fewest_bins:
             samples[f"rate.{width_s:g}"] = np.sort(bins)
-        if width_s == _BINS_S[0] and bins.size > _LAGS:
-            acf = sample_autocorrelation(bins, _LAGS)
+        if width_s == _LIMITS.bins_s[0] and bins.size > _LIMITS.lags:
+            acf = sample_autocorrelation(bins, _LIMITS.lags)
     if threshold_s is not None and time_ns.size:
         bursts = segment_bursts(time_ns, ip_bytes, threshold_s=threshold_s)
         samples["burst_packets"] = np.sort(bursts.packets.astype(np.float64))
         samples["burst_spacing_s"] = np.sort(bursts.spacing_s)
-    return Facts(samples, acf)
+    return Statistics(samples, acf)
 
 
-def _thinned(sample: FloatArray) -> FloatArray:
+def _thin(sample: FloatArray) -> FloatArray:
     ordered = np.sort(sample)
-    if ordered.size <= _MOST_VALUES:
+    if ordered.size <= _LIMITS.most_values:
         return ordered
-    return ordered[np.linspace(0, ordered.size - 1, _MOST_VALUES).astype(np.int64)]
+    return ordered[np.linspace(0, ordered.size - 1, _LIMITS.most_values).astype(np.int64)]
 
 
-def _distances(measured: Facts, played: Facts) -> dict[str, float]:
-    found = {name: _ks(sample, played.samples[name]) for name, sample in measured.samples.items()}
-    if measured.autocorrelation.size:
-        same = played.autocorrelation.size == measured.autocorrelation.size
-        apart = (
-            np.abs(measured.autocorrelation - played.autocorrelation) if same else np.full(1, 2.0)
-        )
-        found["rate_acf"] = float(apart.max()) / 2
+def _compare(measured: Statistics, played: Statistics) -> dict[str, float]:
+    found = {}
+    for name, one in measured.samples.items():
+        other = played.samples[name]
+        empty = one.size == 0 or other.size == 0
+        found[name] = float(one.size != other.size) if empty else ks_distance(one, other)
+    ours, theirs = measured.autocorrelation, played.autocorrelation
+    if ours.size:
+        apart = float(np.abs(ours - theirs).max()) if ours.size == theirs.size else 2.0
+        found["rate_acf"] = apart / 2
     return found
-
-
-def _ks(one: FloatArray, other: FloatArray) -> float:
-    """Return the Kolmogorov-Smirnov distance of two samples, 1 where just one is empty."""
-    if one.size == 0 or other.size == 0:
-        return float(one.size != other.size)
-    return ks_distance(one, other)

@@ -22,9 +22,10 @@ _FEWEST_PACKETS = 8
 def propose_rate_states(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
     """Fit rate states with dwells of any law; None where the packets do not support them.
 
-    They do not where the rate has a single level, or where it changed fewer than three times. The evidence is the BIC of a single
-    level with correlated noise less that of the levels. Where gaps and dwells are exponential, a
-    Markov-modulated Poisson process says the same with fewer numbers, and is to be tried before.
+    They do not where the rate has a single level, or where it changed fewer than three times. The
+    evidence is the BIC of a single level with correlated noise less that of the levels. Where gaps
+    and dwells are exponential, a Markov-modulated Poisson process needs fewer numbers and is tried
+    before.
 
     A session starts at the level at which the capture did. The packets of a state are those of all
     its dwells, one after another.
