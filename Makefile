@@ -15,9 +15,9 @@ APART := not slow and not benchmark and not ns3 and not kernel
 # Tests start trafficgen a thousand times: keep compiled Python even where an image forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo optimised test test-all test-rest test-rust lint lint-python lint-rust fuzz mutate verify \
-	ns3 kernel verification-results callgrind bench bench-results release release-check wheels \
-	soak audit docs site format clean
+.PHONY: help demo optimised test test-all test-rest test-rust lint lint-python lint-rust fuzz \
+	mutate verify ns3 kernel verification-results callgrind bench bench-results release \
+	release-check wheels soak audit docs site format clean
 
 help:  ## list the commands
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -78,7 +78,7 @@ test:  ## the tests that a change needs, in 6 minutes
 
 test-all: test test-rest  ## every test but those of `verify`, `ns3`, `kernel` and `bench`
 
-test-rest: $(VENV)/installed  ## what `test` leaves to `test-all`: real tools, browser, cluster, long
+test-rest: $(VENV)/installed  ## what `test-all` adds: real tools, browser, cluster, long tests
 	$(RUN) -m pytest -n auto --dist worksteal -m "long and $(APART)"
 
 test-rust:
@@ -112,7 +112,8 @@ verify: $(VENV)/installed  ## longer checks: simulation studies, large files
 
 .venv-trex/installed:  # TRex's own Python client, which takes no Python newer than 3.11
 	test -x .venv-trex/bin/python || $(PYTHON) -m venv .venv-trex
-	.venv-trex/bin/python -m pip --disable-pip-version-check --quiet install --no-deps lbr-trex-client==3.4.0
+	.venv-trex/bin/python -m pip --disable-pip-version-check --quiet install --no-deps \
+		lbr-trex-client==3.4.0
 	touch $@
 
 .venv-peers/installed:  # readers that are compared with ours, and whose requirements are not ours
@@ -126,19 +127,19 @@ ns3: $(VENV)/installed .venv-ns3/installed  ## the same dumbbell in ns-3 (Python
 kernel: $(VENV)/installed  ## the dumbbell in network namespaces (root; 15 minutes)
 	$(RUN) -m pytest -m kernel
 
-verification-results: $(VENV)/installed  ## renew the records of "How sure are we" (an hour; PARTS="theory exports")
+verification-results: $(VENV)/installed  ## records of "How sure are we" (PARTS="theory")
 	$(RUN) docs/verification_results.py $(PARTS)
 
-callgrind: $(VENV)/installed  ## instructions a packet of the Rust loops against those stored (valgrind)
+callgrind: $(VENV)/installed  ## instructions of the Rust loops against those stored (valgrind)
 	$(RUN) benchmarks/instructions.py
 
-bench: optimised  ## trafficgen and other tools, with ratios (half an hour; peers: .venv-peers/installed)
+bench: optimised  ## speed next to other tools (half an hour; peers: .venv-peers/installed)
 	$(RUN) benchmarks/run.py
 
 bench-results: optimised .venv-peers/installed  ## records of "How fast" (idle machine)
 	$(RUN) benchmarks/run.py --record $(PARTS)
 
-release: $(VENV)/installed  ## wheel for this platform, source archive and bill of materials, in dist/
+release: $(VENV)/installed  ## wheel, source archive and bill of materials, in dist/
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(RUN) release/sbom.py dist/trafficgen-streaming.cdx.json
@@ -147,17 +148,19 @@ release-check: release  ## install the wheel elsewhere and run it on a shipped c
 	$(RUN) release/check.py dist
 
 wheels: $(VENV)/installed  ## Linux wheels for x86-64 and aarch64 with older glibc (zig)
-	for machine in x86_64 aarch64; do $(BIN)/maturin build --release --locked --zig --target $$machine-unknown-linux-gnu \
-		--compatibility manylinux_2_28 --out dist || exit 1; done
+	for machine in x86_64 aarch64; do $(BIN)/maturin build --release --locked --zig \
+		--target $$machine-unknown-linux-gnu --compatibility manylinux_2_28 --out dist || exit 1; done
 
 soak: $(VENV)/installed  ## all commands in a loop, random options (MINUTES=30 CAPTURES=DIR SEED=0)
 	$(RUN) -m tests.soak.road --minutes $(MINUTES) --captures $(CAPTURES) --seed $(SEED)
 
-audit: $(VENV)/installed  ## look up known vulnerabilities of all dependencies (pip-audit, cargo-deny or cargo-audit)
+audit: $(VENV)/installed  ## known vulnerabilities (pip-audit, cargo-deny or cargo-audit)
 	@! command -v cargo-deny >/dev/null || cargo deny --locked check
 	@! command -v cargo-audit >/dev/null || cargo audit
-	@command -v cargo-deny cargo-audit >/dev/null || echo "note: neither cargo-deny nor cargo-audit is installed; crates were not checked"
-	@if command -v pip-audit >/dev/null; then pip-audit --requirement constraints.txt --no-deps --disable-pip; \
+	@command -v cargo-deny cargo-audit >/dev/null || \
+		echo "note: neither cargo-deny nor cargo-audit is installed; crates were not checked"
+	@if command -v pip-audit >/dev/null; \
+	then pip-audit --requirement constraints.txt --no-deps --disable-pip; \
 	else echo "note: pip-audit is not installed; Python packages were not checked"; fi
 
 docs: $(VENV)/installed  ## regenerate the generated pages and pictures

@@ -137,7 +137,8 @@ def main() -> None:
     for result in results:
         verdict = "  slower" if result.is_slower else ""
         print(
-            f"{result.loop:12}{result.stored:10.1f}{result.found:10.1f}{result.change:+9.1%}{verdict}"
+            f"{result.loop:12}{result.stored:10.1f}{result.found:10.1f}"
+            f"{result.change:+9.1%}{verdict}"
         )
     sys.exit(any(result.is_slower for result in results))
 

@@ -7,7 +7,8 @@ import time
 
 
 def main() -> None:
-    import nfstream  # type: ignore[import-not-found]  # noqa: PLC0415 - a process that it starts loads this file again
+    # Imported here, since processes that it starts load this file again.
+    import nfstream  # type: ignore[import-not-found]  # noqa: PLC0415
 
     started = time.perf_counter()
     streamer = nfstream.NFStreamer(source=sys.argv[1], n_dissections=0, statistical_analysis=False)

@@ -142,7 +142,8 @@ class Sweep:
                 f"{outcome.peak_mb:8.0f} MB",
             )
             print(
-                f"  {size:>12,} {self.axis}{outcome.time_s:9.2f} s{rate}{peak}  {outcome.note}".rstrip()
+                f"  {size:>12,} {self.axis}{outcome.time_s:9.2f} s"
+                f"{rate}{peak}  {outcome.note}".rstrip()
             )
         if len(self.sizes) > 1:
             print(

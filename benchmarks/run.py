@@ -81,7 +81,8 @@ def main() -> None:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     for name in options.names or names:
         if name == SEND:
-            from benchmarks import send  # noqa: PLC0415 - it loads much, which would count for the others' memory
+            # Imported here, since its memory would count for the others.
+            from benchmarks import send  # noqa: PLC0415
 
             send.run(options.runs)
             continue

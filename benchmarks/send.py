@@ -31,7 +31,8 @@ def run(runs: int) -> None:
     """Print a line for each tool and run, then how fast each can send at all."""
     print(f"\n{_SECONDS} s of {_SOURCE}, sent over the loopback; times against the schedule, in ms")
     print(
-        f"  {'':24}{'wanted':>8}{'sent':>8}{'median error':>14}{'from the first':>16}{'median gap error':>18}"
+        f"  {'':24}{'wanted':>8}{'sent':>8}{'median error':>14}"
+        f"{'from the first':>16}{'median gap error':>18}"
         f"{'behind at the end':>19}"
     )
     with work_folder(_ROOM_BYTES, None) as work:
@@ -52,8 +53,10 @@ def _print_sent(name: str, sent: Sent) -> None:
     late_ms = s_from_ns(sent.found.time_ns[:n] - sent.wanted.time_ns[:n]) * 1e3
     gap_ms = np.abs(np.diff(late_ms))
     print(
-        f"  {name:24}{len(sent.wanted):8}{len(sent.found):8}{np.median(sent.timing_errors_s()) * 1e3:14.3f}"
-        f"{np.median(np.abs(late_ms - late_ms[0])):16.3f}{np.median(gap_ms):18.3f}{late_ms[-1] - late_ms[0]:19.3f}"
+        f"  {name:24}{len(sent.wanted):8}{len(sent.found):8}"
+        f"{np.median(sent.timing_errors_s()) * 1e3:14.3f}"
+        f"{np.median(np.abs(late_ms - late_ms[0])):16.3f}{np.median(gap_ms):18.3f}"
+        f"{late_ms[-1] - late_ms[0]:19.3f}"
     )
 
 

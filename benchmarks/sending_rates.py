@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _SECONDS = 3
 _PAYLOAD_BYTES = 1_000
@@ -93,12 +94,16 @@ def sent_in(sender: Sender) -> tuple[int, float]:
     sent, s.
     """
     with tempfile.TemporaryDirectory() as folder:
-        quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        receiver = subprocess.Popen(sender.receive, **quiet) if sender.receive else None  # type: ignore[call-overload]
+        quiet: dict[str, Any] = {
+            "cwd": folder,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
+        receiver = subprocess.Popen(sender.receive, **quiet) if sender.receive else None
         try:
             time.sleep(_SETTLING_S)
             before = _carried()
-            subprocess.run(sender.send, **quiet, check=False, timeout=10 * _SECONDS)  # type: ignore[call-overload]
+            subprocess.run(sender.send, **quiet, check=False, timeout=10 * _SECONDS)
             return _carried() - before, float(_SECONDS)
         finally:
             if receiver is not None:

@@ -32,13 +32,17 @@ _INTRODUCTION = """# How fast
 
 <!-- Made by `make docs` from docs/benchmarks; do not edit. -->
 
-What trafficgen takes, beside what others take for the same data in the same run, and how time and memory grow with the
-size of the task. Each figure is the median of some runs, each a process of its own; contestants take turns, so that a
-noisy minute hits all. *x as fast* says how many times as fast as a row the first row of its table is: above 1 we are
-faster. Exponents are slopes on logarithmic scales over the whole sweep: 1 is linear growth, 0 none. The records are
-renewed by hand, on an idle machine; `make bench` prints the same tables anywhere, and `make callgrind` guards the
-inner loops by counting instructions, which other work on a machine does not change. Workloads are asked for by a number
-of packets and come out within a tenth of it; where a note has the number that came, rates are for what was asked."""
+The time and memory of trafficgen and of other tools, on the same data in the same run, and how they
+grow with the size of the task.
+
+- Each figure is the median of several runs, each in its own process. Tools take turns, so that
+  other load affects all of them.
+- *x as fast* compares the first row of a table with each other row: above 1, trafficgen is faster.
+- Exponents are slopes on logarithmic scales over the whole sweep: 1 is linear growth, 0 none.
+- Workloads have a requested number of packets and come within a tenth of it; rates use what was
+  requested.
+- The records are renewed by hand on an idle machine. `make bench` prints the same tables anywhere.
+  `make callgrind` counts instructions of the inner loops, which other load does not change."""
 
 
 def records() -> dict[str, dict[str, Any]]:

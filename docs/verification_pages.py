@@ -25,12 +25,14 @@ _INTRODUCTION = """# How sure are we
 
 <!-- Made by `make docs` from docs/verification; do not edit. -->
 
-What trafficgen says can be wrong in four places: a model can misstate its capture, an interval can be too narrow, a
-simulated source or path can behave otherwise than the real one, and an export can lose what was to be sent. This page
-holds each against something outside of the program, and shows what missed. Its figures are the records of runs: each
-section names the command that makes them anew. The records are renewed by hand, not at every run of the tests; the same
-checks are among the tests (`make test`, `make verify`, `make ns3`, `make kernel`), which fail when a figure leaves its
-range."""
+Results can be wrong in four places: a model can misrepresent its capture, an interval can be too
+narrow, a simulated source or path can behave differently from the real one, and an export can lose
+packets or timing. This page compares each with something outside the program, and shows what
+missed.
+
+The figures are records of runs; each section names the command that renews them. Records are
+renewed by hand. The tests make the same checks (`make test-all`, `make verify`, `make ns3`,
+`make kernel`) and fail when a figure leaves its range."""
 
 
 def page() -> str:
@@ -44,14 +46,16 @@ def page() -> str:
     return "\n\n".join([*parts, _OPEN]) + "\n"
 
 
-_OPEN = """## What nobody has checked
+_OPEN = """## What has not been checked
 
-- The papers' own captures, which are not public: their tables and words are all that findings can be held against.
-- OMNeT++, TRex's server, mahimahi and MGEN's CLONE could not be run; what is written for them follows their manuals
-  and sources.
-- Intervals of quantities that the lists above do not name: they come by the same methods, and nobody has counted how
-  often they hold the truth.
-- Players and services of today in closed loop: `chunked` is a player of the literature, not a measured one."""
+- The papers' own captures are not public: findings are compared with published tables and text
+  only.
+- OMNeT++, TRex's server, mahimahi and MGEN's CLONE were not run; their exports follow manuals and
+  source code.
+- Intervals of quantities not listed above: the methods are the same, but their coverage was not
+  measured.
+- Today's players and services in closed loop: `chunked` is a player from the literature, not a
+  measured one."""
 
 
 def _made_by(results: Mapping[str, Any]) -> str:

@@ -103,7 +103,8 @@ def recorded_checks(part: str) -> list[dict[str, object]]:
 
 def _notes_of(case: ET.Element) -> list[dict[str, object]]:
     notes = [one.get("value") or "" for one in case.iter("property") if one.get("name") == "check"]
-    test = f"{(case.get('classname') or '').replace('.', '/')}.py::{(case.get('name') or '').partition('[')[0]}"
+    module = (case.get("classname") or "").replace(".", "/")
+    test = f"{module}.py::{(case.get('name') or '').partition('[')[0]}"
     return [{"test": test, "result": _result_of(case), **json.loads(note)} for note in notes]
 
 
@@ -122,7 +123,7 @@ def exported() -> dict[str, object]:
     """Return what the reports of all exports say of two tables; what is refused, with the
     reason.
     """
-    from trafficgen.export.targets import TARGETS  # noqa: PLC0415 (slow to import, and the tests import this module)
+    from trafficgen.export.targets import TARGETS  # noqa: PLC0415 (slow to import)
 
     rows: list[dict[str, object]] = []
     for name, described in _EXPORTED.items():

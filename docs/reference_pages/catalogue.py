@@ -51,8 +51,9 @@ def index_page() -> str:
     )
 
 
-_INTRODUCTION = """Sources that papers measured, by the names that commands take, each with its page: citations,
-limits, every number and where it comes from, findings that are measured on it.
+_INTRODUCTION = """\
+Sources that papers measured, by the names that commands take. Each has a page with its citations,
+limits, numbers with their sources, and findings.
 [How to use them](../how-to/use-published-models.md)."""
 
 _BASES = """## How far a number can be trusted

@@ -19,23 +19,26 @@ def cli_page() -> str:
     return page("Command line", _CLI_INTRODUCTION, *parts)
 
 
-_CLI_INTRODUCTION = """Every command has a function of the same name in Python, see [python.md](python.md).
-Results go to stdout, messages and progress to stderr. Exit codes: 0 done; 1 a requested check failed
-(`compare --fail-above`, `reproduce`); 2 bad input or usage, with one line on stderr; 130 interrupted; 143 terminated;
-129 hung up.
+_CLI_INTRODUCTION = """\
+Every command has a Python function of the same name, see [Python](python.md). Results go to stdout,
+messages and progress to stderr.
 
-Files that exist are kept: a command that would replace one ends before its work, unless it is given `--force`. What is
-read is never replaced, and of a folder that `export` writes into only files of an earlier export are. An output is
-written under a temporary name beside it, `.NAME.PROCESS.part`, synced to the disk and renamed when it is whole, so that
-no file is half-written under its own name, whatever ends the command; what a killed one leaves the next one removes. A
-symbolic link stays, and the file that it leads to is replaced; FIFOs and devices are written as they are.
+Exit codes: 0 done; 1 a requested check failed (`compare --fail-above`, `reproduce`); 2 bad input or
+usage, with one line on stderr; 130 interrupted; 143 terminated; 129 hung up.
 
-On a terminal, tables and curves have colours and keep to its width. In a pipe or a log, with `NO_COLOR` or with
-`TERM=dumb`, each row is one whole line without control codes, whatever the width. Work that takes more than two seconds
-tells how far it is: one line that is rewritten on a terminal, a line every 10 s in a log; `-q` or
-`TRAFFICGEN_PROGRESS=0` in the environment silences it.
+Commands keep existing files: they stop before the work starts, unless `--force` is given. They
+never replace their inputs. `export` replaces only files of an earlier export. An output is written
+under a temporary name (`.NAME.PROCESS.part`), synced to disk and renamed when complete, so an
+interrupted command leaves no half-written file; the next command removes what a killed one left. A
+symbolic link stays and the file it points to is replaced. FIFOs and devices are written directly.
 
-`trafficgen --version` prints the version. `trafficgen --install-completion` sets up completion in your shell."""
+On a terminal, tables and curves have colours and fit the width. In a pipe or a log, with `NO_COLOR`
+or with `TERM=dumb`, each row is one plain line of any width. Work of more than two seconds shows
+its progress: one line that is updated on a terminal, a line every 10 s in a log. `-q` or
+`TRAFFICGEN_PROGRESS=0` silences it.
+
+`trafficgen --version` prints the version. `trafficgen --install-completion` sets up completion in
+your shell."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:

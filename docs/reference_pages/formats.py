@@ -51,13 +51,13 @@ def packet_table_page() -> str:
     )
 
 
-_TABLE_INTRODUCTION = """Captures, generators and exporters share one columnar table of packets.
-A flow table and the signalling messages travel with it.
-Times count from an origin, whose own time since 1970 is kept too.
+_TABLE_INTRODUCTION = """\
+Captures, generators and exporters share one columnar table of packets. A flow table and the
+signalling messages belong to it. Times count from an origin, whose own time since 1970 is kept.
 
-In a Parquet file the packets are the rows; origin, flow table, signalling and notes are one JSON object in the schema
-metadata under the key `trafficgen`. A CSV file `NAME.csv` has the packets, `NAME.flows.csv` beside it the flow table.
-Columns that may be null may also be left out."""
+In a Parquet file the packets are the rows; origin, flow table, signalling and notes are one JSON
+object in the schema metadata under the key `trafficgen`. A CSV file `NAME.csv` has the packets, and
+`NAME.flows.csv` the flow table. Columns that may be null may be left out."""
 
 
 def _columns(schema: pa.Schema, meanings: Mapping[str, str]) -> str:

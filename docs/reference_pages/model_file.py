@@ -29,10 +29,11 @@ def model_file_page() -> str:
     return page("Model file", introduction, *sections)
 
 
-_MODEL_INTRODUCTION = """A model file is one JSON object (or the same in YAML, by its ending): a fitted model, the part
+_MODEL_INTRODUCTION = """\
+A model file is one JSON object (or the same in YAML, by its ending): a fitted model, the part
 *Model* below, or a published one, *PublishedModel*, as the [catalogue](catalogue.md) holds them.
-Its schema version is {version}; a file of another version is refused.
-Unknown keys are refused; units are in the names. `trafficgen models schema` prints the JSON Schema,
+Its schema version is {version}; a file of another version is refused. Unknown keys are refused;
+units are in the names. `trafficgen models schema` prints the JSON Schema,
 `trafficgen models show FILE` checks a file. It has at most 4 MB and 64 levels.
 """
 

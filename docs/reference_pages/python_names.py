@@ -51,9 +51,10 @@ def python_page() -> str:
     )
 
 
-_INTRODUCTION = """Everything below is imported from `trafficgen`; the rest may change without notice. Each command has
-the function of its name. [How to use it from Python](../how-to/use-from-python.md) shows them together. The examples
-are run, in a folder that holds the repository's `examples`."""
+_INTRODUCTION = """\
+Import these names from `trafficgen`; all others may change without notice. Each command has a
+function of the same name. [How to use it from Python](../how-to/use-from-python.md) shows them
+together. The examples run in a folder that holds the repository's `examples`."""
 
 
 def _function_parts(name: str, function: Callable[..., object]) -> Iterator[str]:

@@ -47,35 +47,39 @@ def _with_short_names(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-_INTRODUCTION = """A workload file says which models play how many sessions, when they start, what they play and for
-how long, and from which addresses. It is YAML (or JSON), schema version {version}. Models and other files are looked
-for beside it. Unknown keys are refused. `examples/workloads/evening.yaml`:"""
+_INTRODUCTION = """\
+A workload file says which models play how many sessions, when the sessions start, what they play,
+for how long, and from which addresses. It is YAML (or JSON), schema version {version}. Models and
+other files are found relative to it. Unknown keys are refused.
+`examples/workloads/evening.yaml`:"""
 
 _FORMS = """## How values are written
 
-- Times, rates of arrivals and shares are a number with its unit: `45s`, `20min`, `24h`, `7d`; `0.5/s`, `30/min`,
-  `1800/h`; `0.3` or `30%`.
-- Where one of several kinds is wanted (arrivals, popularity, laws), a text names the kind before a colon:
-  `poisson:0.5/s` is `{poisson: {rate: 0.5/s}}`, and `lognormal:20min,sigma=0.6` is `{lognormal: {median: 20min,
-  sigma: 0.6}}`. A kind without keys is its name alone: `together`. Put a text with a comma into quotes within
-  `{...}` or `[...]`.
+- Times, arrival rates and shares are numbers with a unit: `45s`, `20min`, `24h`, `7d`; `0.5/s`,
+  `30/min`, `1800/h`; `0.3` or `30%`.
+- Arrivals, popularity and laws are of several kinds. A text names the kind before a colon:
+  `poisson:0.5/s` is `{poisson: {rate: 0.5/s}}`, and `lognormal:20min,sigma=0.6` is
+  `{lognormal: {median: 20min, sigma: 0.6}}`. A kind without keys is its name alone: `together`.
+  Quote a text with a comma inside `{...}` or `[...]`.
 - A law that is only a number is fixed: `duration: 20min`.
 
 ## What sessions share
 
-Sessions of the whole workload are numbered in order of their starts. Session *k* draws its group, clip, length and
-packets from its number and the seed, so they are the same however the work is divided.
+Sessions of the whole workload are numbered in order of their starts. Session *k* draws its group,
+clip, length and packets from its number and the seed, so they are the same however the work is
+divided.
 
 A *clip* is what sessions have in common. What it is depends on the model:
 
 | model | a clip is |
 | --- | --- |
-| published, with an option `clip` | a clip of its playlist; which ones are popular is drawn with the seed |
+| published, with an option `clip` | a clip of its playlist; the seed decides which are popular |
 | published, with `option` and `values` | a value of that option, the most popular first |
 | fitted, with a population | a draw from the population: length, rate, buffering and silence |
 | fitted, of one session | the model at a rate and a length, drawn from `rate` and `length` |
 
-A session lasts as long as its clip or its own `duration`, whichever is shorter; a viewer who leaves ends it before.
-Fitted models are stretched in their last playout, or cut; published ones are stopped. Published models play each
-session alone on a path that limits nothing (1 Gbps, 10 ms one way). Beside fitted models, which play open loop,
-arrivals at the client are left out of the packet table, so that no packet passes for lost."""
+A session lasts as long as its clip or its own `duration`, whichever is shorter; a viewer who leaves
+ends it earlier. Fitted models are stretched in their last playout, or cut; published ones are
+stopped. Each session of a published model is simulated alone on a path without limits (1 Gbit/s, 10
+ms one way). When a workload also has fitted models, which play open loop, the packet table leaves
+out arrival times at the client, so that no packet counts as lost."""

@@ -141,7 +141,8 @@ fn run(packets: usize) {
             "agents": [
                 {{"name": "media", "kind": "cbr", "parameters": {media}, "awaited": true,
                   "forward": [0], "reverse": [1]}},
-                {{"name": "tcp", "kind": "bulk_tcp", "parameters": {{"tcp": {{"congestion_control": "cubic"}}}},
+                {{"name": "tcp", "kind": "bulk_tcp",
+                "parameters": {{"tcp": {{"congestion_control": "cubic"}}}},
                   "forward": [0], "reverse": [1]}}
             ]}}"#
     );

@@ -66,7 +66,10 @@ fn streams_to_python<'py>(py: Python<'py>, flows: &[FlowCounts]) -> PyResult<Bou
     let result = PyDict::new(py);
     macro_rules! set {
         ($($key:literal => $of:expr),+ $(,)?) => {
-            $(result.set_item($key, streams.iter().map($of).collect::<Vec<_>>().into_pyarray(py))?;)+
+            $(
+                let values = streams.iter().map($of).collect::<Vec<_>>();
+                result.set_item($key, values.into_pyarray(py))?;
+            )+
         };
     }
     set! {
@@ -159,7 +162,10 @@ pub fn reports_to_python<'py>(
     let result = PyDict::new(py);
     macro_rules! set {
         ($($key:literal => $of:expr),+ $(,)?) => {
-            $(result.set_item($key, reports.iter().map($of).collect::<Vec<_>>().into_pyarray(py))?;)+
+            $(
+                let values = reports.iter().map($of).collect::<Vec<_>>();
+                result.set_item($key, values.into_pyarray(py))?;
+            )+
         };
     }
     set! {
@@ -178,7 +184,8 @@ pub fn reports_to_python<'py>(
         "cumulative_lost" => |(_, report)| report.block.map_or(0, |block| block.cumulative_lost),
         "highest_sequence" => |(_, report)| report.block.map_or(0, |block| block.highest_sequence),
         "jitter" => |(_, report)| report.block.map_or(0, |block| block.jitter),
-        "last_sender_report" => |(_, report)| report.block.map_or(0, |block| block.last_sender_report),
+        "last_sender_report" =>
+            |(_, report)| report.block.map_or(0, |block| block.last_sender_report),
         "delay_since_last" => |(_, report)| report.block.map_or(0, |block| block.delay_since_last),
     }
     Ok(result)

@@ -27,10 +27,13 @@ pub struct CaptureReader {
 fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
     let remedy = match error {
         CaptureError::Open(_) | CaptureError::Read(_) => "check the name and the permissions",
-        CaptureError::Expands(_) => "if you trust it, unpack it and give the unpacked file, or pipe that into `-`",
+        CaptureError::Expands(_) => {
+            "if you trust it, unpack it and give the unpacked file, or pipe that into `-`"
+        }
         CaptureError::Empty | CaptureError::CutInHeader { .. } => "record or copy it again",
         CaptureError::UnknownFormat(_) | CaptureError::BadHeader(_) => {
-            "give a pcap or pcapng file, plain or compressed (gz, zst, xz), or a packet table (.parquet)"
+            "give a pcap or pcapng file, plain or compressed (gz, zst, xz), \
+             or a packet table (.parquet)"
         }
     };
     let build = || -> PyResult<Bound<'_, PyAny>> {
@@ -49,7 +52,10 @@ fn capture_error(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
 #[pymethods]
 impl CaptureReader {
     #[new]
-    #[pyo3(signature = (paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true, keep_flows = None, most_flows = None))]
+    #[pyo3(signature = (
+        paths, *, decapsulate = false, idle_timeout_ns = None, keep_packets = true,
+        keep_flows = None, most_flows = None
+    ))]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -91,7 +97,9 @@ impl CaptureReader {
         let counts = self.ingest.counts();
         let result = PyDict::new(py);
         macro_rules! set {
-            ($($field:ident),+ $(,)?) => { $(result.set_item(stringify!($field), counts.$field)?;)+ };
+            ($($field:ident),+ $(,)?) => {
+                $(result.set_item(stringify!($field), counts.$field)?;)+
+            };
         }
         set!(
             packets,

@@ -230,7 +230,9 @@ impl SimulationOutcome {
     }
 
     /// IP bytes and packets in bins, each of shape (bins,).
-    #[pyo3(signature = (flows, *, by, origin_ns, interval_ns, bins, to_client=true, media_only=false))]
+    #[pyo3(signature = (
+        flows, *, by, origin_ns, interval_ns, bins, to_client=true, media_only=false
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn binned<'py>(
         &self,
@@ -301,7 +303,9 @@ impl SimulationOutcome {
         let rows = &self.outcome.rows;
         let result = PyDict::new(py);
         macro_rules! set {
-            ($($key:literal => $of:expr),+ $(,)?) => { $(result.set_item($key, column(py, rows, $of))?;)+ };
+            ($($key:literal => $of:expr),+ $(,)?) => {
+                $(result.set_item($key, column(py, rows, $of))?;)+
+            };
         }
         set! {
             "time_ns" => |row: &Row| row.time_ns,

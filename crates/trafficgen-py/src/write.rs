@@ -83,7 +83,9 @@ pub struct PyCaptureWriter {
 #[pymethods]
 impl PyCaptureWriter {
     #[new]
-    #[pyo3(signature = (path, flows, *, container, origin_ns, snaplen_bytes, raise_small, macs=None))]
+    #[pyo3(signature = (
+        path, flows, *, container, origin_ns, snaplen_bytes, raise_small, macs=None
+    ))]
     #[allow(clippy::too_many_arguments)] // pyo3 hands them over
     fn new(
         path: PathBuf,
@@ -116,7 +118,8 @@ impl PyCaptureWriter {
         rtp_ssrc=None, rtp_sequence=None, rtp_timestamp=None, rtp_marker=None,
         tcp_sequence=None, tcp_acknowledgement=None, tcp_flags=None, tcp_window=None
     ))]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // one argument a column; pyo3 hands them over
+    // One argument a column; pyo3 hands them over.
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
     fn write(
         &mut self,
         py: Python<'_>,

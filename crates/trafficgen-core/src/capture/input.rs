@@ -32,7 +32,11 @@ pub enum CaptureError {
 /// A compressed file that expands to far more than captures do: made so, most likely, to keep its
 /// reader busy.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("expands to more than {MOST_EXPANSION} times its size ({} MB from the first {} kB)", .expanded_bytes / 1_000_000, .packed_bytes.div_ceil(1000))]
+#[error(
+    "expands to more than {MOST_EXPANSION} times its size ({} MB from the first {} kB)",
+    .expanded_bytes / 1_000_000,
+    .packed_bytes.div_ceil(1000)
+)]
 pub struct Expands {
     pub packed_bytes: u64,
     pub expanded_bytes: u64,

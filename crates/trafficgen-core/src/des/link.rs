@@ -61,9 +61,13 @@ impl LinkConfig {
         self.loss.as_ref().map_or(Ok(()), LossConfig::validate).map_err(named)?;
         match self.reorder {
             Some(reorder)
-                if !(0.0..=1.0).contains(&reorder.share) || !reorder.delay_s.is_finite() || reorder.delay_s < 0.0 =>
+                if !(0.0..=1.0).contains(&reorder.share)
+                    || !reorder.delay_s.is_finite()
+                    || reorder.delay_s < 0.0 =>
             {
-                Err(named(format!("reorder needs a share from 0 to 1 and a delay_s of at least 0, not {reorder:?}")))
+                Err(named(format!(
+                    "reorder needs a share from 0 to 1 and a delay_s of at least 0, not {reorder:?}"
+                )))
             }
             _ => Ok(()),
         }

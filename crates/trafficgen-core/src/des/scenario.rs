@@ -64,7 +64,8 @@ pub enum ScenarioError {
     #[error("agent {agent:?}: {problem}")]
     Agent { agent: String, problem: String },
     #[error(
-        "there was no room for more than {packets} packets, {at_s:.1} s after its first session began; lower rates or shorten it"
+        "there was no room for more than {packets} packets, {at_s:.1} s after its first session \
+         began; lower rates or shorten it"
     )]
     TooManyPackets { packets: usize, at_s: f64 },
 }

@@ -264,7 +264,8 @@ mod tests {
     fn a_simulation_ends_with_an_error_where_the_record_is_full() -> Result<(), ScenarioError> {
         let scenario = Scenario::from_json(
             r#"{"seed": 0, "links": [], "end_s": 100, "most_packets": 500, "agents": [
-                {"name": "media", "kind": "cbr", "awaited": true, "parameters": {"rate_bps": 8e6, "packet_bytes": 1000, "duration_s": 10}}]}"#,
+                {"name": "media", "kind": "cbr", "awaited": true, "parameters": {"rate_bps": 8e6,
+                "packet_bytes": 1000, "duration_s": 10}}]}"#,
         )?;
         let mut simulation = Simulation::new(&scenario)?;
         let ended = simulation.run(&mut |_| true);

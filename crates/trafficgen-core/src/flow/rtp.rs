@@ -378,7 +378,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn expected_less_lost_is_what_arrived_once(drops in prop::collection::vec(any::<bool>(), 10..400), start: u16) {
+        fn expected_less_lost_is_what_arrived_once(
+            drops in prop::collection::vec(any::<bool>(), 10..400),
+            start: u16
+        ) {
             let kept: Vec<u16> = (0..drops.len())
                 .filter(|&index| !drops[index] || index == 0)
                 .map(|index| start.wrapping_add(index as u16))

@@ -76,7 +76,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn columns_add_up_to_the_weights(weights in prop::collection::vec(prop_oneof![Just(0.0), 1e-9..1e9_f64], 1..200)) {
+        fn columns_add_up_to_the_weights(
+            weights in prop::collection::vec(prop_oneof![Just(0.0), 1e-9..1e9_f64], 1..200)
+        ) {
             let total: f64 = weights.iter().sum();
             prop_assume!(total > 0.0);
             let table = alias_table(&weights);

@@ -85,7 +85,8 @@ mod tests {
         fn order_is_that_of_a_sort_by_time_flow_and_place(
             rows in prop::collection::vec((-40_i64..40, 0_u32..4), 0..200), shift in 0_u32..56
         ) {
-            let (time_ns, flow): (Vec<i64>, Vec<u32>) = rows.into_iter().map(|(time, flow)| (time << shift, flow)).unzip();
+            let (time_ns, flow): (Vec<i64>, Vec<u32>) =
+                rows.into_iter().map(|(time, flow)| (time << shift, flow)).unzip();
             let expected = sorted_at_once(&time_ns, &flow);
             let unmoved = expected.iter().enumerate().all(|(row, &place)| row as i64 == place);
             match time_order(&time_ns, &flow) {

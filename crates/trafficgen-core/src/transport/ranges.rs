@@ -121,20 +121,24 @@ mod tests {
     proptest! {
         #[test]
         fn ranges_agree_with_a_set_of_bytes(
-            inserts in prop::collection::vec((0u64..60, 1u64..9), 1..30), cut in 0u64..40, from in 0u64..50,
+            inserts in prop::collection::vec((0u64..60, 1u64..9), 1..30),
+            cut in 0u64..40,
+            from in 0u64..50,
         ) {
             let mut ranges = Ranges::default();
             let mut bytes = std::collections::BTreeSet::new();
             for (start, length) in inserts {
                 let before = bytes.len();
                 bytes.extend(start..start + length);
-                prop_assert_eq!(ranges.insert(start, start + length), (bytes.len() - before) as u64);
+                let fresh = (bytes.len() - before) as u64;
+                prop_assert_eq!(ranges.insert(start, start + length), fresh);
             }
             let removed = ranges.remove_below(cut);
             prop_assert_eq!(removed, bytes.iter().filter(|byte| **byte < cut).count() as u64);
             bytes.retain(|byte| *byte >= cut);
             prop_assert_eq!(ranges.bytes(), bytes.len() as u64);
-            prop_assert_eq!(ranges.covered_in(from, from + 7), bytes.range(from..from + 7).count() as u64);
+            let covered = bytes.range(from..from + 7).count() as u64;
+            prop_assert_eq!(ranges.covered_in(from, from + 7), covered);
             let hole = (from..70).find(|byte| !bytes.contains(byte));
             prop_assert_eq!(ranges.gap(from, 70).map(|gap| gap.0), hole);
             if let Some((_, end)) = ranges.gap(from, 70) {

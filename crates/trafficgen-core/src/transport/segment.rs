@@ -16,7 +16,9 @@ const TIMESTAMPS_BYTES: u8 = 12; // two NOPs before ten bytes of option
 const SACK_HEAD_BYTES: u8 = 4; // two NOPs, kind and length
 const SACK_BLOCK_BYTES: u8 = 8;
 const SYN_MSS_AND_SCALE_BYTES: u8 = 8; // MSS; NOP and window scale
-const SYN_SACK_PERMITTED_BYTES: u8 = 4; // two NOPs when no timestamps pad it; in the timestamps' padding otherwise
+
+// Two NOPs when no timestamps pad it; in the timestamps' padding otherwise.
+const SYN_SACK_PERMITTED_BYTES: u8 = 4;
 
 /// A stretch of the stream that the receiver holds above the acknowledgement: offsets from the
 /// acknowledgement.

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error(
-        "packet {row} (flow {flow}): ip_bytes {ip_bytes} is too small for its headers, which take {required_bytes}"
+        "packet {row} (flow {flow}): ip_bytes {ip_bytes} is too small for its headers, \
+         which take {required_bytes}"
     )]
     TooSmall { row: u64, flow: u32, ip_bytes: u32, required_bytes: u32 },
     #[error(
-        "packet {row} (flow {flow}): ip_bytes {ip_bytes} is more than the IP length field can say ({allowed_bytes})"
+        "packet {row} (flow {flow}): ip_bytes {ip_bytes} is more than the IP length field can say \
+         ({allowed_bytes})"
     )]
     TooLarge { row: u64, flow: u32, ip_bytes: u32, allowed_bytes: u32 },
     #[error("packet {row}: flow {flow} is not in the flow table of {flows} rows")]

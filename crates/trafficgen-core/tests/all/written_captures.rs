@@ -235,14 +235,16 @@ proptest! {
             .map(|p| p.ip_bytes.saturating_sub(ip_header(p.flow) + 20 + 4 * p.option_words))
             .collect();
         let rtp_known: Vec<bool> = packets.iter().map(|p| p.rtp.is_some()).collect();
-        let ssrc_known: Vec<bool> = packets.iter().map(|p| p.rtp.is_some_and(|r| r.0.is_some())).collect();
+        let ssrc_known: Vec<bool> =
+            packets.iter().map(|p| p.rtp.is_some_and(|r| r.0.is_some())).collect();
         let ssrc: Vec<u32> = packets.iter().map(|p| p.rtp.and_then(|r| r.0).unwrap_or(0)).collect();
         let rtp_sequence: Vec<u16> = packets.iter().map(|p| p.rtp.map_or(0, |r| r.1)).collect();
         let rtp_timestamp: Vec<u32> = packets.iter().map(|p| p.rtp.map_or(0, |r| r.2)).collect();
         let rtp_marker: Vec<bool> = packets.iter().map(|p| p.rtp.is_some_and(|r| r.3)).collect();
         let tcp_known: Vec<bool> = packets.iter().map(|p| p.tcp.is_some()).collect();
         let tcp_sequence: Vec<u32> = packets.iter().map(|p| p.tcp.map_or(0, |t| t.0)).collect();
-        let tcp_acknowledgement: Vec<u32> = packets.iter().map(|p| p.tcp.map_or(0, |t| t.1)).collect();
+        let tcp_acknowledgement: Vec<u32> =
+            packets.iter().map(|p| p.tcp.map_or(0, |t| t.1)).collect();
         let tcp_flags: Vec<u8> = packets.iter().map(|p| p.tcp.map_or(0, |t| t.2)).collect();
         let tcp_window: Vec<u32> = packets.iter().map(|p| p.tcp.map_or(0, |t| t.3)).collect();
         let rtp = Some(&rtp_known[..]);
@@ -263,7 +265,8 @@ proptest! {
             tcp_window: Some(Nullable { values: &tcp_window, known: tcp }),
         };
         let container = if is_pcapng { Container::Pcapng } else { Container::Pcap };
-        let (file, summary) = written(&flows, &columns, WriteOptions { container, ..OPTIONS }).unwrap();
+        let options = WriteOptions { container, ..OPTIONS };
+        let (file, summary) = written(&flows, &columns, options).unwrap();
         prop_assert_eq!(summary.packets, packets.len() as u64);
         prop_assert_eq!(summary.file_bytes, file.len() as u64);
         let found = records(&file, container);
@@ -283,7 +286,8 @@ proptest! {
             prop_assert_eq!(source, if packet.to_client { ends.server } else { ends.client });
             match parsed.transport.unwrap() {
                 TransportSlice::Udp(udp) => {
-                    prop_assert_eq!(udp.source_port(), if packet.to_client { 5004 } else { 40_000 });
+                    let port = if packet.to_client { 5004 } else { 40_000 };
+                    prop_assert_eq!(udp.source_port(), port);
                     if let Some((ssrc, sequence, timestamp, marker)) = packet.rtp {
                         let mut expected = vec![0x80, 96 | u8::from(marker) << 7];
                         expected.extend(sequence.to_be_bytes());
@@ -293,7 +297,11 @@ proptest! {
                     }
                 }
                 TransportSlice::Tcp(tcp) => {
-                    let expected_payload = if payload_bytes[index] > 0 { payload_bytes[index] as usize } else { tcp.payload().len() };
+                    let expected_payload = if payload_bytes[index] > 0 {
+                        payload_bytes[index] as usize
+                    } else {
+                        tcp.payload().len()
+                    };
                     prop_assert_eq!(tcp.payload().len(), expected_payload);
                     if let Some((sequence, acknowledgement, flags, window)) = packet.tcp {
                         prop_assert_eq!(tcp.sequence_number(), sequence);
@@ -467,9 +475,10 @@ fn the_reason_of_a_failed_write_comes_back_while_writing_or_at_the_end() {
         (0..packets).for_each(|_| columns.push(0, true, 1_500));
         let mut writer = CaptureWriter::new(Full, &four_flows(), OPTIONS).unwrap();
         let failed = writer.write(&columns.plain()).and_then(|()| writer.finish().map(|_| ()));
-        assert!(
-            matches!(failed, Err(WriteError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull)
-        );
+        assert!(matches!(
+            failed,
+            Err(WriteError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull
+        ));
     }
 }
 

@@ -201,7 +201,8 @@ impl Chunked {
         self.player.playback.add(self.parameters.segment_s);
         self.play_if_enough(io);
         if self.player.phase == Phase::Buffering && elapsed_s >= self.parameters.segment_s {
-            self.enter(io, Phase::Playout); // it comes no faster than it plays: the path is full, though the buffer is not
+            // Media come no faster than they play: the path is full, though the buffer is not.
+            self.enter(io, Phase::Playout);
         }
         let paced_at = asked_at + ns(self.parameters.pace_share * self.parameters.segment_s);
         if paced_at > now {

@@ -256,7 +256,10 @@ impl Fitted {
     }
 
     fn stream_on(&self, connection: ConnectionId) -> Option<usize> {
-        let on = |stream: &Stream| matches!(stream.line, Line::Tcp { connection: own, .. } if own == connection);
+        let on = |stream: &Stream| match stream.line {
+            Line::Tcp { connection: own, .. } => own == connection,
+            _ => false,
+        };
         self.streams.iter().position(on)
     }
 

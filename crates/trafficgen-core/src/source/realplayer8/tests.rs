@@ -20,15 +20,23 @@ const RTT: Time = 100_000_000;
 fn given() -> Value {
     json!({
         "clip": 1, "transport": "udp",
-        "playlist": [{"clip": 1, "ladder_kbps": [50.0, 100.0, 200.0], "length_s": 60.0, "multiple": 3.0, "preselect": false,
+        "playlist": [{"clip": 1, "ladder_kbps": [50.0, 100.0, 200.0], "length_s": 60.0,
+        "multiple": 3.0, "preselect": false,
             "tcp_response": "steps", "base_rtt_s": 0.1, "path_loss": 0.0, "answers_ping": true}],
-        "tcp_multiple": 2.0, "tcp_refill_multiple": 2.0, "ahead_s": 30.0, "buffering_limit_s": 40.0, "buffering_share": 0.5,
-        "playback_start_s": 8.0, "stall_limit_s": 20.0, "silence_limit_s": 60.0, "give_up_waits": 2, "give_up_share": 0.05, "report_interval_s": 1.0,
-        "preselect_report_s": 0.5, "loss_weight": 0.5, "severe_loss_weight": 0.5, "severe_loss": 0.2,
-        "down_losses_per_s": 1.0, "down_queue_s": 0.05, "down_losses_unqueued_per_s": 4.0, "up_losses_per_s": 0.5, "up_wait_s": 5.0, "up_wait_most_s": 20.0, "resend_share": 0.25,
-        "goodput_time_constant_s": 10.0, "tcp_down_share": 0.8, "evidence_time_constant_s": 2.0, "tcp_ahead_s": 30.0,
-        "tcp_full_s": 20.0, "tcp_up_wait_s": 5.0, "status_interval_s": 3.0, "preselect_probe_bytes": 5840,
-        "audio_only_kbps": 20.0, "frames_per_s": 10.0, "audio_share": 0.25, "audio_payload_bytes": [300, 600],
+        "tcp_multiple": 2.0, "tcp_refill_multiple": 2.0, "ahead_s": 30.0,
+        "buffering_limit_s": 40.0, "buffering_share": 0.5,
+        "playback_start_s": 8.0, "stall_limit_s": 20.0, "silence_limit_s": 60.0,
+        "give_up_waits": 2, "give_up_share": 0.05, "report_interval_s": 1.0,
+        "preselect_report_s": 0.5, "loss_weight": 0.5, "severe_loss_weight": 0.5,
+        "severe_loss": 0.2,
+        "down_losses_per_s": 1.0, "down_queue_s": 0.05, "down_losses_unqueued_per_s": 4.0,
+        "up_losses_per_s": 0.5, "up_wait_s": 5.0, "up_wait_most_s": 20.0, "resend_share": 0.25,
+        "goodput_time_constant_s": 10.0, "tcp_down_share": 0.8, "evidence_time_constant_s": 2.0,
+        "tcp_ahead_s": 30.0,
+        "tcp_full_s": 20.0, "tcp_up_wait_s": 5.0, "status_interval_s": 3.0,
+        "preselect_probe_bytes": 5840,
+        "audio_only_kbps": 20.0, "frames_per_s": 10.0, "audio_share": 0.25,
+        "audio_payload_bytes": [300, 600],
         "video_payload_bytes": [500, 1000], "server_tcp": {}, "client_tcp": {}
     })
 }
@@ -357,10 +365,12 @@ fn session(changes: Value, rate_bps: f64) -> Result<Vec<(Time, SessionEvent)>, S
     let scenario = json!({
         "seed": 3, "end_s": 400.0,
         "links": [
-            {"name": "there", "capacity": {"constant": {"rate_bps": rate_bps}}, "delay_s": 0.05, "queue": {"bytes": 10000}},
+            {"name": "there", "capacity": {"constant": {"rate_bps": rate_bps}}, "delay_s": 0.05,
+            "queue": {"bytes": 10000}},
             {"name": "back", "delay_s": 0.05}
         ],
-        "agents": [{"name": "media", "kind": "realplayer8", "parameters": given, "awaited": true, "forward": [0], "reverse": [1]}]
+        "agents": [{"name": "media", "kind": "realplayer8", "parameters": given, "awaited": true,
+        "forward": [0], "reverse": [1]}]
     });
     let scenario = Scenario::from_json(&scenario.to_string()).map_err(|error| error.to_string())?;
     let outcome = simulate(&scenario).map_err(|error| error.to_string())?;

@@ -15,21 +15,28 @@ type Tested = Result<(), Box<dyn std::error::Error>>;
 const VALUES: &str = r#"{
     "encoding_rate_kbps": 512, "turboplay": false,
     "clips": [
-        {"audience_kbps": 512, "true_kbps": 450, "audio_kbps": 32, "buffering_s": 6.0, "packet_payload_bytes": 1000, "frames_per_s": 30},
-        {"audience_kbps": 768, "true_kbps": 730, "audio_kbps": 32, "buffering_s": 6.0, "packet_payload_bytes": 1000, "frames_per_s": 30},
-        {"audience_kbps": 1000, "true_kbps": 1000, "audio_kbps": 32, "buffering_s": 6.0, "packet_payload_bytes": 1000, "frames_per_s": 30}
+        {"audience_kbps": 512, "true_kbps": 450, "audio_kbps": 32, "buffering_s": 6.0,
+        "packet_payload_bytes": 1000, "frames_per_s": 30},
+        {"audience_kbps": 768, "true_kbps": 730, "audio_kbps": 32, "buffering_s": 6.0,
+        "packet_payload_bytes": 1000, "frames_per_s": 30},
+        {"audience_kbps": 1000, "true_kbps": 1000, "audio_kbps": 32, "buffering_s": 6.0,
+        "packet_payload_bytes": 1000, "frames_per_s": 30}
     ],
     "clip_length_s": 40, "surestream_length_s": 40, "surestream_buffering_s": 6.0,
     "quiet_s": 2.0, "header_interval_s": 0.5, "header_payload_bytes": 200,
     "rise_from_share": 0.3, "rise_time_constant_s": 0.3,
     "before_playback_multiple": 2.0, "after_playback_multiple": 4.0, "accelerated_cap_kbps": 550,
     "ahead_s": 8.0, "accelerated_goodput_share": 0.75,
-    "rate_sigma": 0.0, "rate_bound_share": 0.1, "rate_time_constant_s": 4.0, "capped_variation_share": 0.5, "burst_interval_s": 0.03,
-    "train_packets": 30, "train_report_s": 0.3, "estimate_window_packets": 5, "turboplay_pace_ratio": 1.05,
+    "rate_sigma": 0.0, "rate_bound_share": 0.1, "rate_time_constant_s": 4.0,
+    "capped_variation_share": 0.5, "burst_interval_s": 0.03,
+    "train_packets": 30, "train_report_s": 0.3, "estimate_window_packets": 5,
+    "turboplay_pace_ratio": 1.05,
     "turboplay_limit_s": 10, "turboplay_playback_media_s": 5.0,
-    "report_interval_s": 1.0, "congestion_loss": 0.03, "congestion_least_bytes": 2000, "settling_s": 3.0,
+    "report_interval_s": 1.0, "congestion_loss": 0.03, "congestion_least_bytes": 2000,
+    "settling_s": 3.0,
     "clear_s": 10.0, "levels_least_bytes": 3000, "lasting_reports": [3, 5], "clear_most_s": 80.0,
-    "no_parts_up_to_kbps": 450, "thinned_share": 0.5, "give_up_count": 2, "audio_burst_interval_s": 2.0,
+    "no_parts_up_to_kbps": 450, "thinned_share": 0.5, "give_up_count": 2,
+    "audio_burst_interval_s": 2.0,
     "parts_loss": 0.2, "parts_goodput_share": 0.95, "resend_share": 0.25,
     "playback_least_s": 2.5, "silence_limit_s": 30, "server_tcp": {}, "client_tcp": {}
 }"#;
@@ -66,10 +73,12 @@ fn session(rate_kbps: u32, changes: &[(&str, Value)]) -> Result<Outcome, Scenari
     let scenario = json!({
         "seed": 1, "end_s": 300,
         "links": [
-            {"name": "out", "capacity": {"constant": {"rate_bps": 1000 * rate_kbps}}, "delay_s": 0.05, "queue": {"bytes": 51200}},
+            {"name": "out", "capacity": {"constant": {"rate_bps": 1000 * rate_kbps}},
+            "delay_s": 0.05, "queue": {"bytes": 51200}},
             {"name": "back", "delay_s": 0.05}
         ],
-        "agents": [{"name": "media", "kind": "realvideo10", "parameters": values(changes)?, "awaited": true,
+        "agents": [{"name": "media", "kind": "realvideo10", "parameters": values(changes)?,
+        "awaited": true,
                     "forward": [0], "reverse": [1]}]
     });
     simulate(&Scenario::from_json(&scenario.to_string())?)

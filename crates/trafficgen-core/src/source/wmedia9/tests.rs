@@ -14,14 +14,22 @@ fn parameters(changes: &[(&str, Value)]) -> Value {
             {"rate_kbps": 548, "audio_kbps": 48, "frames_per_s": 30},
             {"rate_kbps": 1128, "audio_kbps": 128, "frames_per_s": 30}
         ],
-        "clip_s": 60.0, "silence_s": 5.0, "probe_delay_s": 0.3, "probe_wait_s": 3.0, "probe_packets": 3,
-        "probe_packet_bytes": 1500, "packet_payload_bytes": 1000, "accelerated_share_of_capacity": 0.5,
-        "acceleration_limit_share_of_capacity": 1.0, "multiples": [{"rate_kbps": 340, "multiple": 2.0}],
-        "bursts_accelerated": {"idle_s": 0.3, "gap_s": 0.001}, "bursts_normal": {"idle_s": 0.475, "gap_s": 0.0015},
-        "buffer_full_s": 16.5, "requests_buffering": 2, "requests_playing": 1, "request_interval_s": 1.0,
-        "request_lifetime_s": 5.0, "packets_per_request": 6, "resend_share": 0.5, "reports_per_s": 12.0,
-        "report_interval_s": 5.0, "verdict_start_s": 10.0, "verdict_seconds": 5, "verdict_loss_low": 0.03,
-        "verdict_loss_high": 0.03, "response_s": 38.0, "response_share_of_capacity": 0.5, "half_frames_share": 0.5,
+        "clip_s": 60.0, "silence_s": 5.0, "probe_delay_s": 0.3, "probe_wait_s": 3.0,
+        "probe_packets": 3,
+        "probe_packet_bytes": 1500, "packet_payload_bytes": 1000,
+        "accelerated_share_of_capacity": 0.5,
+        "acceleration_limit_share_of_capacity": 1.0, "multiples": [{"rate_kbps": 340,
+        "multiple": 2.0}],
+        "bursts_accelerated": {"idle_s": 0.3, "gap_s": 0.001}, "bursts_normal": {"idle_s": 0.475,
+        "gap_s": 0.0015},
+        "buffer_full_s": 16.5, "requests_buffering": 2, "requests_playing": 1,
+        "request_interval_s": 1.0,
+        "request_lifetime_s": 5.0, "packets_per_request": 6, "resend_share": 0.5,
+        "reports_per_s": 12.0,
+        "report_interval_s": 5.0, "verdict_start_s": 10.0, "verdict_seconds": 5,
+        "verdict_loss_low": 0.03,
+        "verdict_loss_high": 0.03, "response_s": 38.0, "response_share_of_capacity": 0.5,
+        "half_frames_share": 0.5,
         "key_frames_share": 0.2, "key_frame_interval_s": 8.0, "sent_along_kbps": 58.0,
         "sent_along_share_of_capacity": 0.9, "rebuffer_s": 5.0
     });
@@ -35,11 +43,13 @@ fn run(rate_bps: f64, loss: &Value, changes: &[(&str, Value)]) -> Result<Outcome
     let scenario = json!({
         "seed": 3,
         "links": [
-            {"name": "to client", "capacity": {"constant": {"rate_bps": rate_bps}}, "delay_s": 0.045,
+            {"name": "to client", "capacity": {"constant": {"rate_bps": rate_bps}},
+            "delay_s": 0.045,
              "queue": {"packets": 80}, "loss": loss},
             {"name": "to server", "delay_s": 0.045}
         ],
-        "agents": [{"name": "media", "kind": "wmedia9", "parameters": parameters(changes), "start_s": 0.0,
+        "agents": [{"name": "media", "kind": "wmedia9", "parameters": parameters(changes),
+        "start_s": 0.0,
                     "awaited": true, "forward": [0], "reverse": [1]}],
         "end_s": 200.0
     });

@@ -77,7 +77,8 @@ impl HyStart {
                     self.cautious = Some(Cautious { rounds: 0, baseline_ns: self.minimum_ns });
                 }
             }
-            Some(cautious) if self.minimum_ns < cautious.baseline_ns => self.cautious = None, // a false alarm
+            // A false alarm.
+            Some(cautious) if self.minimum_ns < cautious.baseline_ns => self.cautious = None,
             _ => {}
         }
     }

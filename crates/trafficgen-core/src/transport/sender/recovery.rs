@@ -35,7 +35,8 @@ impl Reduction {
             let share = u128::from(self.delivered) * u128::from(threshold);
             (share.div_ceil(u128::from(self.flight)) as u64).saturating_sub(self.sent)
         } else {
-            let bound = self.delivered.saturating_sub(self.sent).max(bytes) + mss; // slow-start reduction bound
+            // Slow-start reduction bound.
+            let bound = self.delivered.saturating_sub(self.sent).max(bytes) + mss;
             bound.min(threshold - pipe)
         };
         self.limit = pipe + allowed;
