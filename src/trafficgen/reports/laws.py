@@ -40,7 +40,7 @@ BAND_CAPTION = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawnLaw:
+class PlottedLaw:
     """A law that is drawn over a sample.
 
     Attributes:
@@ -60,7 +60,7 @@ def chart_law(
     name: str,
     title: str,
     samples: Sequence[Sample],
-    laws: Sequence[DrawnLaw],
+    laws: Sequence[PlottedLaw],
     *,
     axis: Axis,
     caption: str = "",
@@ -107,7 +107,7 @@ def chart_law_tail(
     name: str,
     title: str,
     samples: Sequence[Sample],
-    laws: Sequence[DrawnLaw],
+    laws: Sequence[PlottedLaw],
     *,
     axis: Axis,
     caption: str = "",
@@ -245,7 +245,7 @@ def laws_at_the_ends(law: Law) -> Iterator[MixedLaw]:
             continue
 
 
-def _band(drawn: DrawnLaw, x: FloatArray, *, upper: bool, least: float = 0.0) -> Iterator[Band]:
+def _band(drawn: PlottedLaw, x: FloatArray, *, upper: bool, least: float = 0.0) -> Iterator[Band]:
     """Yield the band of a law's distribution function, or of P(X >= x); nothing where no parameter
     has an interval.
     """
@@ -286,7 +286,7 @@ def _ranks(n: int) -> FloatArray:
     return np.unique(np.concatenate([even, tail, n + 1 - tail]).astype(np.int64))
 
 
-def _atoms_in_words(drawn: DrawnLaw) -> str:
+def _atoms_in_words(drawn: PlottedLaw) -> str:
     listed = sorted(drawn.law.atoms, key=lambda atom: -atom.p)[:5]
     each = ", ".join(f"{number(atom.value)} ({share_in_words(atom.p)})" for atom in listed)
     more = (

@@ -14,7 +14,7 @@ from trafficgen.reports.charts import Axis, Band, Chart, Curve
 from trafficgen.reports.curves import Sample
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.tables import process_name
-from trafficgen.reports.laws import DrawnLaw, chart_law
+from trafficgen.reports.laws import PlottedLaw, chart_law
 from trafficgen.reports.names import without_folder
 from trafficgen.reports.page import Block, Report, Section, Table, Text
 from trafficgen.units import kbps_from_bps
@@ -122,7 +122,7 @@ def _chart_laws(population: Population, sessions: Sequence[SessionEstimates]) ->
             quantity.rpartition("_")[0].replace("_", "-"),
             f"{name[0].upper()}{name[1:]} across sessions",
             [Sample(name="sessions", role="measured", values=values)],
-            [DrawnLaw(name=family_name(pooled.law), law=pooled.law)],
+            [PlottedLaw(name=family_name(pooled.law), law=pooled.law)],
             axis=Axis(label=name, unit=unit, log=True),
             caption=(
                 f"{values.size} sessions; {pooled.positive_share:.0%} have it at all. Of the"

@@ -28,7 +28,7 @@ from trafficgen.reports.curves import Sample
 from trafficgen.reports.fit import fit_report, subject
 from trafficgen.reports.fit.path import LOSS_SOURCES
 from trafficgen.reports.html import render_html
-from trafficgen.reports.laws import DrawnLaw, chart_law, chart_law_quantiles, chart_law_tail
+from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.reports.names import without_folder
 from trafficgen.reports.same_source import same_source_report
 from trafficgen.units import kbps_from_bps, s_from_ns
@@ -266,12 +266,12 @@ def test_an_exponential_law_has_the_band_of_the_ends_of_its_interval() -> None:
         name="measured", role="measured", values=np.random.default_rng(1).exponential(2.0, 400)
     )
     axis = Axis(label="gap", unit="s", log=True)
-    chart = chart_law("d", "D", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
+    chart = chart_law("d", "D", [sample], [PlottedLaw(name="expon", law=law)], axis=axis)
     assert chart is not None
     (band,) = (layer for layer in chart.layers if isinstance(layer, Band))
     np.testing.assert_allclose(band.low, 1 - np.exp(-np.asarray(band.x) / 2.1))
     np.testing.assert_allclose(band.high, 1 - np.exp(-np.asarray(band.x) / 1.9))
-    tail = chart_law_tail("t", "T", [sample], [DrawnLaw(name="expon", law=law)], axis=axis)
+    tail = chart_law_tail("t", "T", [sample], [PlottedLaw(name="expon", law=law)], axis=axis)
     assert tail is not None
     curve = curve_of(tail, "expon")
     below = np.isfinite(np.asarray(curve.y, dtype=float))

@@ -14,7 +14,7 @@ from trafficgen.reports.charts import Axis, Chart, Curve, Role
 from trafficgen.reports.curves import Sample, chart_distribution
 from trafficgen.reports.fit.packets import family_name
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
-from trafficgen.reports.laws import DrawnLaw, chart_law
+from trafficgen.reports.laws import PlottedLaw, chart_law
 
 _TYPES: tuple[tuple[str, Role], ...] = (
     ("key", "other"),
@@ -49,7 +49,7 @@ def chart_frames(subject: FitSubject) -> Iterator[Chart | None]:
     yield _in_order(part, frames, types, present, names)
     for kind in present:
         laws = [
-            DrawnLaw(name=family_name(one.frame_bytes), law=one.frame_bytes)
+            PlottedLaw(name=family_name(one.frame_bytes), law=one.frame_bytes)
             for one in (process.types if isinstance(process, FrameProcess) else ())
             if one.name == names[kind]
         ]

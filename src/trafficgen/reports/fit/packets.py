@@ -15,7 +15,7 @@ from trafficgen.reports.charts import Axis, Chart, Role
 from trafficgen.reports.curves import Sample, chart_distribution
 from trafficgen.reports.fit.rate import as_sent
 from trafficgen.reports.fit.subject import FitSubject, StreamPart
-from trafficgen.reports.laws import DrawnLaw, chart_law, chart_law_quantiles, chart_law_tail
+from trafficgen.reports.laws import PlottedLaw, chart_law, chart_law_quantiles, chart_law_tail
 from trafficgen.units import FloatArray
 
 _SIZE = Axis(label="IP packet", unit="bytes")
@@ -59,16 +59,16 @@ def _measured(values: FloatArray) -> Sample:
     return Sample(name="measured", role="measured", values=values)
 
 
-def _laws(fitted: FittedLaw) -> list[DrawnLaw]:
+def _laws(fitted: FittedLaw) -> list[PlottedLaw]:
     """Return the best family and, where no family fits, the smoothed empirical law that stands in
     for it.
     """
-    family = DrawnLaw(name=family_name(fitted.parametric), law=fitted.parametric)
+    family = PlottedLaw(name=family_name(fitted.parametric), law=fitted.parametric)
     if fitted.law is fitted.parametric:
         return [family]
     return [
         family,
-        DrawnLaw(name="smoothed empirical law", law=fitted.law, role="extra", dashed=True),
+        PlottedLaw(name="smoothed empirical law", law=fitted.law, role="extra", dashed=True),
     ]
 
 
@@ -239,7 +239,7 @@ def _burst_laws(part: StreamPart) -> Iterator[Chart | None]:
                 name,
                 title,
                 [_measured(values)],
-                [DrawnLaw(name=family_name(law), law=law)],
+                [PlottedLaw(name=family_name(law), law=law)],
                 axis=axis,
                 caption=caption,
             )

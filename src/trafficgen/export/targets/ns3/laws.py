@@ -23,7 +23,7 @@ _JUMP = 1e-9
 
 
 @dataclass(frozen=True)
-class DrawnLaw:
+class Ns3Law:
     """A law that ns-3 can draw.
 
     Attributes:
@@ -47,13 +47,13 @@ class DrawnLaw:
         return "value_s,cumulative_p\n" + "".join(f"{value:.12g},{p:.12g}\n" for value, p in rows)
 
 
-def constant_law(value_s: float) -> DrawnLaw:
+def constant_law(value_s: float) -> Ns3Law:
     """Return the law that takes one value."""
     variable = f"ns3::ConstantRandomVariable[Constant={value_s!r}]"
-    return DrawnLaw(variable, np.array([value_s]), np.array([1.0]))
+    return Ns3Law(variable, np.array([value_s]), np.array([1.0]))
 
 
-def table_law(sample_s: FloatArray) -> DrawnLaw:
+def table_law(sample_s: FloatArray) -> Ns3Law:
     """Return the law of a sample: its values with their shares, or a thousand quantiles where it
     has more.
 
@@ -66,12 +66,12 @@ def table_law(sample_s: FloatArray) -> DrawnLaw:
     if values.size <= _POINTS:
         ends = np.cumsum(counts) / sample_s.size
         starts = np.concatenate(([0.0], ends[:-1] + _JUMP))
-        return DrawnLaw(None, np.repeat(values, 2)[1:], np.column_stack([starts, ends]).ravel()[1:])
+        return Ns3Law(None, np.repeat(values, 2)[1:], np.column_stack([starts, ends]).ravel()[1:])
     probability = np.linspace(0.0, 1.0, _POINTS + 1)
-    return DrawnLaw(None, np.quantile(sample_s, probability), probability)
+    return Ns3Law(None, np.quantile(sample_s, probability), probability)
 
 
-def exact_law(law: Law) -> DrawnLaw | None:
+def exact_law(law: Law) -> Ns3Law | None:
     """Return a model's law as the random variable of ns-3 that is the same; None where there is
     none.
     """
@@ -90,7 +90,7 @@ def exact_law(law: Law) -> DrawnLaw | None:
     return _drawn(f"ns3::{family(law.params)}{bound}]", bounded)
 
 
-def nearest_law(sample_s: FloatArray) -> DrawnLaw:
+def nearest_law(sample_s: FloatArray) -> Ns3Law:
     """Return the random variable of ns-3 with the sample's mean, and its variance where it can,
     that is nearest.
 
@@ -108,15 +108,15 @@ def nearest_law(sample_s: FloatArray) -> DrawnLaw:
     return min((constant_law(mean), *candidates), key=lambda law: round(_distance(ordered, law), 2))
 
 
-def _drawn(variable: str, distribution: Distribution) -> DrawnLaw:
+def _drawn(variable: str, distribution: Distribution) -> Ns3Law:
     probability = np.linspace(0.0, 1.0, _POINTS + 1)
     inside = np.clip(
         probability, 0.0, 1 - 0.01 / _POINTS
     )  # an infinite value cannot stand in a table
-    return DrawnLaw(variable, distribution.ppf(inside), probability)
+    return Ns3Law(variable, distribution.ppf(inside), probability)
 
 
-def _distance(ordered_s: FloatArray, law: DrawnLaw) -> float:
+def _distance(ordered_s: FloatArray, law: Ns3Law) -> float:
     place = np.arange(1, ordered_s.size + 1) / ordered_s.size
     below = np.interp(ordered_s, law.value_s, law.probability, left=0.0, right=1.0)
     return float(

@@ -20,7 +20,7 @@ from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.ns3.laws import (
-    DrawnLaw,
+    Ns3Law,
     constant_law,
     exact_law,
     nearest_law,
@@ -63,8 +63,8 @@ class OnOff:
         packet_bytes: Payload of a packet.
     """
 
-    on_s: DrawnLaw
-    off_s: DrawnLaw
+    on_s: Ns3Law
+    off_s: Ns3Law
     data_rate_bps: int
     packet_bytes: int
 
@@ -103,7 +103,7 @@ class _Told:
         return _bursts(self.phase, self.played)
 
     @property
-    def laws(self) -> tuple[tuple[str, DrawnLaw], tuple[str, DrawnLaw]]:
+    def laws(self) -> tuple[tuple[str, Ns3Law], tuple[str, Ns3Law]]:
         """Value of the attribute, or name of the table's file, and law, of the times on and off."""
         stem = f"flow{self.number}.phase{self.index}"
         on, off = self.on_off.on_s, self.on_off.off_s
