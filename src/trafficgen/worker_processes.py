@@ -1,6 +1,4 @@
-"""Processes that share work: fresh ones, which end when the work is given up, or who gave it is
-killed.
-"""
+"""Fresh worker processes, which end when the work is given up or its parent is killed."""
 
 from __future__ import annotations
 
@@ -42,8 +40,7 @@ def load_arrow_without_pandas() -> None:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Give processes to work in; what they still do when the block is left by an error or an
-    interrupt is ended.
+    """Give processes to work in; after an error or an interrupt their work is ended.
 
     They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
     the work over in :func:`interrupts_defer_signals`.
@@ -71,9 +68,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as the one that started it is gone: killed, it cannot say so, and
-    work would go on.
-    """
+    """End this process as soon as its parent is gone; a killed parent cannot stop it."""
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()

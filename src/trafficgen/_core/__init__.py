@@ -1,6 +1,4 @@
-"""Python face of the Rust core: everything in the compiled module, with its types in
-``_rust.pyi``.
-"""
+"""Python face of the compiled Rust core, with its types in ``_rust.pyi``."""
 
 from trafficgen.interruptions import defer_signals
 

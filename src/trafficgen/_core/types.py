@@ -24,9 +24,7 @@ class RtpStreamDict(TypedDict):
 
 
 class RtpStreamColumns(TypedDict):
-    """RTP streams of flows: one entry a stream; an unknown clock is 0, jitter has a column for each
-    candidate clock.
-    """
+    """RTP streams, one entry each; unknown clocks are 0, jitter has a column for each clock."""
 
     flow: npt.NDArray[np.uint32]
     ssrc: npt.NDArray[np.uint32]
@@ -99,9 +97,7 @@ class CountsDict(TypedDict):
 
 
 class SimulatedFlowDict(TypedDict):
-    """A flow of a simulation; ``media`` is an index into ``tables.flow.MEDIA``, TCP counts are None
-    over UDP.
-    """
+    """A simulated flow; ``media`` is an index into ``MEDIA``, TCP counts are None over UDP."""
 
     agent: int
     name: str
@@ -117,9 +113,7 @@ class SimulatedFlowDict(TypedDict):
 
 
 class SimulatedAgentDict(TypedDict):
-    """An agent of a simulation: its log as (time_ns, (kind, value, level)), and its state every 0.5
-    s, shape (n, 3).
-    """
+    """A simulated agent: its log (time_ns, (kind, value, level)), and its state every 0.5 s."""
 
     name: str
     finished: bool

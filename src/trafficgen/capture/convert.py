@@ -49,7 +49,8 @@ class Conversion(NotebookView):
 
     Example:
         >>> import pathlib, trafficgen
-        >>> _ = pathlib.Path("list.csv").write_text("time_s,ip_bytes\n0.00,1200\n0.02,1200\n0.05,400\n")
+        >>> packets = "time_s,ip_bytes\n0.00,1200\n0.02,1200\n0.05,400\n"
+        >>> _ = pathlib.Path("list.csv").write_text(packets)
         >>> done = trafficgen.convert("list.csv")
         >>> done.format, done.records, f"{done.duration_s:.2f} s"
         ('packet-list', 3, '0.05 s')
@@ -152,7 +153,8 @@ def convert(
 
     Example:
         >>> import pathlib, trafficgen
-        >>> _ = pathlib.Path("frames.txt").write_text("".join(f"{size}\n" for size in [9000, 1200, 1500] * 20))
+        >>> frames = "".join(f"{size}\n" for size in [9000, 1200, 1500] * 20)
+        >>> _ = pathlib.Path("frames.txt").write_text(frames)
         >>> done = trafficgen.convert("frames.txt", "video.parquet", frame_rate_fps=25)
         >>> done
         <Conversion of frames.txt (frame-sizes): 60 records, 200 packets, 2.36 s>

@@ -40,7 +40,7 @@ def as_paths(paths: Paths) -> list[str]:
 
 
 def is_stream(name: str) -> bool:
-    """Return whether an input can be read only once: standard input, a pipe, a shell's ``<(...)``."""
+    """Return whether an input can be read only once: standard input, a pipe, ``<(...)``."""
     path = Path(name)
     return name == STANDARD_INPUT or (path.exists() and not (path.is_file() or path.is_dir()))
 
@@ -154,7 +154,7 @@ def _copy_stream(name: str, stack: ExitStack) -> str:
 
 
 def file_text(name: str) -> str:
-    """Return a file's name without folders as text: JSON has no place for bytes that are not UTF-8."""
+    """Return a file's name without folders as valid UTF-8, as JSON needs it."""
     return Path(name).name.encode(errors="replace").decode()
 
 

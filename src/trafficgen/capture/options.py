@@ -54,7 +54,7 @@ class ReadOptions:
 
     Attributes:
         decapsulate: Whether to look into tunnels; otherwise their packets count for the outer flow.
-        idle_timeout_s: Silence after which a 5-tuple's packets are a new flow, s; None never splits.
+        idle_timeout_s: Silence after which a 5-tuple is a new flow, s; None never splits flows.
         memory_bytes: Memory that the process may take, bytes; None sets no limit.
     """
 

@@ -85,7 +85,8 @@ def read_packets(paths: Paths, options: ReadOptions) -> PacketTable:
         >>> table = trafficgen.read_packets("examples/captures/rtsp_rtp_two_streams.pcap.gz")
         >>> table
         <PacketTable: 2,069 packets, 3 flows, 61.38 s, 1,892,864 IP bytes>
-        >>> print(f"{table.ip_bytes[table.to_client].mean():.0f} IP bytes in a packet to the client")
+        >>> sizes = table.ip_bytes[table.to_client]
+        >>> print(f"{sizes.mean():.0f} IP bytes in a packet to the client")
         920 IP bytes in a packet to the client
     """
     names, budget = as_paths(paths), _budget(options)

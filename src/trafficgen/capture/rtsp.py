@@ -1,6 +1,4 @@
-"""RTSP messages as rows of the signalling table (RFC 2326, RFC 7826), with the clocks that an SDP
-names (RFC 8866).
-"""
+"""Parse RTSP messages (RFC 2326, RFC 7826) and the clocks that an SDP names (RFC 8866)."""
 
 from __future__ import annotations
 
@@ -81,9 +79,7 @@ class RtspMessage:
 
 
 def parse_rtsp(text: bytes) -> RtspMessage | None:
-    """Return what a message says, as far as it was captured; None where its first line is not
-    RTSP's.
-    """
+    """Parse a message as far as it was captured; None if its first line is not RTSP's."""
     head, _, body = text.decode("utf-8", errors="replace").partition("\r\n\r\n")
     first, *lines = head.split("\r\n")
     request, response = _REQUEST.match(first), _RESPONSE.match(first)

@@ -1,6 +1,4 @@
-"""Capture files into flows, RTP streams and signalling, without keeping packets: memory is bounded
-by the flows.
-"""
+"""Scan captures for flows, RTP streams and signalling, in memory that the flows bound."""
 
 from __future__ import annotations
 
@@ -159,7 +157,7 @@ def scan_capture(
 
 
 def read_steps(reader: CaptureReader) -> Iterator[None]:
-    """Run a reader to its end, with a stop after each step to report progress and hear interrupts."""
+    """Run a reader to its end; after each step report progress and hear interrupts."""
     while reader.read(_PACKETS_PER_STEP):
         done_bytes, total_bytes = reader.progress()
         report_step("reading", done_bytes, total_bytes, unit="bytes")
@@ -229,9 +227,7 @@ def _rates(
 
 
 def _clock_hz(stream: RtpStreamDict, clocks_hz: Mapping[int, int]) -> int | None:
-    """Return the clock: as the last SDP says, else as the static payload type says, else as the
-    timestamps ran.
-    """
+    """Return the clock by the last SDP, else the static payload type, else the timestamps."""
     payload_type = stream["payload_type"]
     if payload_type in clocks_hz:
         return clocks_hz[payload_type]
@@ -277,9 +273,7 @@ def _flow_table(
     streams: tuple[RtpStreamCount, ...],
     start_ns: int,
 ) -> pa.Table:
-    """Return the flow table, made column by column: captures of whole networks have millions of
-    flows.
-    """
+    """Return the flow table, made column by column: networks have millions of flows."""
     count = len(numbers)
     client_first = pa.array(found["initiator_is_client"])
     ends = [_texts(found["initiator"]), _texts(found["responder"])]
@@ -325,9 +319,7 @@ def _protocols(numbers: npt.NDArray[np.uint8]) -> pa.Array:
 def _main_streams(
     numbers: npt.NDArray[np.uint32], streams: tuple[RtpStreamCount, ...]
 ) -> dict[str, pa.Array]:
-    """Return what the flow table says of each flow's main RTP stream: to the client if there is
-    one, most packets.
-    """
+    """Return columns of each flow's main RTP stream: to the client if possible, most packets."""
     main: dict[int, RtpStreamCount] = {}
     for stream in streams:
         known = main.get(stream.flow)

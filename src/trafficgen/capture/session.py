@@ -172,7 +172,8 @@ class _Opening:
         if self.budget.holds(packets):
             return
         remedy = (
-            "choose a shorter --flow or --session, or cut the input (editcap does that for captures)"
+            "choose a shorter --flow or --session, or cut the input (editcap does that for"
+            " captures)"
             if self.window is None
             else "or fit a window of the session (--from 5min --to 25min)"
         )

@@ -1,6 +1,4 @@
-"""Captures and packet tables piece by piece: packets without all of them in memory, for inputs of
-any length.
-"""
+"""Read the packets of captures piece by piece, for captures of any length."""
 
 from __future__ import annotations
 
@@ -78,8 +76,7 @@ def _columns(scan: CaptureScan) -> frozenset[str]:
 def in_order(
     pieces: Iterable[pa.Table], *, name: str, window_rows: int = ORDER_WINDOW_ROWS
 ) -> Iterator[pa.Table]:
-    """Yield packets in order of time that are out of it by at most so many rows; equal times keep
-    their order.
+    """Sort packets by time that are late by at most so many rows; equal times keep their order.
 
     Raises:
         CaptureError: If they are out of order by more.

@@ -111,8 +111,7 @@ def read_csv_table(path: str | Path) -> PacketTable:
 
 
 def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
-    """Return packets with the flow table and the origin in ``NAME.flows.csv``; None where that is
-    not there.
+    """Return packets with the flow table in ``NAME.flows.csv``; None if there is no such file.
 
     Raises:
         PacketTableError: If it cannot be read or does not fit.
@@ -142,8 +141,7 @@ def csv_described_table(packets: pa.Table, path: Path) -> PacketTable | None:
 
 
 def holds_packet_table(path: str | Path) -> bool:
-    """Return whether a Parquet or CSV file is a packet table of ours, or has all columns that one
-    needs.
+    """Return whether a Parquet or CSV file is a packet table or has the columns that one needs.
 
     Files that cannot be read are taken for one, so that whoever reads them says what is wrong.
     """
@@ -277,9 +275,7 @@ def reading_refused(path: Path) -> Iterator[None]:
 
 
 def checked_table(table: PacketTable, name: str) -> PacketTable:
-    """Return the table in order of time, its times and its flow ids checked against the flow
-    table.
-    """
+    """Return the table in order of time, with its times and flow ids checked."""
     ids = np.asarray(table.flows.column("flow").to_numpy())
     if not np.array_equal(ids, np.arange(len(ids))):
         remedy = "number the rows of the flow table from 0"

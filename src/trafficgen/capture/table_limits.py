@@ -1,6 +1,4 @@
-"""What no packet table of packets has: files that ask for room, time or memory out of all
-proportion are refused.
-"""
+"""Refuse tables that ask for memory or time out of all proportion to their size."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ _LONGEST_SPAN_NS = int(np.iinfo(np.int64).max)
 
 
 def refuse_expansion(metadata: pq.FileMetaData, path: str | Path) -> None:
-    """Refuse a Parquet file whose rows take out of all proportion more room than itself, as
-    captures are refused.
+    """Refuse a Parquet file whose rows need far more memory than the file, as captures are refused.
 
     Raises:
         PacketTableError: If they do, or if texts do that are to be read.

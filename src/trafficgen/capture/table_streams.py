@@ -128,8 +128,7 @@ def open_table_file(path: str | Path) -> TableFile:
 
 
 def packets_in(path: str | Path) -> int:
-    """Return how many packets a packet table has; of a CSV an estimate by the length of its first
-    lines.
+    """Return how many packets a packet table has; of a CSV an estimate by its first lines.
 
     Raises:
         PacketTableError: If the file cannot be read.
@@ -203,9 +202,7 @@ def raw_pieces(path: Path, names: Collection[str] = PACKET_SCHEMA.names) -> Iter
 
 
 def _inferred_flows(path: Path) -> pa.Table:
-    """Return a flow table for packets that came without one, by a first reading of their flow
-    ids.
-    """
+    """Return a flow table for packets without one, by a first reading of their flow ids."""
     highest, packets = -1, 0
     for piece in raw_pieces(path, ("flow",)):
         packets += piece.num_rows

@@ -1,6 +1,4 @@
-"""Sparklines: curves over time in one line of characters each, with unit, span and scale beside
-them.
-"""
+"""Sparklines: curves over time in one line of characters each, with unit, span and scale."""
 
 from __future__ import annotations
 
@@ -60,8 +58,7 @@ class Marks:
 
 
 def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
-    """Return a character for each value: the lowest for 0 and below, the highest for ``top``, a
-    space for NaN.
+    """Return a character for each value: lowest for 0, highest for ``top``, space for NaN.
 
     A value above 0 is never shown as 0, so that a trickle and silence look different.
 
@@ -85,8 +82,7 @@ def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLO
 
 
 def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
-    """Return how many characters curves with these names have: as many as a terminal has room for,
-    else always 60.
+    """Return how many characters curves have: what a terminal has room for, elsewhere 60.
 
     Args:
         names: Names of the curves.
@@ -102,8 +98,7 @@ def curve_bins(names: Sequence[str], *, scale_width: int = 24) -> int:
 def letters_of(
     intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float
 ) -> str:
-    """Return a letter for each part of a span: that of the last interval that holds its middle, a
-    dot without one.
+    """Return a letter for each part of a span: of the last interval at its middle, or a dot.
 
     An interval that is too short to hold any gets the part that it lies in.
 
@@ -127,8 +122,7 @@ def letters_of(
 def print_curves(
     title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float
 ) -> None:
-    """Print curves that share a span of time, each from 0 to its highest value or to one that they
-    share.
+    """Print curves that share a span of time, each from 0 to its own or a shared highest value.
 
     Args:
         title: What they are of.

@@ -1,6 +1,4 @@
-"""Tables on stdout: by rich on a terminal, to its width; elsewhere a line for each row, whole, to
-be searched.
-"""
+"""Tables on stdout: fitted to a terminal by rich; elsewhere one whole line for each row."""
 
 from __future__ import annotations
 
@@ -62,8 +60,7 @@ def _print_plain(
 
 
 def _fitted_widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int] | None:
-    """Return widths with which a table fits the terminal, None where a column would have to break a
-    word.
+    """Return widths that fit the terminal; None if a column would have to break a word.
 
     Columns keep the width of their longest cell as far as there is room; the widest give way first.
     """

@@ -22,7 +22,8 @@ def convert(
             metavar="TRACE",
             help=(
                 "Packet list (CSV, Parquet), frame-size trace, trace of ns-3 or INET, log of MGEN"
-                " or D-ITG; a capture or packet table too; - is standard input, a trace with --from."
+                " or D-ITG; a capture or packet table too; - is standard input, a trace with"
+                " --from."
             ),
         ),
     ],

@@ -84,9 +84,7 @@ def _render(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> No
 
 
 def _render_rates(found: trafficgen.Inspection, described: list[dict[str, Any]]) -> None:
-    """Print the rate of the heaviest flows over the time of the capture, each in its heavier
-    direction.
-    """
+    """Print the rate over time of the heaviest flows, each in its heavier direction."""
     shown = [flow for flow in described[:_SHOWN_FLOWS] if flow["flow"] in found.rates]
     if not shown or not found.duration_s > 0:
         return

@@ -1,6 +1,4 @@
-"""Measuring packet tables, real or synthetic, by the same code: sessions, media packets, rates,
-gaps, bursts, loss.
-"""
+"""Measure packet tables, real or synthetic: sessions, media packets, rates, gaps, bursts, loss."""
 
 from trafficgen.flows.bursts import (
     Bursts,

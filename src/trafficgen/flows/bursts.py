@@ -1,6 +1,4 @@
-"""Bursts: maximal runs of packets with small gaps, and the gap that parts them (found from the
-data).
-"""
+"""Bursts: maximal runs of packets with small gaps, and the gap that separates them."""
 
 from __future__ import annotations
 
@@ -154,8 +152,7 @@ def _pause_threshold_s(gap_s: FloatArray) -> float | None:
 
 
 def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
-    """Return twice the log-likelihood ratio of a gamma law to an exponential one; chi-squared with
-    one degree.
+    """Return twice the log-likelihood ratio of a gamma law to an exponential one (chi-squared).
 
     The shape is the closed-form approximation of Minka (2002), which is within 1.5% of the maximum.
 
@@ -176,8 +173,7 @@ def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
 
 
 def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
-    """Return values with equal ones spread evenly over one clock tick around them, ascending, all
-    positive.
+    """Spread equal values evenly over one clock tick around them; ascending, all positive.
 
     A gap of 0 stands for anything below half a tick. It is spread evenly in the logarithm over the
     two powers of ten
@@ -199,9 +195,7 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
 
 
 def _valleys(log_gap: FloatArray) -> FloatArray:
-    """Return the logarithms (base 10) of the thresholds that part two kinds of gaps, over all
-    window widths.
-    """
+    """Return the logarithms (base 10) of thresholds between two kinds of gaps, over all windows."""
     low, high = log_gap[0], log_gap[-1]
     bins = int(np.ceil((high - low) / _BIN_DECADES)) + 1
     count = np.bincount(((log_gap - low) / _BIN_DECADES).astype(np.int64), minlength=bins)
@@ -217,9 +211,7 @@ def _valleys(log_gap: FloatArray) -> FloatArray:
 
 
 def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
-    """Return the middle of each stretch of least counts that is significantly below a peak on both
-    sides.
-    """
+    """Return the middle of each stretch of least counts well below a peak on both sides."""
     n = windows.size
     half = max(1, apart // 2)
     left = np.concatenate((np.zeros(half), np.maximum.accumulate(windows)))[:n]
@@ -237,9 +229,7 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
 
 
 def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
-    """Return the variance of the log-gaps between the two sides of a threshold, gaps weighted by
-    their length.
-    """
+    """Return the variance between the sides of a threshold; log-gaps are weighted by length."""
     parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
     if parted < _SMALLEST_SHARE_WITHIN * log_gap.size or parted == log_gap.size:
         return 0.0
@@ -251,9 +241,7 @@ def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_thresho
 
 
 def _middle_of_widest_step(log_gap: FloatArray, log_threshold: float) -> float:
-    """Return the geometric middle, s, of the widest empty stretch within a tenth of a power of ten
-    of a threshold.
-    """
+    """Return the geometric middle, s, of the widest gap within 0.1 decades of a threshold."""
     first, last = np.searchsorted(log_gap, [log_threshold - 0.1, log_threshold + 0.1])
     near = log_gap[max(0, first - 1) : last + 1]
     widest = int(np.argmax(np.diff(near)))

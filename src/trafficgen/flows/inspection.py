@@ -1,6 +1,4 @@
-"""What is in a capture or a packet table: flows, RTP streams and sessions, as `trafficgen inspect`
-tells it.
-"""
+"""Summarise a capture or packet table: its flows, RTP streams and sessions."""
 
 from __future__ import annotations
 
@@ -170,9 +168,7 @@ class Inspection(NotebookView):
         )
 
     def play_s(self, session: Session) -> float | None:
-        """Return the time of a session's first RTSP PLAY after the first packet, s; None where none
-        was seen.
-        """
+        """Return when a session's first RTSP PLAY was, s after the first packet; None without it."""
         if session.play_time_ns is None:
             return None
         return s_from_ns(session.play_time_ns + self.origin_ns - self.start_time_ns)
@@ -205,9 +201,7 @@ class Inspection(NotebookView):
         }
 
     def json_lists(self) -> dict[str, Iterator[dict[str, object]]]:
-        """Return its lists, which are made as they are read: captures of whole networks have
-        millions of flows.
-        """
+        """Return its lists as iterators: captures of whole networks have millions of flows."""
         sessions = self.sessions
         described = map(self._describe_session, sessions)
         return {
@@ -321,9 +315,7 @@ def inspect_table(
 def inspect_stream(
     stream: PacketStream, *, files: tuple[str, ...], idle_timeout_s: float | None = None
 ) -> Inspection:
-    """Measure the flows of a packet table that comes piece by piece: what :func:`inspect_table`
-    finds in all of it.
-    """
+    """Measure the flows of a packet stream, as :func:`inspect_table` does of a whole table."""
     meter, original = _meter(idle_timeout_s), list[int]()
     packets = frame_bytes = 0
     first_ns, last_ns = 0, 0
@@ -363,9 +355,7 @@ def _meter(idle_timeout_s: float | None) -> FlowMeter:
 
 
 def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
-    """Feed a table to the meter piece by piece; return the meter's number of each packet's flow,
-    shape (n,).
-    """
+    """Feed a table to the meter; return the meter's number of each packet's flow, shape (n,)."""
     known = table.known("rtp_ssrc")
     columns: list[npt.NDArray[Any]] = [
         table.time_ns,
@@ -389,9 +379,7 @@ def _run(meter: FlowMeter, table: PacketTable) -> npt.NDArray[np.uint32]:
 def _with_measured_flows(
     table: PacketTable, counts: FlowCountsDict, numbers: npt.NDArray[np.uint32], *, renumber: bool
 ) -> tuple[PacketTable, list[int]]:
-    """Return the table with times and counts of its flows as measured, and each measured flow's
-    number.
-    """
+    """Return the table with measured times and counts of its flows, and each flow's number."""
     first_packet = np.unique(numbers, return_index=True)[1]
     original = [int(table.flow[index]) for index in first_packet]
     order = list(range(len(original))) if renumber else original
@@ -417,9 +405,7 @@ def _measured_flows(
     *,
     renumber: bool,
 ) -> pa.Table:
-    """Return a flow table with times and counts as measured; ``original`` are numbers in it,
-    ``order`` the new ones.
-    """
+    """Return a flow table with measured times and counts; ``order`` has the new flow numbers."""
     rows_of = {row["flow"]: row for row in flows.to_pylist()}
     pairs = {
         "packets": counts["packets"],

@@ -1,6 +1,4 @@
-"""Loss, reordering and duplicates counted from RTP sequence numbers (RFC 3550, appendices A.1 and
-A.3).
-"""
+"""Count loss, reordering and duplicates by RTP sequence numbers (RFC 3550, A.1 and A.3)."""
 
 from __future__ import annotations
 
@@ -114,8 +112,7 @@ class _Stretch:
 
 
 def _stretches(extended: IntArray) -> list[IntArray]:
-    """Split at restarts: a jump beyond what A.1 tolerates, confirmed by the next number following
-    in sequence.
+    """Split at restarts: jumps beyond what A.1 tolerates, confirmed by the next number.
 
     A jump that is not confirmed is a stray packet and left out, as in A.1.
     """
@@ -138,8 +135,7 @@ def _stretches(extended: IntArray) -> list[IntArray]:
 
 
 def _without_resendings(extended: IntArray, restarts: IntArray) -> IntArray:
-    """Return the restarts that are not resendings: several old numbers in a row, after which the
-    new ones go on.
+    """Drop restarts that are resendings: several old numbers in a row, then the new ones go on.
 
     A.1 takes them for a restart. A source that has restarted counts up to the numbers that it had;
     after resendings the numbers go back up by a jump over more than a tenth of the way that they

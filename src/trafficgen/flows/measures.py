@@ -53,8 +53,7 @@ class Delivery:
 
 
 def data_rates(size_bytes: FloatArray | IntArray, *, span_s: float) -> DataRates | None:
-    """Return buffering data rate and steady playout rate (CCZ-B1); None for a playout shorter than
-    110 s.
+    """Return buffering and steady rate (CCZ-B1); None for a playout shorter than 110 s.
 
     Args:
         size_bytes: IP bytes in bins of :data:`MEASURE_BIN_S` from the first media packet on, the
@@ -101,9 +100,7 @@ def successive_ratios(rates: FloatArray | IntArray) -> FloatArray:
 
 
 def spread(ratios: FloatArray) -> float:
-    """Return the 90% over the 10% quantile, 1 where all ratios are the same (CCZ-V1); NaN without
-    any.
-    """
+    """Return the 90% over the 10% quantile, 1 if all ratios are the same (CCZ-V1); NaN if empty."""
     if ratios.size == 0:
         return math.nan
     low, high = np.quantile(ratios, [0.1, 0.9])
@@ -113,8 +110,7 @@ def spread(ratios: FloatArray) -> float:
 def normalised_differences(
     tcp_kbps: FloatArray, udp_kbps: FloatArray, *, bottleneck_kbps: float
 ) -> FloatArray:
-    """Return (TCP rate - UDP rate) / bottleneck of pairs, 0 for equal shares, -1 where UDP has all
-    (CCZ-H1).
+    """Return (TCP - UDP rate) / bottleneck of pairs: 0 if equal, -1 if UDP has all (CCZ-H1).
 
     Args:
         tcp_kbps: Mean rate of each TCP stream, shape (n,).
@@ -125,8 +121,7 @@ def normalised_differences(
 
 
 def time_to_share_of_peak_s(size_bytes: FloatArray | IntArray, *, share: float = 0.9) -> float:
-    """Return when the rate first reaches a share of its largest value, s from the first bin
-    (CCZ-B4); NaN if empty.
+    """Return when the rate first reaches a share of its peak, s (CCZ-B4); NaN if empty.
 
     Args:
         size_bytes: Bytes in bins of :data:`MEASURE_BIN_S`, shape (n,).
@@ -166,8 +161,7 @@ def adaptation_time_s(time_s: FloatArray, rates_bps: FloatArray, *, limit_bps: f
 def delivery(
     sent_ns: IntArray, ip_bytes: IntArray, arrived: BoolArray, *, start_ns: int, end_ns: int
 ) -> Delivery:
-    """Return offered and achieved rate and the loss of the packets sent in ``[start_ns, end_ns)``
-    (NIC-P2, NIC-P3).
+    """Return offered and achieved rate and loss of packets sent in an interval (NIC-P2, NIC-P3).
 
     Args:
         sent_ns: When each packet was sent, resendings included, ns, shape (n,).
@@ -191,8 +185,7 @@ def delivery(
 
 
 def received_kbps(arrival_ns: IntArray, ip_bytes: IntArray, *, start_ns: int, end_ns: int) -> float:
-    """Return the rate of what arrived in ``[start_ns, end_ns)``, whenever it was sent, kbit/s of IP
-    bytes.
+    """Return the rate of what arrived in an interval, whenever it was sent, kbit/s of IP bytes.
 
     Args:
         arrival_ns: When each packet arrived, ns, shape (n,).

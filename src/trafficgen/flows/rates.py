@@ -51,8 +51,7 @@ class RateSeries:
 
 
 def rate_curve(time_ns: IntArray, size_bytes: IntArray, *, bins: int = CURVE_BINS) -> RateCurve:
-    """Return the bytes in so many equal parts of the time from the first packet to the last, for
-    drawings.
+    """Return the bytes in so many equal parts of the time from first to last packet, for drawings.
 
     Args:
         time_ns: Times of the packets, ns, ascending, shape (n,).
@@ -87,8 +86,7 @@ def rate_series(
     start_ns: int | None = None,
     end_ns: int | None = None,
 ) -> RateSeries:
-    """Return the bytes in successive bins; empty bins count as zero, the last partial bin is
-    dropped.
+    """Return the bytes in successive bins; empty bins count as 0, a last partial bin is dropped.
 
     Args:
         time_ns: Times of the (media) packets, ns, ascending, shape (n,).

@@ -1,6 +1,4 @@
-"""Segmentation offload undone: packets above the MTU, as hosts hand them to their network card, cut
-to MTU size.
-"""
+"""Undo segmentation offload: cut packets above the MTU, as hosts hand them to their cards."""
 
 from __future__ import annotations
 
@@ -107,9 +105,7 @@ def _piece_spacing_ns(table: PacketTable, pieces: IntArray, mtu_bytes: int) -> I
 def _tcp_columns(
     table: PacketTable, source: IntArray, *, offset: IntArray, cut_short: BoolArray
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the TCP sequence numbers of the pieces, and their flags: FIN and PSH stay with the
-    last piece.
-    """
+    """Return TCP sequence numbers and flags of the pieces: FIN and PSH stay with the last one."""
     columns: dict[str, npt.NDArray[np.generic]] = {}
     if "tcp_sequence" in table.packets.column_names:
         columns["tcp_sequence"] = (

@@ -43,9 +43,7 @@ def inverted_directions(rows: pa.Table) -> pa.Table:
 
 
 def heaviest_upload(flows: pa.Table) -> tuple[int, int]:
-    """Return the flow that carries most payload to its server, and how many bytes; (-1, 0) where
-    there is no flow.
-    """
+    """Return the flow with most payload to its server, and the bytes; (-1, 0) without flows."""
     if not flows.num_rows:
         return -1, 0
     sent = flows.column("payload_bytes_to_server")

@@ -135,8 +135,7 @@ def all_sessions(table: PacketTable) -> SessionView:
 
 
 def heaviest_session(flows: pa.Table) -> int | None:
-    """Return the session that carries most bytes to a client, as far as a flow table tells; None
-    where none does.
+    """Return the session that carries most bytes to a client, by a flow table; None if none does.
 
     Flows of control and flows without payload to the client carry no media and do not make a
     session a candidate.

@@ -1,5 +1,4 @@
-"""Which flows belong together, and what they carry: control and media of one playout form a
-session.
+"""Group flows to sessions: control and media of one playout, and what they carry.
 
 Rules, first to last: RTSP control with the media that its Transport headers name (or, where a
 capture was cut before them, with the RTP and RTCP between the same hosts while it lasts); RTCP with
@@ -123,9 +122,7 @@ def group_sessions(
 def _some_flows(
     flows: pa.Table, *, rtcp_flows: Collection[int], control: set[int]
 ) -> dict[int, _Flow]:
-    """Return RTP and RTCP over UDP and the RTSP connections, by number; most flows of a network are
-    none of these.
-    """
+    """Return RTP and RTCP over UDP and the RTSP connections, by number: few flows of a network."""
     is_rtp = pc.and_(pc.equal(flows.column("protocol"), "udp"), pc.is_valid(flows.column("ssrc")))
     others = pa.array([*rtcp_flows, *control], flows.schema.field("flow").type)
     wanted = pc.or_(is_rtp, pc.is_in(flows.column("flow"), others))
@@ -218,9 +215,7 @@ def _join_rtsp(
 
 
 def _join_overlapping(controls: Iterable[_Flow], media: Iterable[_Flow], union: _Union) -> None:
-    """Join connections that named no ports with the media of the same time: one pass in order of
-    their beginnings.
-    """
+    """Join connections that named no ports with media of the same time, in one pass."""
     margin_ns = ns_from_s(RTSP_MARGIN_S)
     by_start = [(flow.first_time_ns, True, flow) for flow in media]
     by_start += [(flow.first_time_ns - margin_ns, False, flow) for flow in controls]
@@ -289,9 +284,7 @@ def _codes(texts: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 def _network_codes(servers: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return a number for the network of each server, as content networks spread one player over
-    neighbours.
-    """
+    """Return a number for each server's network: content networks spread a player over it."""
     encoded = servers.combine_chunks().dictionary_encode()
     networks = pa.array(
         [_network(address) for address in encoded.dictionary.to_pylist()], pa.binary()
@@ -344,9 +337,7 @@ def _media(
 
 
 def _medium(payload_type: int | None, clock_hz: int | None, said: dict[int, str]) -> str:
-    """Return what an RTP stream carries, by its session description, static payload type or
-    clock.
-    """
+    """Return what an RTP stream carries, by session description, static payload type or clock."""
     if payload_type is not None and said.get(payload_type) in {"audio", "video"}:
         return said[payload_type]
     if payload_type == _MPEG_AUDIO:

@@ -11,9 +11,7 @@ _COARSEST_TICK_NS = 1_000_000
 
 
 def gaps_s(time_ns: IntArray) -> FloatArray:
-    """Return the gaps between successive packets, s, shape (n - 1,) for times of shape (n,) in
-    ns.
-    """
+    """Return the gaps between packets, s, shape (n - 1,), of times in ns, shape (n,)."""
     return s_from_ns(np.diff(time_ns))
 
 
@@ -36,8 +34,7 @@ def gaps_within_flows_s(table: PacketTable, rows: BoolArray) -> tuple[FloatArray
 
 
 def clock_tick_ns(time_ns: IntArray) -> int:
-    """Return the granularity of a clock: the largest power of ten of ns, at most 1 ms, that divides
-    all gaps.
+    """Return the tick of a clock: the largest power of ten ns, at most 1 ms, that divides all gaps.
 
     A clock that counts in other steps (1/90000 s, 4 ms) is seen at the decimal digit to which it
     was written.

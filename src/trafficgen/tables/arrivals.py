@@ -11,9 +11,7 @@ from trafficgen.tables.packet import PacketTable
 
 
 def as_received(table: PacketTable) -> PacketTable:
-    """Return the packets that arrived, at their arrival, in that order, and a flow table counted
-    anew.
-    """
+    """Return the packets that arrived, in order of arrival, with a flow table counted anew."""
     received = table.select(table.known("arrival_ns"))
     place = received.packets.schema.get_field_index("time_ns")
     field = received.packets.schema.field(place)

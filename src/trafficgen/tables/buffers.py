@@ -14,9 +14,7 @@ from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray
 
 
 def values_of(array: pa.Array) -> npt.NDArray[np.generic]:
-    """Return the values of numbers or booleans; those of nulls mean nothing. Only booleans are
-    copied.
-    """
+    """Return values of numbers or booleans (of nulls any value); only booleans are copied."""
     _, buffer = array.buffers()
     if pa.types.is_boolean(array.type):
         return _unpacked(buffer, array.offset, len(array))
@@ -30,8 +28,7 @@ def known_of(array: pa.Array) -> BoolArray | None:
 
 
 def rows_taken(table: pa.Table, order: IntArray) -> pa.Table:
-    """Return rows of a table of numbers, booleans and dictionaries of numbers, each column in one
-    chunk.
+    """Return rows of a table of numbers, booleans and dictionaries, each column in one chunk.
 
     Args:
         table: The table.

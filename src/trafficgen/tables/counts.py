@@ -10,8 +10,7 @@ from trafficgen.units import BoolArray, IntArray
 
 
 def with_counts(table: PacketTable) -> pa.Table:
-    """Return the flow table with first and last time, packets and bytes per direction counted from
-    the packets.
+    """Return the flow table with times, packets and bytes counted from the packets.
 
     A flow without packets gets times of 0.
     """

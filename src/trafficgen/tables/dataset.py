@@ -1,5 +1,4 @@
-"""A packet table as a folder: a partitioned Parquet dataset, for more packets and flows than a file
-should hold.
+"""A packet table as a folder: a partitioned Parquet dataset for any number of packets.
 
 ``part-000000.parquet`` and so on hold the packets in order of time, each a stretch of it. Names
 that begin with an underscore are left out by what reads such folders (Arrow, Dask, Spark, DuckDB):

@@ -1,6 +1,4 @@
-"""The flow table: who talks to whom, one row a bidirectional 5-tuple (RFC 2330 calls its parts the
-*packet type P*).
-"""
+"""The flow table: one row for each bidirectional 5-tuple (RFC 2330: the *packet type P*)."""
 
 from __future__ import annotations
 

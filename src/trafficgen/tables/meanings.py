@@ -1,6 +1,4 @@
-"""What each column of the packet, flow, signalling and RTCP tables means, with its unit, in a
-sentence for people.
-"""
+"""The meaning of each column of the packet, flow, signalling and RTCP tables, with its unit."""
 
 from __future__ import annotations
 

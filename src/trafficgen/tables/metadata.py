@@ -1,6 +1,4 @@
-"""What travels with the packets of a table: origin, flow table, signalling, notes, as one JSON
-object.
-"""
+"""The JSON object that travels with packets: origin, flow table, signalling and notes."""
 
 from __future__ import annotations
 

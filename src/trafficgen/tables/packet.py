@@ -83,7 +83,8 @@ class PacketTable(NotebookView):
 
     Example:
         >>> import trafficgen
-        >>> table = trafficgen.generate("cbr", duration_s=2, settings={"rate_kbps": 400, "packet_bytes": 1000})
+        >>> settings = {"rate_kbps": 400, "packet_bytes": 1000}
+        >>> table = trafficgen.generate("cbr", duration_s=2, settings=settings)
         >>> table
         <PacketTable: 100 packets, 1 flow, 1.98 s, 100,000 IP bytes>
         >>> table.ip_bytes[:3].tolist(), table.time_s[:3].round(3).tolist()
@@ -145,9 +146,7 @@ class PacketTable(NotebookView):
         return rates_of_packets((f"IP packets to {end}", self.time_ns[way], self.ip_bytes[way]))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the packets as a pandas data frame, a row a packet, columns and units as in
-        :attr:`packets`.
-        """
+        """Return the packets as a pandas data frame with the columns of :attr:`packets`."""
         return self.packets.to_pandas()
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -218,9 +217,7 @@ class PacketTable(NotebookView):
         return self.values("payload_bytes").astype(np.int64)
 
     def select(self, rows: BoolArray) -> PacketTable:
-        """Return the table with only the packets where ``rows``, shape (n,), is true; the flow
-        table stays.
-        """
+        """Return the table with the packets where ``rows``, shape (n,), is true, and all flows."""
         return replace(self, packets=self.packets.filter(pa.array(rows)))
 
     def of_flows(self, flows: list[int]) -> PacketTable:
@@ -228,9 +225,7 @@ class PacketTable(NotebookView):
         return self.select(np.isin(self.flow, np.asarray(flows, dtype=np.uint32)))
 
     def on_clock(self, tick_ns: int) -> PacketTable:
-        """Return the table with times as a clock reads them that counts whole ticks from the first
-        packet on.
-        """
+        """Return the table with times rounded down to whole ticks after the first packet."""
         if len(self) == 0:
             return self
         first = int(self.time_ns[0])
@@ -252,9 +247,7 @@ class PacketTable(NotebookView):
 
 
 def check_columns(table: pa.Table, schema: pa.Schema, *, required: set[str]) -> None:
-    """Raise ``ValueError`` when a table lacks a required column, has an unknown one or one of a
-    wrong type.
-    """
+    """Raise ``ValueError`` for a missing required column, an unknown one or one of a wrong type."""
     missing = required - set(table.column_names)
     if missing:
         raise ValueError(

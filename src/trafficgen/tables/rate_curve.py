@@ -1,6 +1,4 @@
-"""Bytes over time in a fixed number of bins, for drawings: as coarse as they may be, and never
-without their scale.
-"""
+"""Bytes over time in a fixed number of bins, for drawings."""
 
 from __future__ import annotations
 
@@ -107,8 +105,7 @@ class FlowRates:
 
 
 def in_parts(values: FloatArray, parts: int) -> FloatArray:
-    """Return means over equal parts of a series' span, each value for an equal time; shape
-    (parts,).
+    """Return means over equal parts of a series, each value for an equal time; shape (parts,).
 
     Args:
         values: The series, shape (n,); NaN where nothing is known, which is left out of the means.

@@ -1,6 +1,4 @@
-"""The signalling table: the RTSP messages that set a session up, one row a message (RFC 2326, RFC
-7826).
-"""
+"""The signalling table: RTSP messages, one row each (RFC 2326, RFC 7826)."""
 
 from __future__ import annotations
 

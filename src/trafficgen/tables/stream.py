@@ -1,6 +1,4 @@
-"""Packets that come piece by piece: what a writer needs of a packet table, without all of it in
-memory.
-"""
+"""Packets that come piece by piece, without all of them in memory."""
 
 from __future__ import annotations
 
@@ -32,8 +30,7 @@ class PacketStream:
     rows: int | None = None
 
     def in_pieces(self, rows: int = PIECE_ROWS) -> Iterator[PacketTable]:
-        """Yield the packets in tables of ``rows`` rows, the last one shorter, each column in one
-        chunk.
+        """Yield the packets in tables of ``rows`` rows, the last one shorter, one chunk a column.
 
         What is written piece by piece then does not depend on how the packets came.
         """
@@ -61,9 +58,7 @@ def stream_of(table: PacketTable) -> PacketStream:
 
 
 def even_pieces(pieces: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Yield the rows of tables in tables of ``rows`` rows, the last one shorter, each column in one
-    chunk.
-    """
+    """Yield the rows in tables of ``rows`` rows, the last one shorter, one chunk a column."""
     held: list[pa.Table] = []
     count = 0
     for piece in pieces:

@@ -1,6 +1,4 @@
-"""Frames cut into packets: the application data units of a trace as the IP packets that would carry
-them.
-"""
+"""Cut the frames of a trace into the IP packets that would carry them."""
 
 from __future__ import annotations
 
@@ -65,8 +63,7 @@ def sum_gaps(file_name: str, gaps_ns: IntArray) -> IntArray:
 def cut_frames(
     file_name: str, frames: Frames, options: TraceOptions, *, rtp: bool, notes: Notes
 ) -> Columns:
-    """Return the UDP packets that carry frames: full ones and a last one with what is left of the
-    frame.
+    """Return the UDP packets that carry frames: full ones, and a last one with the rest.
 
     With ``options.line_rate_bps`` the packets of a stream leave one after the other at that rate, a
     frame's first not before its time; otherwise all packets of a frame have its time.
@@ -130,9 +127,7 @@ def _largest_part(options: TraceOptions, extra_bytes: int, notes: Notes) -> int:
 def _space_packets(
     time_ns: IntArray, ip_bytes: IntArray, flow: IntArray, streams: int, rate_bps: float
 ) -> IntArray:
-    """Return when packets leave that wait for the one before them: Lindley's recursion as a running
-    maximum.
-    """
+    """Return when packets leave that wait for the one before: Lindley's recursion, vectorised."""
     result = time_ns.copy()
     for stream in range(streams):
         rows = np.flatnonzero(flow == stream)
@@ -167,8 +162,7 @@ def _rtp_columns(
 
 
 def number_rows(*ids: IntArray) -> tuple[IntArray, IntArray]:
-    """Return numbers from 0, in order of first appearance, for whole numbers from 0 on or
-    combinations of such.
+    """Number the distinct values, or combinations of values, from 0 by first appearance.
 
     Args:
         ids: Arrays of shape (n,); their combination in a row is what is numbered.

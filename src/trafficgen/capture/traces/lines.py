@@ -1,6 +1,4 @@
-"""Steps that readers of lines share: which lines are understood, and the result from the
-columns.
-"""
+"""Steps that readers of lines share: which lines are understood, and the result."""
 
 from __future__ import annotations
 
@@ -62,8 +60,7 @@ def any_line(pattern: str) -> Callable[[Sequence[str]], bool]:
 
 
 def match_lines(file: TextFile, pattern: str, *, what: str, remedy: str) -> tuple[Matches, Unread]:
-    """Return the lines that match a pattern, and those that neither match nor are comments or
-    empty.
+    """Return the lines that match a pattern, and those that neither match nor are comments.
 
     Raises:
         PacketTableError: If no line matches.
@@ -79,8 +76,7 @@ def match_lines(file: TextFile, pattern: str, *, what: str, remedy: str) -> tupl
 def drop_lines(
     found: Matches, unread: Unread, bad: BoolArray, file: TextFile, *, what: str, remedy: str
 ) -> Matches:
-    """Return the lines that are left when ``bad``, shape (n,), of the understood ones turn out not
-    to be usable.
+    """Drop understood lines where ``bad``, shape (n,), says that they are not usable.
 
     Raises:
         PacketTableError: If none is left.

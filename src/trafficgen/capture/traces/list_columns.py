@@ -10,165 +10,62 @@ from trafficgen.capture.traces.options import SizeKind
 
 #: Powers of ten that make nanoseconds of a unit.
 _S, _MS, _US, _NS = 9, 6, 3, 0
-#: Times: name -> digits of its unit; None where the size of the values must tell.
-TIMES: dict[str, int | None] = {
-    **dict.fromkeys(
-        (
-            "time_s",
-            "timestamp_s",
-            "t_s",
-            "ts_s",
-            "seconds",
-            "time_sec",
-            "time_seconds",
-            "unix_time_s",
-        ),
-        _S,
-    ),
-    **dict.fromkeys(("time_ms", "timestamp_ms", "t_ms", "ts_ms", "milliseconds", "epoch_ms"), _MS),
-    **dict.fromkeys(("time_us", "timestamp_us", "t_us", "ts_us", "microseconds", "epoch_us"), _US),
-    **dict.fromkeys(("time_ns", "timestamp_ns", "t_ns", "ts_ns", "nanoseconds", "epoch_ns"), _NS),
-    **dict.fromkeys(
-        (
-            "frame.time_relative",
-            "frame.time_epoch",
-            "rel_time",
-            "relative_time",
-            "_ws.col.rel_time",
-        ),
-        _S,
-    ),
-    **dict.fromkeys(
-        (
-            "time",
-            "timestamp",
-            "ts",
-            "t",
-            "epoch",
-            "datetime",
-            "date_time",
-            "packet_time",
-            "_ws.col.time",
-        ),
-        None,
-    ),
-}
-#: Sizes that say what they are of.
-SIZES: dict[str, SizeKind] = {
-    **dict.fromkeys(
-        ("ip_bytes", "ip_length", "ip_len", "ip.len", "ip_size", "iplen", "total_length"), "ip"
-    ),
-    **dict.fromkeys(
-        (
-            *(
-                "frame_bytes",
-                "frame_length",
-                "frame_len",
-                "frame.len",
-                "frame_size",
-                "wire_bytes",
-                "wire_len",
-                "orig_len",
-            ),
-            *("_ws.col.length", "_ws.col.packet_length"),
-        ),
-        "frame",
-    ),
-    **dict.fromkeys(
-        (
-            "payload_bytes",
-            "payload_length",
-            "payload_len",
-            "payload_size",
-            "payload",
-            "data.len",
-            "tcp.len",
-            "udp_payload",
-        ),
-        "payload",
-    ),
-}
-#: Sizes that do not say it.
-UNCLEAR_SIZES: tuple[str, ...] = (
-    *(
-        "size",
-        "length",
-        "len",
-        "bytes",
-        "packet_size",
-        "packet_length",
-        "packet_len",
-        "packet_bytes",
-    ),
-    *("pkt_size", "pkt_len", "pkt_length", "pktsize", "pktlen", "size_bytes", "length_bytes"),
+#: Names of times, and the power of ten that makes ns of their unit; None: the values must tell.
+#: Like all names here they are separated by spaces, and those that come first count first.
+_TIMES: tuple[tuple[int | None, str], ...] = (
+    (_S, "time_s timestamp_s t_s ts_s seconds time_sec time_seconds unix_time_s"),
+    (_MS, "time_ms timestamp_ms t_ms ts_ms milliseconds epoch_ms"),
+    (_US, "time_us timestamp_us t_us ts_us microseconds epoch_us"),
+    (_NS, "time_ns timestamp_ns t_ns ts_ns nanoseconds epoch_ns"),
+    (_S, "frame.time_relative frame.time_epoch rel_time relative_time _ws.col.rel_time"),
+    (None, "time timestamp ts t epoch datetime date_time packet_time _ws.col.time"),
 )
-#: Everything else that a list may say.
-OTHERS: dict[str, tuple[str, ...]] = {
-    "to_client": ("to_client",),
-    "direction": ("direction", "dir", "way"),
-    "protocol": ("protocol", "proto", "ip.proto", "ip_proto", "_ws.col.protocol", "transport"),
-    "udp_length": ("udp.length",),
-    "tcp_length": ("tcp.len",),
-    "flow": (
-        "flow",
-        "flow_id",
-        "flowid",
-        "stream",
-        "stream_id",
-        "udp.stream",
-        "tcp.stream",
-        "connection",
-        "conn",
+#: Names of sizes that say what they are of.
+_SIZES: dict[SizeKind, str] = {
+    "ip": "ip_bytes ip_length ip_len ip.len ip_size iplen total_length",
+    "frame": (
+        "frame_bytes frame_length frame_len frame.len frame_size wire_bytes wire_len orig_len "
+        "_ws.col.length _ws.col.packet_length"
     ),
+    "payload": (
+        "payload_bytes payload_length payload_len payload_size payload data.len tcp.len udp_payload"
+    ),
+}
+#: Names of sizes that do not say it.
+_UNCLEAR_SIZES = (
+    "size length len bytes packet_size packet_length packet_len packet_bytes pkt_size pkt_len "
+    "pkt_length pktsize pktlen size_bytes length_bytes"
+)
+#: Names of everything else that a list may have.
+_OTHERS = {
+    "to_client": "to_client",
+    "direction": "direction dir way",
+    "protocol": "protocol proto ip.proto ip_proto _ws.col.protocol transport",
+    "udp_length": "udp.length",
+    "tcp_length": "tcp.len",
+    "flow": "flow flow_id flowid stream stream_id udp.stream tcp.stream connection conn",
     "source": (
-        "source",
-        "src",
-        "src_ip",
-        "ip.src",
-        "ip_src",
-        "srcip",
-        "source_ip",
-        "src_addr",
-        "source_address",
-        "saddr",
-        *(f"_ws.col.{name}" for name in ("unres_src", "def_src", "source")),
+        "source src src_ip ip.src ip_src srcip source_ip src_addr source_address saddr "
+        "_ws.col.unres_src _ws.col.def_src _ws.col.source"
     ),
     "destination": (
-        *(
-            "destination",
-            "dst",
-            "dst_ip",
-            "ip.dst",
-            "ip_dst",
-            "dstip",
-            "destination_ip",
-            "dst_addr",
-            "dest",
-        ),
-        *("destination_address", "daddr", "dest_ip"),
-        *(f"_ws.col.{name}" for name in ("unres_dst", "def_dst", "destination")),
+        "destination dst dst_ip ip.dst ip_dst dstip destination_ip dst_addr dest "
+        "destination_address daddr dest_ip _ws.col.unres_dst _ws.col.def_dst "
+        "_ws.col.destination"
     ),
-    "source_v6": ("ipv6.src",),
-    "destination_v6": ("ipv6.dst",),
-    "source_port": ("source_port", "src_port", "sport", "srcport"),
-    "source_port_udp": ("udp.srcport",),
-    "source_port_tcp": ("tcp.srcport",),
-    "destination_port": ("destination_port", "dst_port", "dport", "dstport", "dest_port"),
-    "destination_port_udp": ("udp.dstport",),
-    "destination_port_tcp": ("tcp.dstport",),
-    "arrival": (
-        "arrival_s",
-        "arrival_ns",
-        "arrival_ms",
-        "arrival_us",
-        "arrival_time",
-        "rx_time",
-        "receive_time",
-    ),
-    "rtp_ssrc": ("rtp_ssrc", "rtp.ssrc", "ssrc"),
-    "rtp_sequence": ("rtp_sequence", "rtp.seq", "rtp_seq"),
-    "rtp_timestamp": ("rtp_timestamp", "rtp.timestamp"),
-    "rtp_marker": ("rtp_marker", "rtp.marker"),
+    "source_v6": "ipv6.src",
+    "destination_v6": "ipv6.dst",
+    "source_port": "source_port src_port sport srcport",
+    "source_port_udp": "udp.srcport",
+    "source_port_tcp": "tcp.srcport",
+    "destination_port": "destination_port dst_port dport dstport dest_port",
+    "destination_port_udp": "udp.dstport",
+    "destination_port_tcp": "tcp.dstport",
+    "arrival": "arrival_s arrival_ns arrival_ms arrival_us arrival_time rx_time receive_time",
+    "rtp_ssrc": "rtp_ssrc rtp.ssrc ssrc",
+    "rtp_sequence": "rtp_sequence rtp.seq rtp_seq",
+    "rtp_timestamp": "rtp_timestamp rtp.timestamp",
+    "rtp_marker": "rtp_marker rtp.marker",
 }
 #: Names of columns that look like what is needed and are not -> what to give in their place.
 NEAR_MISSES: dict[str, str] = {
@@ -206,7 +103,7 @@ class ListColumns:
         unclear_size: A size that does not say what it is of.
         udp_length: Lengths of UDP datagrams with their headers, where nothing better says the sizes
             of packets.
-        others: Columns for the keys of :data:`OTHERS`.
+        others: Columns for the keys of ``_OTHERS``.
         unused: Columns that mean nothing here.
     """
 
@@ -232,17 +129,15 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
     by_plain: dict[str, str] = {}
     for name in names:
         by_plain.setdefault(plain_name(name), name)
-    time = next((name for name in TIMES if name in by_plain), None)
-    sizes: dict[SizeKind, str] = {}
-    for name, kind in SIZES.items():
-        if name in by_plain:
-            sizes.setdefault(kind, by_plain[name])
-    unclear = next((name for name in UNCLEAR_SIZES if name in by_plain), None)
-    others = {
-        role: by_plain[found]
-        for role, known in OTHERS.items()
-        if (found := next((name for name in known if name in by_plain), None)) is not None
-    }
+
+    def first(known: str) -> str | None:
+        return next((name for name in known.split() if name in by_plain), None)
+
+    times = {name: digits for digits, names in _TIMES for name in names.split()}
+    time = next((name for name in times if name in by_plain), None)
+    sizes = {kind: by_plain[found] for kind, names in _SIZES.items() if (found := first(names))}
+    unclear = first(_UNCLEAR_SIZES)
+    others = {role: by_plain[found] for role, names in _OTHERS.items() if (found := first(names))}
     if unclear == "length" and not sizes and {"source", "destination", "protocol"} <= set(by_plain):
         sizes["frame"], unclear = by_plain["length"], None  # Wireshark's export
     udp_length = None
@@ -255,7 +150,7 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
     )
     return ListColumns(
         time=by_plain[time],
-        time_digits=TIMES[time],
+        time_digits=times[time],
         sizes=sizes,
         unclear_size=by_plain[unclear] if unclear else None,
         udp_length=udp_length,
@@ -265,7 +160,5 @@ def list_columns(names: Iterable[str]) -> ListColumns | None:
 
 
 def arrival_digits(name: str) -> int | None:
-    """Return the power of ten that makes ns of an arrival column, None where its name has no
-    unit.
-    """
+    """Return the power of ten that makes ns of an arrival column; None without a unit."""
     return _UNITS.get(plain_name(name).rpartition("_")[2])

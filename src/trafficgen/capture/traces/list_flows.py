@@ -1,6 +1,4 @@
-"""Who talks to whom in a packet list: flows, ends and directions from the columns that a list
-has.
-"""
+"""Flows, ends and directions of a packet list, from the columns that it has."""
 
 from __future__ import annotations
 
@@ -177,9 +175,7 @@ def _of_addresses(
 
 
 def has_ends(texts: Texts, count: int) -> BoolArray:
-    """Return which rows have addresses of one IP version and ports in range, where the list has
-    addresses at all.
-    """
+    """Return which rows have valid addresses and ports; all do in a list without addresses."""
     if "source" not in texts or "destination" not in texts:
         return np.ones(count, dtype=np.bool_)
     codes, addresses = _encoded(pa.concat_arrays([texts["source"], texts["destination"]]))
@@ -191,9 +187,7 @@ def has_ends(texts: Texts, count: int) -> BoolArray:
 
 
 def _ports(texts: Texts, role: str, count: int) -> IntArray:
-    """Return the ports of an end, shape (n,): 0 where there is none, above the highest where a text
-    is no port.
-    """
+    """Return the ports of an end, shape (n,): 0 if there is none, too high if invalid."""
     result = np.zeros(count, dtype=np.int64)
     for name in (f"{role}_tcp", f"{role}_udp", role):
         if name not in texts:
@@ -222,8 +216,7 @@ def _protocols(texts: Texts, count: int, notes: Notes) -> pa.Array:
 
 
 def _transports(texts: Texts) -> pa.Array | None:
-    """Return the transport whose own columns (``tcp.srcport``, ``udp.length``) a row fills, empty
-    where it fills none.
+    """Return the transport whose columns (``tcp.srcport``, ``udp.length``) a row fills, or empty.
 
     They say more than the name of what travels in it; None where there are no such columns.
     """
@@ -240,9 +233,7 @@ def _transports(texts: Texts) -> pa.Array | None:
 
 
 def _named(column: pa.Array, where: pa.Array | None, notes: Notes) -> pa.Array:
-    """Return the transports that a column of protocols names; guesses are told where ``where``, by
-    default all.
-    """
+    """Return the transports that a column names; guesses are noted where ``where`` is true."""
     encoded = column.dictionary_encode()
     guessed: list[str] = []
     names = [_protocol(text, guessed) for text in encoded.dictionary.to_pylist()]

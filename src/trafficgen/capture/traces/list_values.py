@@ -1,4 +1,4 @@
-"""Times, sizes, arrivals and RTP headers of a packet list, by the names and values of its columns."""
+"""Times, sizes, arrivals and RTP headers of a packet list, by names and values of columns."""
 
 from __future__ import annotations
 
@@ -134,8 +134,7 @@ class Sizes:
 
 
 def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
-    """Return the columns with the payload of UDP datagrams where only their length with the header
-    is known.
+    """Add the payload of UDP datagrams where only their length with the header is known.
 
     It goes where the list has no payload of its own, such as the ``tcp.len`` of other rows.
     """
@@ -151,9 +150,7 @@ def with_udp_payload(texts: Texts, wanted: ListColumns) -> Texts:
 
 
 def size_columns(wanted: ListColumns, options: TraceOptions, notes: Notes) -> dict[SizeKind, str]:
-    """Return the columns of sizes by what they are of; an unclear one is of IP packets unless the
-    options say.
-    """
+    """Return the columns of sizes by what they are of; an unclear one is of IP packets."""
     columns: dict[SizeKind, str] = dict(wanted.sizes)
     if wanted.udp_length is not None:
         columns["payload"] = _ANY_PAYLOAD
@@ -194,8 +191,7 @@ _TYPES = {"rtp_ssrc": pa.uint32(), "rtp_sequence": pa.uint16(), "rtp_timestamp":
 def arrivals(
     texts: Texts, *, name: str | None, notes: Notes
 ) -> tuple[IntArray | None, BoolArray | None]:
-    """Return arrival times in ns and which packets arrived, shape (n,) each; None where the list
-    says nothing.
+    """Return arrival times in ns and which packets arrived, shape (n,); None if the list has none.
 
     Args:
         texts: Columns of the list by what they hold.
@@ -216,9 +212,7 @@ def arrivals(
 
 
 def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
-    """Return the RTP columns of the packet table; none where the list has no sequence numbers and
-    timestamps.
-    """
+    """Return the RTP columns of the packet table; empty without sequence numbers and timestamps."""
     if "rtp_sequence" not in texts or "rtp_timestamp" not in texts:
         return {}
     count = len(texts["rtp_sequence"])
@@ -241,9 +235,7 @@ def rtp_columns(texts: Texts) -> dict[str, pa.Array]:
 
 
 def _unsigned(texts: pa.Array, bits: int) -> tuple[IntArray, BoolArray]:
-    """Return decimal or hexadecimal (0x...) numbers of some bits, and which could be read, shape
-    (n,) each.
-    """
+    """Return numbers (decimal or 0x...) and which fit into so many bits, shape (n,) each."""
     if not pc.any(pc.match_substring_regex(texts, "^0[xX]")).as_py():
         found = pc.extract_regex(texts, r"^(?P<number>[0-9]{1,12})$")
         values = parse_integers(pc.fill_null(pc.struct_field(found, "number"), str(1 << bits)))

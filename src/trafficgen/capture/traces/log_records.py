@@ -1,6 +1,4 @@
-"""Records of packet generators' logs: what was sent and what arrived, joined by flow and sequence
-number.
-"""
+"""Records of packet generators' logs, sent and arrived, joined by flow and sequence number."""
 
 from __future__ import annotations
 
@@ -54,8 +52,7 @@ class LogRecords:
 
 
 def merge_records(records: LogRecords, notes: Notes) -> LogRecords:
-    """Return a line for each packet: that of the sender, with the first arrival that another line
-    of it has.
+    """Return a line for each packet: that of the sender, with its first arrival.
 
     Packets are told apart by the tool's flow and their number there. What no line of the sender
     tells, because only the receiver's log is there, is counted by the gaps in the numbers.
@@ -119,9 +116,7 @@ def _note_losses(records: LogRecords, run: IntArray, *, with_sender: bool, notes
 
 
 def cut_records(records: LogRecords, notes: Notes) -> Columns:
-    """Return the packets of records; TCP messages longer than a segment are cut into segments of
-    one time.
-    """
+    """Return the packets of records; long TCP messages are cut into segments of one time."""
     header = np.array([ends.header_bytes for ends in records.ends], dtype=np.int64)
     is_tcp = np.array([ends.protocol == "tcp" for ends in records.ends], dtype=np.bool_)[
         records.flow

@@ -1,6 +1,4 @@
-"""From columns of a trace to a packet table: what is not in the trace is filled in the same way for
-all formats.
-"""
+"""Make a packet table from columns of a trace; what the trace lacks is filled in alike for all."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ _EPOCH_FROM_NS = 100_000_000_000_000_000
 
 @dataclass(frozen=True)
 class Ends:
-    """Who talks to whom in a flow; documentation addresses (RFC 5737, RFC 3849) unless the trace
-    has others.
-    """
+    """The ends of a flow; documentation addresses (RFC 5737, RFC 3849) by default."""
 
     protocol: str = "udp"
     server: str = documentation_server()
@@ -53,9 +49,7 @@ class Ends:
 
 
 def make_ends(number: int, *, media: str = "unknown", ssrc: int | None = None) -> Ends:
-    """Return ends that a trace does not name; flows differ by the client's port, even as RTP's
-    are.
-    """
+    """Return ends that a trace does not name; flows differ by the client's port, even as RTP's."""
     return Ends(client_port=_FIRST_CLIENT_PORT + 2 * (number % 12_000), media=media, ssrc=ssrc)
 
 
@@ -65,9 +59,7 @@ def ip_header_bytes(address: str) -> int:
 
 
 def transport_header_bytes(protocol: str) -> int:
-    """Return the length of a transport header without options, bytes; 0 for protocols without a
-    known one.
-    """
+    """Return the length of a transport header without options, bytes; 0 if unknown."""
     return {
         "udp": UDP_HEADER_BYTES,
         "udplite": UDP_HEADER_BYTES,
@@ -78,9 +70,7 @@ def transport_header_bytes(protocol: str) -> int:
 
 
 def ip_version(address: str) -> int | None:
-    """Return the version of an IP address, None where a text is none or names a zone, as
-    ``fe80::1%eth0`` does.
-    """
+    """Return the version of an IP address; None if invalid or with a zone (``fe80::1%eth0``)."""
     try:
         return None if "%" in address else ipaddress.ip_address(address).version
     except ValueError:

@@ -1,6 +1,4 @@
-"""Text files of traces: lines as Arrow strings, patterns over all of them at once, decimal numbers
-read exactly.
-"""
+"""Text of traces: lines as Arrow strings, patterns over all of them, decimals read exactly."""
 
 from __future__ import annotations
 
@@ -27,7 +25,10 @@ _IGNORED_LINE = re.compile(IGNORED)
 _SNIFFED_LINES = 50
 _SNIFFED_BYTES = 1 << 16
 _LINE_ENDS = re.compile(r"\r\n?")
-_DECIMAL = r"^\s*(?P<sign>[+-]?)(?P<whole>[0-9]{0,19})(?:\.(?P<part>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]{1,3})?\s*$"
+_DECIMAL = (
+    r"^\s*(?P<sign>[+-]?)(?P<whole>[0-9]{0,19})(?:\.(?P<part>[0-9]*))?"
+    r"(?P<exponent>[eE][+-]?[0-9]{1,3})?\s*$"
+)
 _LARGEST_EXACT = 9.2e18
 _CLOCK = (
     r"^(?:(?P<hours>[0-9]{1,2}):(?P<minutes>[0-9]{1,2}):)?(?P<seconds>[0-9]{1,10}(?:\.[0-9]*)?)$"
@@ -63,9 +64,7 @@ class TextFile:
         return [line for line in lines if not _IGNORED_LINE.match(line)][:_SNIFFED_LINES]
 
     def first_content(self) -> tuple[int, str]:
-        """Return the number and text of the first line that is not empty; number 0 where all
-        are.
-        """
+        """Return number and text of the first line that is not empty; number 0 if all are."""
         for number, line in enumerate(self.text.split("\n"), start=1):
             if line.strip():
                 return number, line.strip()
@@ -90,9 +89,7 @@ def read_text(name: str) -> TextFile:
 
 
 def text_beginning(name: str) -> TextFile | None:
-    """Return the beginning of a file, to see what it is; None where it is no text or cannot be
-    read.
-    """
+    """Return the beginning of a file; None if it is no text or cannot be read."""
     try:
         content = _content(name, _SNIFFED_BYTES)
         beginning = _decoded(name, content)
@@ -195,8 +192,7 @@ def matches(lines: pa.Array, pattern: str) -> BoolArray:
 
 
 def parse_decimals(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
-    """Return decimal numbers times ten to the power ``digits``, rounded to nearest, and which were
-    numbers in range.
+    """Return decimals times ten to the power ``digits``, rounded, and which were in range.
 
     Without an exponent the digits themselves are read, so that nanoseconds since 1970 keep their
     last digit; shapes (n,) and (n,). What is no number is 0.
@@ -244,8 +240,7 @@ def _mask(values: pa.Array) -> BoolArray:
 
 
 def parse_clock(values: pa.Array) -> tuple[IntArray, BoolArray, bool]:
-    """Return times such as ``17:18:56.680510`` or ``1700000000.5`` in ns, which could be read, and
-    if all have hours.
+    """Return times such as ``17:18:56.68`` in ns, which are valid, and whether all have hours.
 
     Times of day go on over midnight: a step of more than half a day back is the next day. Shapes
     (n,) and (n,).

@@ -39,8 +39,7 @@ _REMEDY = "give what `ITGDec LOG -l TEXT` writes"
 
 
 def read_ditg(file: TextFile, options: TraceOptions) -> ReadTrace:
-    """Return the packets of a decoded D-ITG log: of the receiver, of the sender, or of both in one
-    file.
+    """Return the packets of a decoded D-ITG log of the receiver, the sender, or both in one file.
 
     The sender's log repeats the time of sending as that of reception: its packets have no arrival.
     The log names no protocol; UDP is assumed where none is given.

@@ -12,7 +12,10 @@ from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat
 from trafficgen.capture.traces.video import PACKETISING, read_frames
 
 _DECIMAL = r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?"
-_LINE = rf"^\s*(?P<delay>{_DECIMAL})\s+(?P<size>[0-9]{{1,10}})(?:\s+(?P<stream>[0-9]{{1,9}}))?\s*(?:#.*)?$"
+_LINE = (
+    rf"^\s*(?P<delay>{_DECIMAL})\s+(?P<size>[0-9]{{1,10}})"
+    r"(?:\s+(?P<stream>[0-9]{1,9}))?\s*(?:#.*)?$"
+)
 #: What a trace looks like: a delay with a point, or the 0 of a first line.
 _SEEN = (
     r"^\s*(?:[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?|0)\s+[0-9]{1,10}(?:\s+[0-9]{1,9})?\s*(?:#.*)?$"

@@ -38,7 +38,8 @@ _PACKET = (
     r"^(?P<time>[0-9:.]+) (?P<event>SEND|RECV) (?:proto>(?P<protocol>UDP|TCP)"
     r" )?flow>(?P<flow>[0-9]{1,10}) "
     r"seq>(?P<sequence>[0-9]{1,9}) (?:frag>\S+ )?(?:TOS>\S+ )?"
-    r"(?:srcPort>(?P<source_port>[0-9]{1,5})|src>(?P<source>[0-9a-fA-F.:]+)/(?P<source_port_too>[0-9]{1,5})) "
+    r"(?:srcPort>(?P<source_port>[0-9]{1,5})"
+    r"|src>(?P<source>[0-9a-fA-F.:]+)/(?P<source_port_too>[0-9]{1,5})) "
     r"dst>(?P<destination>[0-9a-fA-F.:]+)/(?P<port>[0-9]{1,5}) "
     r"(?:sent>(?P<sent>[0-9:.]+) )?size>(?P<size>[0-9]{1,9})\b"
 )

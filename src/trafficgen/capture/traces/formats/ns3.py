@@ -12,7 +12,10 @@ from trafficgen.capture.traces.trace_format import Notes, ReadTrace, TraceFormat
 from trafficgen.capture.traces.video import PACKETISING, read_frames
 from trafficgen.units import BoolArray, IntArray
 
-_LINE = r"^\s*(?P<index>[0-9]{1,10})\s+(?P<type>[IPB])\s+(?P<time>[0-9]{1,10}(?:\.[0-9]+)?)\s+(?P<size>[0-9]{1,10})\s*$"
+_LINE = (
+    r"^\s*(?P<index>[0-9]{1,10})\s+(?P<type>[IPB])\s+"
+    r"(?P<time>[0-9]{1,10}(?:\.[0-9]+)?)\s+(?P<size>[0-9]{1,10})\s*$"
+)
 
 
 def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
@@ -43,8 +46,8 @@ def read_ns3(file: TextFile, options: TraceOptions) -> ReadTrace:
     time_ns = _with_frame_before(time_ns, is_b)
     if steps := int((np.diff(time_ns) < 0).sum()):
         notes.doubts.append(
-            f"the time goes back {count_text(steps, 'time')}; ns-3 would wait weeks there, here it is"
-            " sorted"
+            f"the time goes back {count_text(steps, 'time')}; ns-3 would wait weeks there, here it"
+            " is sorted"
         )
     index = found.integers("index")
     if skipped := int((np.diff(index, prepend=0) == 0).sum()):

@@ -1,6 +1,4 @@
-"""Packet lists of others: CSV (comma, semicolon or tab) and Parquet with a time and a size for each
-packet.
-"""
+"""Packet lists: CSV (comma, semicolon, tab) and Parquet with a time and a size for each packet."""
 
 from __future__ import annotations
 
@@ -88,9 +86,7 @@ def read_list(file: TextFile, options: TraceOptions) -> ReadTrace:
 def _rows(
     file: TextFile, lines: list[str], names: list[str], delimiter: str, *, first: int
 ) -> tuple[pa.Table, IntArray, Unread]:
-    """Return the rows with the right number of fields, their line numbers from 1, and the lines
-    that are not.
-    """
+    """Return the rows with the right number of fields, their line numbers, and the other lines."""
     bad = np.zeros(first + len(lines), dtype=np.bool_)
     left_out: list[int] = []
 
@@ -173,9 +169,7 @@ def read_parquet_list(name: str, options: TraceOptions) -> ReadTrace:
 
 
 def not_a_list(name: str, names: Sequence[str], *, place: str = "") -> PacketTableError:
-    """Return the error of a list without a column of a time or one of a size, with what the list
-    has instead.
-    """
+    """Return the error of a list without a time or a size, with what the list has instead."""
     there = set(map(plain_name, names))
     hint = next((text for known, text in NEAR_MISSES.items() if known in there), None)
     problem = f"{place}no columns of a time and a size among {', '.join(names[:60])[:60]}"
@@ -279,9 +273,7 @@ def _read(
 
 
 def _one_address(others: Texts) -> Texts:
-    """Return the columns with one for the source and one for the destination: IPv4 and IPv6 stand
-    apart in tshark's.
-    """
+    """Merge the columns of IPv4 and IPv6 addresses, which tshark keeps apart."""
     result = dict(others)
     for role in ("source", "destination"):
         v6 = result.pop(f"{role}_v6", None)
