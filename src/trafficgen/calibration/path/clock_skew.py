@@ -1,25 +1,39 @@
-"""The line below all one-way delays: offset and skew of two clocks, and the delay of an empty
-path.
-"""
+"""The line below all one-way delays: clock offset, clock skew and the delay of an empty path."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from trafficgen.units import FloatArray, IntArray
 
-#: Stretch of which the least delay is looked at, s, and when it lies on the line below all of them.
-_STRETCH_S, _NEAR_LINE_S, _NEAR_SHARE, _NEAR_SPAN = 2.0, 0.002, 0.25, 0.5
-#: Clocks differ by less: cheap quartz is off by 100 parts in a million.
-_LARGEST_SKEW = 2e-4
+
+@dataclass(frozen=True)
+class SkewLimits:
+    """When the least delays lie on one line, so that its slope is that of a clock."""
+
+    #: The least delay of each stretch of this length counts, s: long enough for an empty queue.
+    stretch_s: float = 2.0
+    #: A least delay this near to the line lies on it, s.
+    near_line_s: float = 0.002
+    #: This share of the stretches has to lie on the line,
+    near_share: float = 0.25
+    #: and the first and last of those this share of the time apart; less follows a queue.
+    near_span: float = 0.5
+    #: Clocks differ by less: cheap quartz is off by 100 parts in a million.
+    largest_skew: float = 2e-4
+
+
+_LIMITS = SkewLimits()
 
 
 def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
     """Return the corners of the lower convex hull of some points, left to right, shape (h,), h <=
     n.
 
-    Andrew's monotone chain (1979), after points that lie above a neighbouring stretch's least have
-    been left out, so that a million points take no longer than sorting a few thousand.
+    Andrew's monotone chain (1979) on the least points of short stretches, so that a million points
+    take no longer than sorting a few thousand.
 
     Args:
         x: Abscissae, ascending, shape (n,), n >= 1.
@@ -40,12 +54,11 @@ def lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
 
 
 def lower_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Return intercept (at x = 0) and slope of the line below all points that is nearest to them in
-    the sum.
+    """Return intercept (at x = 0) and slope of the line below all points with the least distance.
 
     This is the estimate of clock skew of Moon, Skelly and Towsley (1999), "Estimation and removal
-    of clock skew from network delay measurements": of the edges of the lower convex hull the one
-    above which the mean of x lies. Delays less this line are delays above the least, on one clock.
+    of clock skew from network delay measurements": the edge of the lower convex hull at the mean of
+    x. Delays less this line are delays above the least, on one clock.
 
     Args:
         x: Times of sending, s, ascending, shape (n,), n >= 1.
@@ -63,55 +76,50 @@ def lower_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
 def steady_line(
     x: FloatArray, y: FloatArray, *, loose_ends: bool = False
 ) -> tuple[float, float] | None:
-    """Return intercept and slope of the line below the delays where the least of them follow it,
-    else None.
+    """Return intercept and slope of the line below the delays, or None if they do not follow it.
 
-    Where a queue never empties, the least delays wander and the slope of the line below them is
-    that of the queue, not of a clock. So the least delay of each stretch of 2 s is looked at: if at
-    least a quarter of them come within 2 ms of the line, through at least half of the time, it is
-    taken.
+    If a queue never empties, the least delays wander and the slope of the line is that of the
+    queue, not of a clock. So a quarter of the least delays of 2 s have to come within 2 ms of the
+    line, through half of the time.
 
     Args:
         x: Times of sending, s, ascending, shape (n,), n >= 1.
         y: One-way delays by two clocks, s, shape (n,).
-        loose_ends: Whether the first and the last stretch are left out where the line fails for
-            them: against a schedule, a source begins with a burst and ends within frames that it
-            has put in another order. The line then has to have the slope of a clock.
+        loose_ends: Whether to leave out the first and last stretch if the line fails with them: a
+            source that follows a schedule begins with a burst and may end with reordered frames.
+            The slope then has to be that of a clock.
     """
-    stretch = ((x - x[0]) / _STRETCH_S).astype(np.int64)
+    stretch = ((x - x[0]) / _LIMITS.stretch_s).astype(np.int64)
     line = _steady(x, y, stretch)
     inner = (stretch > 0) & (stretch < stretch[-1])
     if line is not None or not loose_ends or not inner.any():
         return line
     line = _steady(x[inner], y[inner], stretch[inner])
-    return line if line is not None and abs(line[1]) <= _LARGEST_SKEW else None
+    return line if line is not None and abs(line[1]) <= _LIMITS.largest_skew else None
 
 
 def _steady(x: FloatArray, y: FloatArray, stretch: IntArray) -> tuple[float, float] | None:
-    """Return the line below the delays where enough of the stretches come near it."""
+    """Return the line below the delays if enough of the stretches come near it."""
     intercept, slope = lower_line(x, y)
     starts = np.flatnonzero(np.concatenate(([True], np.diff(stretch) != 0)))
     least = np.minimum.reduceat(y - intercept - slope * x, starts)
-    near = np.flatnonzero(least <= _NEAR_LINE_S)
-    if near.size >= _NEAR_SHARE * least.size and near[-1] - near[0] >= _NEAR_SPAN * (
-        least.size - 1
-    ):
-        return intercept, slope
-    return None
+    near = np.flatnonzero(least <= _LIMITS.near_line_s)
+    if near.size < _LIMITS.near_share * least.size:
+        return None
+    spans = near[-1] - near[0] >= _LIMITS.near_span * (least.size - 1)
+    return (intercept, slope) if spans else None
 
 
 def least_line(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """Return the line of :func:`steady_line`, else the least delay of all, without a slope."""
+    """Return the line of :func:`steady_line`, else the least delay with slope 0."""
     return steady_line(x, y) or (float(y.min()), 0.0)
 
 
 def _candidates(x: FloatArray, y: FloatArray, *, stretches: int = 4096) -> IntArray:
-    """Return the least point of each of some thousand stretches, and all points of the first and
-    last stretch.
+    """Return the least point of each of some thousand stretches.
 
-    A corner of the hull need not be the least of its stretch where the line is steep, so each
-    stretch is levelled by the line through the least points of the two ends first; what little is
-    missed lies within one stretch's slope.
+    A corner of the hull need not be the least of its stretch if the line is steep, so the line
+    through the least points of both ends is removed first; the rest is within a stretch's slope.
     """
     if x.size <= 2 * stretches:
         return np.arange(x.size)

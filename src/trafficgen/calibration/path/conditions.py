@@ -1,6 +1,4 @@
-"""Conditions of the capture, apart from the source: loss, round-trip time, delays and the rate of
-the narrow link.
-"""
+"""Conditions of a capture's path: loss, round-trip time, delays and the narrow link's rate."""
 
 from __future__ import annotations
 
@@ -13,9 +11,9 @@ from trafficgen.calibration.path.link_rate import estimate_link_rate
 from trafficgen.calibration.path.loss_measures import (
     Loss,
     LossSource,
+    estimate_share,
     loss_of_runs,
     runs_of,
-    wilson,
 )
 from trafficgen.calibration.path.pairing import Pairing, PairSource
 from trafficgen.calibration.path.path_records import PathRecords, path_records
@@ -27,21 +25,37 @@ from trafficgen.models import CaptureConditions, DelayRange, Estimate
 from trafficgen.tables import PacketTable
 
 _LOSS_SOURCE: dict[PairSource, LossSource] = {"two captures": "pair", "arrival times": "arrival"}
-_FEWEST_DELAYS = 100
-#: Delays that are looked at for trends lie this close at most: LJM's windows are packets, sent
-#: every 20 to 40 ms.
-_TREND_STEP_PACKETS = 8
+#: Reasons for fields of the conditions that are null.
+_ABSENT = {
+    "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
+    "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
+    "queueing_delay_s": "neither RTP timestamps nor a second capture tell when packets were sent",
+}
+
+
+@dataclass(frozen=True)
+class DelayLimits:
+    """Which delays are summarised."""
+
+    #: Quantiles and trends of fewer delays are left out.
+    fewest_delays: int = 100
+    #: Packets from one window of delays to the next: those of LJM-D are of packets 20 to 40 ms
+    #: apart; fewer cost time and change little.
+    trend_step_packets: int = 8
+
+
+_LIMITS = DelayLimits()
 
 
 @dataclass(frozen=True)
 class PathConditions:
-    """What the path of a capture was like.
+    """The path of a capture.
 
     Attributes:
         conditions: The part of the model.
-        loss: Loss with where it was counted from; None where nothing tells.
-        rtt_s: Round-trip time, s; None where nothing tells.
-        records: What became of each media packet; None where nothing tells.
+        loss: Loss with its source; None if unknown.
+        rtt_s: Round-trip time, s; None if unknown.
+        records: The fate of each media packet; None if unknown.
         absent: Field of the conditions -> why it is null.
     """
 
@@ -60,12 +74,12 @@ def find_conditions(
     tick_s: float,
     seed: int,
 ) -> PathConditions:
-    """Return the conditions of a session's capture.
+    """Measure the path of a session's capture.
 
     Args:
         view: The session as captured.
-        pairing: Its packets at both ends of the path, where two captures or arrival times tell.
-        receiver: All packets at the receiver, where both ends are known.
+        pairing: Its packets at both ends of the path, if known.
+        receiver: All packets at the receiver, if both ends are known.
         tick_s: Granularity of the clock, s.
         seed: Seed of the resampling behind intervals.
     """
@@ -83,7 +97,6 @@ def find_conditions(
             seed=seed,
             has_loss=loss is not None and loss.rate > 0,
         )
-    queueing = _queueing(records)
     conditions = CaptureConditions(
         rtt_s=rtt,
         loss_rate=loss.estimate() if loss else None,
@@ -91,71 +104,55 @@ def find_conditions(
         loss_source=loss.source if loss else None,
         loss_model=loss.model if loss else None,
         jitter_s=rtcp.jitter_s,
-        queueing_delay_s=queueing,
+        queueing_delay_s=_summarise_delays(records),
         link_rate_bps=link_bps,
-        **_of_pair(pairing),
+        **_conditions_of_pair(pairing),
     )
     absent = {
-        "rtt_s": "no complete TCP handshake, RTCP report or RTSP response in the capture",
-        "loss_rate": "neither RTP nor TCP sequence numbers in the media flows",
-        "queueing_delay_s": (
-            "neither RTP timestamps nor a second capture tell when packets were sent"
-        ),
-        "link_rate_bps": why_no_link,
+        f"provenance.conditions.{name}": why
+        for name, why in (*_ABSENT.items(), ("link_rate_bps", why_no_link))
+        if getattr(conditions, name) is None
     }
-    known = {name for name in absent if getattr(conditions, name) is not None}
-    return PathConditions(
-        conditions=conditions,
-        loss=loss,
-        rtt_s=rtt.value if rtt else None,
-        records=records,
-        absent={
-            f"provenance.conditions.{name}": why
-            for name, why in absent.items()
-            if name not in known
-        },
-    )
+    return PathConditions(conditions, loss, rtt.value if rtt else None, records, absent)
 
 
 def find_loss(
     view: SessionView, *, pairing: Pairing | None = None, rtcp: RtcpMeasures | None = None
 ) -> Loss | None:
-    """Return the loss of the media flows: of both ends of the path, else by RTP numbers, TCP
-    repeats or RTCP reports.
+    """Return the loss of the media flows: of a pairing, else of RTP, TCP or RTCP, in this order.
 
     Numbers on less than half of the media bytes say nothing about the session. Where RTP misses
-    nothing but the receiver reports loss, the capture was taken before the path and the reports are
-    taken.
+    nothing but the receiver reports loss, the capture was taken before the path and the reports
+    count.
     """
     if pairing is not None:
-        runs = (
-            runs_of(pairing.is_lost)
-            if pairing.are_told_apart
-            else np.array([pairing.lost], dtype=np.int64)
-        )
-        found = loss_of_runs(
-            runs[runs > 0], packets=pairing.is_lost.size, source=_LOSS_SOURCE[pairing.source]
-        )
-        if pairing.are_told_apart:
-            return found
-        low, high = wilson(found.rate, found.packets)
-        return Loss(found.rate, None, found.source, found.packets, low, high)
+        return _loss_of_pair(pairing)
     of_rtp = _rtp_loss(view) if _carries_half(view, "rtp_sequence") else None
     reported = rtcp.loss if rtcp is not None else None
     if of_rtp is not None:
         return reported if reported is not None and not of_rtp.rate and reported.rate else of_rtp
-    if _carries_half(view, "tcp_sequence"):
-        return _tcp_loss(view)
-    return reported
+    if not _carries_half(view, "tcp_sequence"):
+        return reported
+    parts = repeated_packets(view)
+    if not parts:
+        return None
+    runs = np.concatenate([runs_of(part) for part in parts])
+    return loss_of_runs(runs, packets=sum(part.size for part in parts), source="tcp")
+
+
+def _loss_of_pair(pairing: Pairing) -> Loss:
+    packets, source = pairing.is_lost.size, _LOSS_SOURCE[pairing.source]
+    if pairing.are_told_apart:
+        return loss_of_runs(runs_of(pairing.is_lost), packets=packets, source=source)
+    return Loss.of_share(pairing.lost, packets, source)
 
 
 def _rtp_loss(view: SessionView) -> Loss | None:
     counted = [found for found in rtp_loss(view.table, view.media) if found.expected > 1]
     if not counted:
         return None
-    expected = sum(found.expected for found in counted)
     runs = np.concatenate([found.lost_runs for found in counted])
-    return loss_of_runs(runs, packets=expected, source="rtp")
+    return loss_of_runs(runs, packets=sum(found.expected for found in counted), source="rtp")
 
 
 def _carries_half(view: SessionView, column: str) -> bool:
@@ -164,24 +161,13 @@ def _carries_half(view: SessionView, column: str) -> bool:
     return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
-def _tcp_loss(view: SessionView) -> Loss | None:
-    """Return the share of data packets to the client that end at or below the highest number seen,
-    and their runs.
-    """
-    parts = repeated_packets(view)
-    if not parts:
-        return None
-    runs = np.concatenate([runs_of(part) for part in parts])
-    return loss_of_runs(runs, packets=sum(part.size for part in parts), source="tcp")
-
-
-def _queueing(records: PathRecords | None) -> DelayRange | None:
+def _summarise_delays(records: PathRecords | None) -> DelayRange | None:
     if records is None:
         return None
     delay_s = records.delay_s[~np.isnan(records.delay_s)]
-    if delay_s.size < _FEWEST_DELAYS:
+    if delay_s.size < _LIMITS.fewest_delays:
         return None
-    trends = delay_trends(delay_s, step_packets=_TREND_STEP_PACKETS)
+    trends = delay_trends(delay_s, step_packets=_LIMITS.trend_step_packets)
     median, p95, largest = np.quantile(delay_s, [0.5, 0.95, 1.0]).tolist()
     return DelayRange(
         median=median,
@@ -192,22 +178,18 @@ def _queueing(records: PathRecords | None) -> DelayRange | None:
     )
 
 
-def _of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
-    """Return what only both ends of the path tell."""
+def _conditions_of_pair(pairing: Pairing | None) -> dict[str, Estimate]:
+    """Return the conditions that only both ends of the path show."""
     came = 0 if pairing is None else pairing.is_lost.size - pairing.lost
     if pairing is None or not came or not pairing.are_told_apart:
         return {}
-    low, high = wilson(pairing.reordered / came, came)
     line = "line below all delays (Moon, Skelly, Towsley 1999), offset of the clocks included"
+    slope = "slope of that line; 0 where the least delays wander"
+    share = estimate_share(
+        pairing.reordered / came, came, f"share of {came} packets; Wilson interval"
+    )
     return {
         "one_way_delay_s": Estimate(value=pairing.least_delay_s, method=line),
-        "clock_skew": Estimate(
-            value=pairing.skew, method="slope of that line; 0 where the least delays wander"
-        ),
-        "reordered_share": Estimate(
-            value=pairing.reordered / came,
-            low=low,
-            high=high,
-            method=f"share of {came} packets; Wilson interval",
-        ),
+        "clock_skew": Estimate(value=pairing.skew, method=slope),
+        "reordered_share": share,
     }

@@ -1,6 +1,4 @@
-"""Trends of one-way delays: the extended PCT and PDT tests on three scales (findings LJM-D1 to
-LJM-D3).
-"""
+"""Trends of one-way delays: PCT and PDT tests on three scales (findings LJM-D1 to LJM-D3)."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from trafficgen.units import FloatArray, IntArray
 SCALES_PACKETS = (32, 64, 128)
 #: Thresholds L and U of both tests (LJM-D2).
 LOW, HIGH = 0.25, 0.5
-#: What the paper does not tell: groups of a window, and the change of delay that still counts as
-#: none, s.
+#: Not in the paper: groups of a window, and the change of delay that still counts as none, s.
 GROUPS = 8
 EPSILON_S = 0.001
 _MOST_WINDOWS = 20_000
@@ -32,8 +29,7 @@ class DelayTrends:
 
     Attributes:
         last_packet: Index of the last packet of each position's windows, shape (k,).
-        trend: 1 increasing, -1 decreasing, 0 steady, 0.5 or -0.5 ambiguous with its leaning, shape
-            (k,).
+        trend: 1 increasing, -1 decreasing, 0 steady, +-0.5 ambiguous with its leaning, shape (k,).
         pct: Extended pairwise comparison test of each scale, shape (scales, k).
         pdt: Pairwise difference test of each scale, shape (scales, k).
     """
@@ -44,7 +40,7 @@ class DelayTrends:
     pdt: FloatArray
 
     def share(self, trend: float) -> float:
-        """Return the share of positions with a trend; 0 where there is none at all."""
+        """Return the share of positions with a trend; 0 if there are none."""
         return float(np.mean(self.trend == trend)) if self.trend.size else 0.0
 
 
@@ -56,7 +52,7 @@ def delay_trends(
     step_packets: int = 1,
     scales_packets: tuple[int, ...] = SCALES_PACKETS,
 ) -> DelayTrends:
-    """Return the trends of one-way delays in windows that slide over them.
+    """Find the trends of one-way delays in windows that slide over them.
 
     In each window the delays are split into groups, each replaced by its median D_k (LJM-D1). The
     extended pairwise comparison test is the mean of the signs of D_k - D_(k-1), those within
@@ -66,14 +62,13 @@ def delay_trends(
     Args:
         delay_s: One-way delays in the order of sending, s, shape (n,); a constant offset does not
             matter.
-        groups: Groups G of a window, 2 up to the smallest window. Not told by the paper.
-        epsilon_s: Steps of up to this count as none, s, >= 0. Not told by the paper.
-        step_packets: Packets from one position to the next, >= 1; more where there would be over
-            20,000 positions.
+        groups: Groups G of a window, 2 up to the smallest window. Not in the paper.
+        epsilon_s: Steps of up to this count as 0, s, >= 0. Not in the paper.
+        step_packets: Packets from one position to the next, >= 1; more for over 20,000 positions.
         scales_packets: Windows, packets.
 
     Returns:
-        Trends; without a position where there are fewer delays than the largest window has.
+        Trends; no position if there are fewer delays than the largest window has.
 
     Raises:
         ValueError: If a parameter is out of its range.
@@ -85,10 +80,7 @@ def delay_trends(
     longest = max(scales_packets)
     step = max(step_packets, -(-delay_s.size // _MOST_WINDOWS))
     last = np.arange(longest - 1, delay_s.size, step)
-    pct, pdt = (
-        np.zeros((len(scales_packets), last.size)),
-        np.zeros((len(scales_packets), last.size)),
-    )
+    pct, pdt = np.zeros((2, len(scales_packets), last.size))
     for scale, window in enumerate(scales_packets):
         medians = _group_medians(delay_s, last, window=window, groups=groups)
         steps = np.diff(medians, axis=1)
@@ -103,9 +95,7 @@ def delay_trends(
 
 
 def classify(pct: FloatArray, pdt: FloatArray) -> FloatArray:
-    """Return what the two tests say together (LJM-D2): 1, -1, 0, or NaN where they are ambiguous;
-    any shape.
-    """
+    """Combine the two tests (LJM-D2): 1, -1, 0, or NaN if they are ambiguous; any shape."""
     rising = ((pct > HIGH) & (pdt > LOW)) | ((pdt > HIGH) & (pct > LOW))
     falling = ((pct < -HIGH) & (pdt < -LOW)) | ((pdt < -HIGH) & (pct < -LOW))
     steady = (np.abs(pct) < LOW) & (np.abs(pdt) < LOW)
@@ -115,14 +105,14 @@ def classify(pct: FloatArray, pdt: FloatArray) -> FloatArray:
 
 
 def combine_scales(said: FloatArray, *, leaning: FloatArray) -> FloatArray:
-    """Return what the scales say together (LJM-D3).
+    """Combine the scales (LJM-D3).
 
-    Increasing if any scale says so and none says decreasing, decreasing likewise, steady if neither
-    and at least two scales say steady, else ambiguous.
+    Increasing if any scale is and none decreases, decreasing likewise, steady if neither and at
+    least two scales are steady, else ambiguous.
 
     Args:
-        said: What each scale says, as :func:`classify` returns it, shape (scales, k).
-        leaning: Sign of what is ambiguous, shape (k,); 0 leans up.
+        said: Trend of each scale, as :func:`classify` returns it, shape (scales, k).
+        leaning: Sign of ambiguous trends, shape (k,); 0 leans up.
 
     Returns:
         1, -1, 0 or +-0.5, shape (k,).
@@ -138,9 +128,7 @@ def combine_scales(said: FloatArray, *, leaning: FloatArray) -> FloatArray:
 
 
 def _group_medians(delay_s: FloatArray, last: IntArray, *, window: int, groups: int) -> FloatArray:
-    """Return the medians of the groups of each window, shape (k, groups); groups differ by one
-    packet at most.
-    """
+    """Return the medians of the groups of each window, shape (k, groups)."""
     edges = np.rint(np.linspace(0, window, groups + 1)).astype(np.int64)
     rows = last[:, np.newaxis] - (window - 1) + np.arange(window)
     values = delay_s[rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trafficgen.models import Estimate
@@ -9,58 +11,71 @@ from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import BITS_PER_BYTE, FloatArray, bps_from_bytes, s_from_ns
 
-#: Pairs further apart than this did not queue behind each other, s.
-_LONGEST_GAP_S = 0.1
-_FEWEST_PAIRS = 30
-_MOST_PAIRS = 20_000
-#: Half of the width, as a ratio, in which dispersions count as one mode, and the share of all that
-#: it must hold.
-_MODE_RATIO = 1.05
-_SMALLEST_MODE_SHARE = 0.2
-_RESAMPLES = 100
-#: A mode below this multiple of the mean rate is no link's; below the second it may be the source's
-#: own pace.
-_LEAST_OF_MEAN, _CLEAR_OF_MEAN = 0.95, 1.5
-#: Gaps within this many ticks of the clock say nothing.
-_FEWEST_TICKS = 10
+
+@dataclass(frozen=True)
+class LinkLimits:
+    """Which pairs of packets show the narrow link, and when their mode is its rate."""
+
+    #: Packets further apart did not queue behind each other, s.
+    longest_gap_s: float = 0.1
+    #: Shorter gaps, in ticks of the clock, are mostly rounding.
+    fewest_ticks: int = 10
+    #: A mode of fewer pairs is chance; more than the second number cost time and change nothing.
+    fewest_pairs: int = 30
+    most_pairs: int = 20_000
+    #: Half of the width of a mode, as a ratio: the jitter of a capture's clock.
+    mode_ratio: float = 1.05
+    #: A mode with a smaller share of the pairs does not stand out.
+    smallest_mode_share: float = 0.2
+    #: A mode below this multiple of the mean rate is no link's: the pairs were spread before.
+    least_of_mean: float = 0.95
+    #: A mode below this multiple of the mean rate may be the source's own pace.
+    clear_of_mean: float = 1.5
+    #: Resamples behind the interval.
+    resamples: int = 100
+
+
+_LIMITS = LinkLimits()
 
 
 def dispersion_rates_bps(
     gap_s: FloatArray, second_bytes: FloatArray, *, tick_s: float = 1e-9
 ) -> FloatArray:
-    """Return the rates that pairs of packets show: the second packet's bits over the gap, bit/s,
-    shape (k,), k <= n.
+    """Return the rates of pairs of packets, the second one's bits over the gap, bit/s, shape (k,).
 
-    Pairs whose gap is beyond 0.1 s or within ten ticks of the clock are left out.
+    Pairs whose gap is beyond 0.1 s or within ten ticks of the clock are left out, so k <= n.
 
     Args:
         gap_s: Gaps between successive packets, s, shape (n,).
         second_bytes: Size on the wire of the packet that ends each gap, bytes, shape (n,).
         tick_s: Granularity of the clock, s.
     """
-    use = (gap_s > _FEWEST_TICKS * tick_s) & (gap_s <= _LONGEST_GAP_S) & (second_bytes > 0)
+    use = (
+        (gap_s > _LIMITS.fewest_ticks * tick_s)
+        & (gap_s <= _LIMITS.longest_gap_s)
+        & (second_bytes > 0)
+    )
     rates: FloatArray = second_bytes[use] * BITS_PER_BYTE / gap_s[use]
     return rates
 
 
 def strongest_mode(rates_bps: FloatArray) -> tuple[float, float] | None:
-    """Return the rate around which most dispersions lie and the share that lies there; None where
-    none stands out.
+    """Return the rate around which most dispersions lie, and their share; None if none stands out.
 
-    The mode is the window of 10% width that holds most values, its estimate their median. It stands
-    out when it holds a fifth of them.
+    The mode is the window of 10% width that holds most values, its estimate their median. It has to
+    hold a fifth of them.
 
     Args:
         rates_bps: Rates of packet pairs, bit/s, shape (n,).
     """
-    if rates_bps.size < _FEWEST_PAIRS:
+    if rates_bps.size < _LIMITS.fewest_pairs:
         return None
     log_rate = np.sort(np.log(rates_bps))
-    end = np.searchsorted(log_rate, log_rate + 2 * np.log(_MODE_RATIO), side="right")
+    end = np.searchsorted(log_rate, log_rate + 2 * np.log(_LIMITS.mode_ratio), side="right")
     held = end - np.arange(log_rate.size)
     first = int(held.argmax())
     share = float(held[first]) / log_rate.size
-    if share < _SMALLEST_MODE_SHARE:
+    if share < _LIMITS.smallest_mode_share:
         return None
     return float(np.exp(np.median(log_rate[first : end[first]]))), share
 
@@ -68,19 +83,18 @@ def strongest_mode(rates_bps: FloatArray) -> tuple[float, float] | None:
 def estimate_link_rate(
     table: PacketTable, *, session: int, tick_s: float, seed: int, has_loss: bool
 ) -> tuple[Estimate | None, str]:
-    """Return the rate of the narrow link, bit/s of frames on the wire, or None and why.
+    """Estimate the rate of the narrow link, bit/s of frames on the wire; None with the reason.
 
     Packets that queue behind each other leave the narrow link as far apart as it takes to send the
     second one (Dovrolis, Ramanathan, Moore 2001, "What do packet dispersion techniques measure?"):
-    on the receiver's side their dispersions have a mode at the link's rate. Cross traffic between
-    them makes lower modes, a burst that a token bucket lets pass makes higher ones; the strongest
-    is taken. On the sender's side the mode, if any, is that of the sender's own link or pacing, so
-    without loss a mode near the mean rate is not taken. Interval: 95% bootstrap of the pairs, 100
-    resamples; at most 20,000 pairs are used.
+    at the receiver their dispersions have a mode at the link's rate. Cross traffic makes lower
+    modes, bursts through a token bucket higher ones; the strongest is taken. At the sender a mode
+    is that of its own link or pacing, so without loss a mode near the mean rate is not taken.
+    Interval: 95% bootstrap of the pairs, 100 resamples; at most 20,000 pairs are used.
 
     Args:
-        table: Packets in order of time; the more of those that share the link, the better.
-        session: Number of the session, which the resampling depends on.
+        table: Packets in order of time.
+        session: Number of the session, for the resampling.
         tick_s: Granularity of the clock, s.
         seed: Seed of the resampling.
         has_loss: Whether packets were lost: then some queue was full.
@@ -91,8 +105,8 @@ def estimate_link_rate(
         gap_s, table.frame_bytes[order][1:].astype(np.float64), tick_s=tick_s
     )
     generator = random_stream(seed, session=session, purpose="fit/conditions/link_rate")
-    if rates.size > _MOST_PAIRS:
-        rates = np.sort(generator.choice(rates, _MOST_PAIRS, replace=False))
+    if rates.size > _LIMITS.most_pairs:
+        rates = np.sort(generator.choice(rates, _LIMITS.most_pairs, replace=False))
     found = strongest_mode(rates)
     if found is None:
         return None, f"the dispersions of {rates.size} packet pairs have no mode"
@@ -101,33 +115,16 @@ def estimate_link_rate(
     mean_bps = bps_from_bytes(
         float(table.frame_bytes[order].sum()), s_from_ns(int(time_ns[-1] - time_ns[0]))
     )
-    if value < _LEAST_OF_MEAN * mean_bps:
-        return (
-            None,
-            (
-                "the strongest mode of packet-pair dispersion is below the mean rate: the pairs"
-                " were spread before"
-            ),
-        )
-    if value < _CLEAR_OF_MEAN * mean_bps and not has_loss:
-        return (
-            None,
-            (
-                "the strongest mode of packet-pair dispersion is near the mean rate, which may be"
-                " the source's own"
-            ),
-        )
-    near = rates[np.abs(np.log(rates / value)) <= 2 * np.log(_MODE_RATIO)]
-    drawn = generator.choice(near, (_RESAMPLES, near.size))
-    modes = np.median(drawn, axis=1)
-    low, high = np.quantile(modes, [0.025, 0.975])
+    mode = "the strongest mode of packet-pair dispersion is"
+    if value < _LIMITS.least_of_mean * mean_bps:
+        return None, f"{mode} below the mean rate: the pairs were spread before"
+    if value < _LIMITS.clear_of_mean * mean_bps and not has_loss:
+        return None, f"{mode} near the mean rate, which may be the source's own"
+    near = rates[np.abs(np.log(rates / value)) <= 2 * np.log(_LIMITS.mode_ratio)]
+    modes = np.median(generator.choice(near, (_LIMITS.resamples, near.size)), axis=1)
+    low, high = np.quantile(modes, [0.025, 0.975]).tolist()
     method = (
         f"strongest mode of packet-pair dispersion, {share:.0%} of {rates.size} pairs; bootstrap of"
         " the mode"
     )
-    return (
-        Estimate(
-            value=value, low=min(float(low), value), high=max(float(high), value), method=method
-        ),
-        "",
-    )
+    return Estimate(value=value, low=min(low, value), high=max(high, value), method=method), ""

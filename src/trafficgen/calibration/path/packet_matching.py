@@ -1,22 +1,32 @@
-"""Packets of two captures matched by their numbers, or by the order of their sizes."""
+"""Match packets of two captures by their numbers, or by the order of their sizes."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from trafficgen.units import IntArray
 
-#: A lost run longer than this loses the alignment of sizes.
-_LONGEST_SKIP = 256
-#: Sizes that must agree after a skip, the first choice first.
-_CONFIRMED = (6, 3, 2)
+
+@dataclass(frozen=True)
+class SizeMatchLimits:
+    """How sizes are aligned after a loss."""
+
+    #: A longer run of lost packets breaks the alignment; a longer search finds chance matches.
+    longest_skip: int = 256
+    #: Sizes that must agree after a skip, the first choice first; fewer if another loss is near.
+    confirmed: tuple[int, ...] = (6, 3, 2)
+
+
+_LIMITS = SizeMatchLimits()
 
 
 def match_numbers(one: IntArray, two: IntArray) -> IntArray:
     """Return the place in ``two`` of each number of ``one``, -1 where there is none, shape (n,).
 
-    A number that was sent several times and came fewer times is matched from its last sending on:
-    an earlier one was lost, or it would not have been sent again.
+    A number that was retransmitted and arrived fewer times is matched from its last sending on: an
+    earlier one was lost, or it would not have been retransmitted.
 
     Args:
         one: Numbers in order of sending, shape (n,).
@@ -44,12 +54,11 @@ def _from_last(numbers: IntArray) -> IntArray:
 
 
 def match_sizes(one: IntArray, two: IntArray) -> IntArray:
-    """Return the place in ``two`` of each packet of ``one`` by the order of their sizes, -1 where
-    it is missing.
+    """Return the place in ``two`` of each packet of ``one`` by the order of sizes, -1 if missing.
 
-    Both are walked through in step; where the sizes differ, as few packets of ``one`` are taken for
-    lost as make the next six agree (three or two, where another loss is near). Where no such skip
-    is found the arrival is passed over.
+    Both are walked in step; where the sizes differ, the fewest packets of ``one`` that make the
+    next six agree count as lost (three or two if another loss is near). If no such skip exists, the
+    arrival is passed over.
 
     Args:
         one: Sizes in order of sending, bytes, shape (n,).
@@ -74,12 +83,10 @@ def match_sizes(one: IntArray, two: IntArray) -> IntArray:
 
 
 def _skip(one: IntArray, two: IntArray, at: int, place: int) -> int | None:
-    """Return how many packets of ``one`` to skip for the next sizes to agree; fewer where another
-    loss is near.
-    """
-    for confirmed in _CONFIRMED:
+    """Return how many packets of ``one`` to skip for the next sizes to agree; None if none do."""
+    for confirmed in _LIMITS.confirmed:
         wanted = two[place : place + confirmed]
-        stretch = one[at : at + _LONGEST_SKIP + wanted.size]
+        stretch = one[at : at + _LIMITS.longest_skip + wanted.size]
         if stretch.size < wanted.size:
             continue
         windows = np.lib.stride_tricks.sliding_window_view(stretch, wanted.size)

@@ -1,6 +1,4 @@
-"""Both ends of a path: two captures of one session matched packet by packet, or one table with
-arrival times.
-"""
+"""Match the packets of a session at both ends of a path."""
 
 from __future__ import annotations
 
@@ -19,10 +17,22 @@ from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 PairSource = Literal["two captures", "arrival times"]
 
-_FEWEST_MATCHES = 10
 _TCP_BITS, _RTP_BITS = 32, 16
-#: Delays fitted for the clocks at most this many.
-_MOST_DELAYS = 200_000
+
+
+@dataclass(frozen=True)
+class PairingLimits:
+    """When two captures are of one session, and how their clocks are compared."""
+
+    #: Fewer shared packets do not show that both captures are of one session.
+    fewest_matches: int = 10
+    #: The line below the delays is fitted to this many: more change neither offset nor skew.
+    most_delays: int = 200_000
+    #: With more packets of one size, the order of sizes does not show which of them is missing.
+    largest_same_size: float = 0.5
+
+
+_LIMITS = PairingLimits()
 
 
 @dataclass(frozen=True)
@@ -30,25 +40,24 @@ class Pairing:
     """Packets of a session at both ends of a path.
 
     Attributes:
-        sender: The session at the sender, of which the packets below are media packets in order of
-            time.
+        sender: The session at the sender; the packets are its media packets in order of time.
         rows: Rows of the sender's table, shape (n,).
         sent_ns: Times of sending, ns from the sender's origin, shape (n,).
-        arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, shape
-            (n,); -1 where lost.
+        arrival_ns: Times of arrival by the receiver's clock, ns from the sender's origin, -1 if
+            lost, shape (n,).
         ip_bytes: IP total lengths, bytes, shape (n,).
         flow: Flows in the sender's table, shape (n,).
-        delay_s: One-way delay above the least, clock offset and skew removed, s; NaN where a packet
-            was lost or cannot be told from others of its size, shape (n,).
-        is_lost: Whether it never arrived, shape (n,).
-        lost: Packets that never arrived; known also where it is not known which.
+        delay_s: One-way delay above the least, without clock offset and skew, s; NaN if lost or not
+            distinguishable from others of its size, shape (n,).
+        is_lost: Whether a packet never arrived, shape (n,).
+        lost: Packets that never arrived; known even if not which.
         are_told_apart: Whether ``is_lost`` and ``delay_s`` are known packet by packet.
         reordered: Packets that arrived after one sent later.
-        least_delay_s: The least delay between the two clocks, s: offset plus propagation; NaN where
-            nothing came.
-        skew: Clock of the receiver runs this much faster, 1.
-        swapped: Whether the second capture turned out to be the sender's.
-        source: What tells when packets arrived.
+        least_delay_s: Least delay between the two clocks, s: offset plus propagation; NaN if
+            nothing arrived.
+        skew: How much faster the receiver's clock runs, s per s.
+        swapped: Whether the second capture is the sender's.
+        source: What shows when packets arrived.
     """
 
     sender: SessionView
@@ -71,12 +80,12 @@ class Pairing:
 def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
     """Match the media packets of a session with those of a capture at the path's other end.
 
-    Flows are matched by their addresses and ports, else by RTP source, by TCP sequence numbers or
-    as the heaviest of their transport (addresses may have been translated). Packets are matched by
-    RTP source and number, by TCP sequence number and payload, else by the order of their sizes.
-    Which capture is the sender's is told by the packets that only one of them has, else by the sign
-    of the delay. Offset and skew of the two clocks go with the line below all delays (Moon, Skelly,
-    Towsley 1999); what is left is queueing.
+    Flows are matched by their addresses and ports, else by RTP source, by ports or as the heaviest
+    of their transport (addresses may have been translated). Packets are matched by RTP source and
+    number, by TCP sequence number, else by the order of their sizes. The sender's capture has
+    packets that the other lacks, else the sign of the delay decides. Offset and skew of the two
+    clocks are removed with the line below all delays (Moon, Skelly, Towsley 1999); the rest is
+    queueing.
 
     Args:
         view: The session in the first capture.
@@ -96,46 +105,34 @@ def pair_sessions(view: SessionView, other: PacketTable) -> Pairing:
         )
         parts.append((flow, rows, its_rows, _match(view.table, rows, other, its_rows)))
     matched = sum(int(np.count_nonzero(places >= 0)) for *_, places in parts)
-    if matched < _FEWEST_MATCHES:
+    if matched < _LIMITS.fewest_matches:
         raise CalibrationError(
             f"the two captures share {matched} media packets; give the same session at the sender"
             " and at the receiver"
         )
     if _is_receiver(view, other, parts):
-        return _turned(view, other, parts)
-    return _matched(view, other, parts, swapped=False)
+        return _pair_swapped(view, other, parts)
+    return _pair_matches(view, other, parts, swapped=False)
 
 
 def pair_arrivals(view: SessionView) -> Pairing | None:
-    """Return what the path did to a session whose table knows it: the tables of simulations, logs
-    of both ends.
+    """Pair a session with the arrival times in its own table; None if the table lacks them.
 
-    Packets without an arrival were lost where any of the table has one (see ``arrival_ns`` of the
-    packet table). Where all have one, that says nothing, unless the table comes from a simulation,
-    which keeps the path in its notes: the log of a receiver has the same look, and so have packets
-    as the receiver saw them, at their arrival.
-
-    Returns:
-        None where the table does not tell.
+    Simulations and logs of both ends have them. A packet without an arrival was lost if any other
+    packet has one. If all have one, only a simulation, which keeps the path in its notes, shows
+    that none was lost: the log of a receiver looks the same.
     """
     arrived = view.table.known("arrival_ns")[view.media]
     arrival_ns = view.table.values("arrival_ns").astype(np.int64)[view.media]
     simulated = "path" in view.table.notes
     if arrived.all():
-        tells = simulated and not np.array_equal(arrival_ns, view.media_time_ns)
+        has_both_ends = simulated and not np.array_equal(arrival_ns, view.media_time_ns)
     else:
-        tells = simulated or bool(arrived.any())
-    if not tells:
+        has_both_ends = simulated or bool(arrived.any())
+    if not has_both_ends:
         return None
-    return _measured(
-        view,
-        np.flatnonzero(view.media),
-        arrival_ns,
-        arrived,
-        apart=True,
-        swapped=False,
-        source="arrival times",
-    )
+    rows = np.flatnonzero(view.media)
+    return _measure_pair(view, rows, arrival_ns, arrived, apart=True, source="arrival times")
 
 
 _Part = tuple[int, IntArray, IntArray, IntArray]
@@ -153,7 +150,7 @@ def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: Int
                 extend_sequence(side.values("rtp_sequence")[at].astype(np.int64))
                 for side, at in ((table, rows[mine]), (other, its[theirs]))
             )
-            found = match_numbers(one, _aligned(one, two, bits=_RTP_BITS))
+            found = match_numbers(one, _to_same_cycle(one, two, bits=_RTP_BITS))
             places[mine] = (
                 np.where(found >= 0, np.searchsorted(its_rows, its[theirs[found]]), -1)
                 if two.size
@@ -165,14 +162,12 @@ def _match(table: PacketTable, rows: IntArray, other: PacketTable, its_rows: Int
             extend_sequence(side.values("tcp_sequence")[at].astype(np.int64), bits=_TCP_BITS)
             for side, at in ((table, rows), (other, its_rows))
         )
-        return match_numbers(one, _aligned(one, two, bits=_TCP_BITS))
+        return match_numbers(one, _to_same_cycle(one, two, bits=_TCP_BITS))
     return match_sizes(table.ip_bytes[rows], other.ip_bytes[its_rows])
 
 
-def _aligned(one: IntArray, two: IntArray, *, bits: int) -> IntArray:
-    """Return extended numbers of the second side moved by whole cycles next to those of the
-    first.
-    """
+def _to_same_cycle(one: IntArray, two: IntArray, *, bits: int) -> IntArray:
+    """Move extended numbers of the second side by whole cycles next to those of the first."""
     if not two.size or not one.size:
         return two
     space = 1 << bits
@@ -188,7 +183,7 @@ def _same_flow(table: PacketTable, flow: int, other: PacketTable) -> int | None:
         if row["protocol"] == mine["protocol"] and row["payload_bytes_to_client"] > 0
     ]
     ends = ("server", "server_port", "client", "client_port")
-    for names in (ends, ("ssrc",), ("server_port", "client_port"), ("server_port",)):
+    for names in (ends, ("ssrc",), ("server_port", "client_port"), ("server_port",), ()):
         same = [
             row
             for row in candidates
@@ -196,11 +191,7 @@ def _same_flow(table: PacketTable, flow: int, other: PacketTable) -> int | None:
         ]
         if same:
             return int(max(same, key=lambda row: row["payload_bytes_to_client"])["flow"])
-    return (
-        int(max(candidates, key=lambda row: row["payload_bytes_to_client"])["flow"])
-        if candidates
-        else None
-    )
+    return None
 
 
 def _is_receiver(view: SessionView, other: PacketTable, parts: list[_Part]) -> bool:
@@ -211,24 +202,13 @@ def _is_receiver(view: SessionView, other: PacketTable, parts: list[_Part]) -> b
     )
     if only_here != only_there:
         return only_there > only_here
-    return float(np.median(_raw_delays_s(view.table, other, parts))) < 0
+    here_ns = np.concatenate([view.table.time_ns[rows[at >= 0]] for _, rows, _, at in parts])
+    there_ns = np.concatenate([other.time_ns[its[at[at >= 0]]] for *_, its, at in parts])
+    offset_ns = other.origin_ns - view.table.origin_ns
+    return float(np.median(there_ns + offset_ns - here_ns)) < 0
 
 
-def _raw_delays_s(table: PacketTable, other: PacketTable, parts: list[_Part]) -> FloatArray:
-    offset_ns = other.origin_ns - table.origin_ns
-    return np.concatenate(
-        [
-            s_from_ns(
-                other.time_ns[its_rows[places[places >= 0]]]
-                + offset_ns
-                - table.time_ns[rows[places >= 0]]
-            )
-            for _, rows, its_rows, places in parts
-        ]
-    )
-
-
-def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairing:
+def _pair_swapped(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairing:
     """Return the pairing with the second capture as the sender's."""
     turned: list[_Part] = []
     flows = []
@@ -240,9 +220,8 @@ def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairin
         turned.append((flow, its_rows, rows, back))
     columns = other.flows.select(["flow", "session"]).to_pydict()
     session_of = dict(zip(columns["flow"], columns["session"], strict=True))
-    members = {
-        flow for flow, session in session_of.items() if session == session_of[flows[0]]
-    } | set(flows)
+    of_session = {flow for flow, its in session_of.items() if its == session_of[flows[0]]}
+    members = of_session | set(flows)
     inside = np.isin(other.flow, sorted(members))
     sender = SessionView(
         session=session_of[flows[0]],
@@ -252,10 +231,10 @@ def _turned(view: SessionView, other: PacketTable, parts: list[_Part]) -> Pairin
     )
     kept = np.cumsum(inside) - 1
     turned = [(flow, kept[rows], its_rows, places) for flow, rows, its_rows, places in turned]
-    return _matched(sender, view.table, turned, swapped=True)
+    return _pair_matches(sender, view.table, turned, swapped=True)
 
 
-def _matched(
+def _pair_matches(
     sender: SessionView, receiver: PacketTable, parts: list[_Part], *, swapped: bool
 ) -> Pairing:
     """Return what the path did to the matched packets."""
@@ -267,30 +246,28 @@ def _matched(
     has_come = np.concatenate([places >= 0 for *_, places in parts])
     apart = all(_tells_apart(sender.table, part[1]) for part in parts)
     order = np.argsort(rows, kind="stable")
-    return _measured(
+    return _measure_pair(
         sender, rows[order], arrival_ns[order], has_come[order], apart=apart, swapped=swapped
     )
 
 
-def _measured(
+def _measure_pair(
     sender: SessionView,
     rows: IntArray,
     arrival_ns: IntArray,
     has_come: BoolArray,
     *,
     apart: bool,
-    swapped: bool,
+    swapped: bool = False,
     source: PairSource = "two captures",
 ) -> Pairing:
-    """Return what the path did to packets whose arrival, ns from the sender's origin, is known
-    where ``has_come``.
-    """
+    """Measure the path by packets whose arrival, ns from the sender's origin, may be known."""
     table = sender.table
     sent_ns = table.time_ns[rows]
     delay_s = np.full(rows.size, np.nan)
     delay_s[has_come] = s_from_ns(arrival_ns[has_come] - sent_ns[has_come])
     sent_s = s_from_ns(sent_ns - sent_ns[0])
-    thin = np.flatnonzero(has_come)[:: max(1, int(has_come.sum()) // _MOST_DELAYS)]
+    thin = np.flatnonzero(has_come)[:: max(1, int(has_come.sum()) // _LIMITS.most_delays)]
     least_s, skew = least_line(sent_s[thin], delay_s[thin]) if thin.size else (np.nan, 0.0)
     delay_s = np.maximum(delay_s - (least_s + skew * sent_s), 0.0)
     arrived = arrival_ns[has_come]
@@ -315,14 +292,8 @@ def _measured(
 
 
 def _tells_apart(table: PacketTable, rows: IntArray) -> bool:
-    """Return whether each packet of a flow can be found at the other end: by number, or by sizes
-    that vary.
-    """
+    """Return whether each packet can be found at the other end: by number or varying sizes."""
     if table.known("rtp_sequence")[rows].all() or table.known("tcp_sequence")[rows].all():
         return True
-    return float(np.bincount(table.ip_bytes[rows]).max()) < _LARGEST_SAME_SIZE * rows.size
-
-
-#: With more packets of one size than this share, their order does not tell which of them is
-#: missing.
-_LARGEST_SAME_SIZE = 0.5
+    most = float(np.bincount(table.ip_bytes[rows]).max())
+    return most < _LIMITS.largest_same_size * rows.size

@@ -1,4 +1,4 @@
-"""What RTCP reports say of a path: loss, jitter and round-trip time (RFC 3550, 6.4 and A.8)."""
+"""Loss, jitter and round-trip time from RTCP reports (RFC 3550, 6.4 and A.8)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,33 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from trafficgen.calibration.path.loss_measures import Loss, wilson
+from trafficgen.calibration.path.loss_measures import Loss
 from trafficgen.flows import SessionView
 from trafficgen.models import Estimate
 from trafficgen.units import s_from_ns
 
-_SEQUENCES = 1 << 16
+_Rows = list[dict[str, Any]]
 #: Units of LSR and DLSR, 1/s; LSR is the middle 32 of the 64 bits of an NTP time.
 _SHORT_NTP_HZ = 1 << 16
 _SHORT_NTP_SHIFT, _SHORT_NTP_MASK = 16, (1 << 32) - 1
-#: A round trip below this says that the capture was taken beside the host that answers, s.
-_BESIDE_S = 0.0002
-_LONGEST_RTT_S = 60.0
+
+
+@dataclass(frozen=True)
+class ReportLimits:
+    """Which round trips of reports are believed."""
+
+    #: Below this the capture was taken next to the host that answers, s.
+    shortest_rtt_s: float = 0.0002
+    #: Beyond this a report answers another one than it seems to, s.
+    longest_rtt_s: float = 60.0
+
+
+_LIMITS = ReportLimits()
 
 
 @dataclass(frozen=True)
 class RtcpMeasures:
-    """Loss, jitter and round-trip time as the reports of a session have them; None where they have
-    not.
+    """Loss, jitter and round-trip time of a session's reports; None if they do not show them.
 
     Attributes:
         loss: Loss of the media flows.
@@ -39,26 +48,23 @@ class RtcpMeasures:
 
 
 def rtcp_measures(view: SessionView) -> RtcpMeasures:
-    """Return what the RTCP reports about the media flows of a session say.
+    """Measure the path from the RTCP reports about a session's media flows.
 
-    Reports about sources that sent no RTP here are left out: what SRTP hides looks like them.
+    Reports about sources that sent no RTP here are left out: those of SRTP look like them.
     """
     rtcp = view.table.rtcp
     if not rtcp.num_rows:
         return RtcpMeasures(None, None, None)
     first_numbers = _first_numbers(view)
-    rows = rtcp.filter(
-        pc.is_in(rtcp.column("flow"), pc.cast(list(view.flows), rtcp.schema.field("flow").type))
-    )
-    reports = rows.to_pylist()
+    flows = pc.cast(list(view.flows), rtcp.schema.field("flow").type)
+    reports = rtcp.filter(pc.is_in(rtcp.column("flow"), flows)).to_pylist()
     blocks = [row for row in reports if row["ssrc"] in first_numbers and not row["to_client"]]
     # Before a window of a longer capture, reports are what later counts go on from.
     start_ns = int(view.table.time_ns[0])
     earlier = {block["ssrc"]: block for block in blocks if block["time_ns"] < start_ns}
     blocks = [block for block in blocks if block["time_ns"] >= start_ns]
-    return RtcpMeasures(
-        _loss(blocks, first_numbers, earlier), _jitter(blocks, view), _round_trip(reports, blocks)
-    )
+    loss = _measure_loss(blocks, first_numbers, earlier)
+    return RtcpMeasures(loss, _measure_jitter(blocks, view), _measure_rtt(reports, blocks))
 
 
 def _first_numbers(view: SessionView) -> dict[int, int]:
@@ -70,38 +76,28 @@ def _first_numbers(view: SessionView) -> dict[int, int]:
     return dict(zip(ssrc.tolist(), numbers.tolist(), strict=True))
 
 
-def _loss(
-    blocks: list[dict[str, Any]], first_numbers: dict[int, int], earlier: dict[int, dict[str, Any]]
+def _measure_loss(
+    blocks: _Rows, first_numbers: dict[int, int], earlier: dict[int, dict[str, Any]]
 ) -> Loss | None:
-    """Return cumulative loss over expected packets from the first captured number, or the report
-    before it, to the last report.
-    """
+    """Return cumulative loss from the first captured number, or the report before it, on."""
     lost = expected = 0
     for ssrc, first_number in first_numbers.items():
         mine = [block for block in blocks if block["ssrc"] == ssrc]
         if not mine:
             continue
-        last = mine[-1]
         # The receiver counts cycles from its own first packet on, so that is in cycle 0.
-        its_expected, its_lost = (
-            last["highest_sequence"] - first_number + 1,
-            last["cumulative_lost"],
-        )
-        if (before := earlier.get(ssrc)) is not None:
-            its_expected = last["highest_sequence"] - before["highest_sequence"]
-            its_lost -= before["cumulative_lost"]
+        start = {"highest_sequence": first_number - 1, "cumulative_lost": 0}
+        last, before = mine[-1], earlier.get(ssrc, start)
+        its_expected = last["highest_sequence"] - before["highest_sequence"]
+        its_lost = last["cumulative_lost"] - before["cumulative_lost"]
         if not its_expected > 0 or not its_lost <= its_expected:
             continue
         expected += its_expected
         lost += max(0, its_lost)
-    if not expected:
-        return None
-    rate = lost / expected
-    low, high = wilson(rate, expected)
-    return Loss(rate, None, "rtcp", expected, low, high)
+    return Loss.of_share(lost, expected, "rtcp") if expected else None
 
 
-def _jitter(blocks: list[dict[str, Any]], view: SessionView) -> Estimate | None:
+def _measure_jitter(blocks: _Rows, view: SessionView) -> Estimate | None:
     clocks = {
         row["ssrc"]: row["clock_hz"] for row in view.table.flows.to_pylist() if row["clock_hz"]
     }
@@ -119,10 +115,8 @@ def _jitter(blocks: list[dict[str, Any]], view: SessionView) -> Estimate | None:
     )
 
 
-def _round_trip(reports: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> Estimate | None:
-    """Return the least time from a sender report to the receiver report that answers it, less
-    DLSR.
-    """
+def _measure_rtt(reports: _Rows, blocks: _Rows) -> Estimate | None:
+    """Return the median time from a sender report to the report that answers it, less DLSR."""
     sent = {
         (row["reporter_ssrc"], (row["ntp"] >> _SHORT_NTP_SHIFT) & _SHORT_NTP_MASK): row["time_ns"]
         for row in reports
@@ -130,11 +124,11 @@ def _round_trip(reports: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> 
     }
     times = []
     for block in blocks:
-        asked_ns = sent.get((block["ssrc"], block["last_sender_report"]))
-        if asked_ns is None or not block["last_sender_report"]:
+        sent_ns = sent.get((block["ssrc"], block["last_sender_report"]))
+        if sent_ns is None or not block["last_sender_report"]:
             continue
-        rtt_s = s_from_ns(block["time_ns"] - asked_ns) - block["delay_since_last"] / _SHORT_NTP_HZ
-        if _BESIDE_S < rtt_s < _LONGEST_RTT_S:
+        rtt_s = s_from_ns(block["time_ns"] - sent_ns) - block["delay_since_last"] / _SHORT_NTP_HZ
+        if _LIMITS.shortest_rtt_s < rtt_s < _LIMITS.longest_rtt_s:
             times.append(rtt_s)
     if not times:
         return None

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.calibration.path.path_records import PathRecords
+from trafficgen.calibration.path.path_records import PathRecords, PathSeries, path_series
 from trafficgen.calibration.response import friendliness as bounds
-from trafficgen.calibration.response.path_series import PathSeries, path_series
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.models import CongestionResponse, Estimate, ResponsePoint
 from trafficgen.units import BoolArray, FloatArray, s_from_ns

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from trafficgen.calibration.path.loss_measures import wilson
-from trafficgen.calibration.response.path_series import PathSeries
+from trafficgen.calibration.path.path_records import PathSeries
 from trafficgen.calibration.response.tcp_models import padhye_bps, tcp_friendly_bps
 from trafficgen.models import Estimate, Friendliness
 from trafficgen.units import BoolArray
