@@ -1,0 +1,142 @@
+"""Texts for people use plain words: docstrings, comments, help, messages and pages."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "trafficgen"
+#: Words and phrases to avoid, and what to write instead.
+BANNED = {
+    r"tells?|told": "say what the program does: prints, reports, shows, says",
+    r"said|asked": "name the actor and the action in the present",
+    r"beside": "next to, compared with, or competing",
+    r"(?:is|are|was) none": "is not one of, is invalid, or there is no",
+    r"sent again": "retransmitted",
+    r"comes? out at": "is",
+    r"strangers?": "unknown, untrusted",
+    r"hangs? together": "is correlated, depends on",
+    r"one's own": "your own",
+    r"stands? (?:in|for|there|on)": "is in, represents",
+    r"(?:kbps|Mbps|Gbps)(?![\w\"`'.\]]|_)": "kbit/s, Mbit/s (keys of JSON in backquotes)",
+}
+_BANNED = re.compile(r"(?<![\w_`\"'-])(?:" + "|".join(BANNED) + r")(?![\w_])", re.IGNORECASE)
+#: Packages and pages whose texts are being rewritten.
+_NOT_YET = (
+    "_core",
+    "api",
+    "calibration",
+    "capture",
+    "cli",
+    "errors.py",
+    "export",
+    "flows",
+    "formatting.py",
+    "generation",
+    "json_text.py",
+    "models",
+    "options.py",
+    "outputs.py",
+    "packet_files",
+    "processes",
+    "redaction.py",
+    "reports",
+    "reproduction",
+    "simulation",
+    "tables",
+    "units.py",
+    "validation",
+    "workloads",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "docs/README.md",
+    "docs/explanation/architecture.md",
+    "docs/explanation/calibration.md",
+    "docs/explanation/exports.md",
+    "docs/explanation/metrics.md",
+    "docs/explanation/realplayer-findings.md",
+    "docs/explanation/simulation.md",
+    "docs/explanation/what-the-numbers-mean.md",
+    "docs/how-to/bring-other-traces.md",
+    "docs/how-to/explore-a-model.md",
+    "docs/how-to/feed-ditg.md",
+    "docs/how-to/feed-inet.md",
+    "docs/how-to/feed-iperf.md",
+    "docs/how-to/feed-ns-3.md",
+    "docs/how-to/feed-otg.md",
+    "docs/how-to/feed-trex.md",
+    "docs/how-to/generate-a-fleet.md",
+    "docs/how-to/play-over-a-path.md",
+    "docs/how-to/read-a-report.md",
+    "docs/how-to/reproduce-the-papers.md",
+    "docs/how-to/use-a-cluster.md",
+    "docs/how-to/use-a-player-log.md",
+    "docs/how-to/use-from-python.md",
+    "docs/how-to/use-published-models.md",
+    "docs/tutorial/closed-loop.md",
+    "docs/tutorial/corpus-to-workload.md",
+    "docs/tutorial/first-model.md",
+)
+PAGES = sorted(
+    path
+    for path in [
+        *(ROOT / "docs").rglob("*.md"),
+        *ROOT.glob("*.md"),
+        ROOT / "examples" / "README.md",
+    ]
+    if "_build" not in path.parts and str(path.relative_to(ROOT)) not in generate.MADE
+)
+
+
+def texts_of_code(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the strings and comments of a source file with their lines."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def prose_of_page(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a page outside code blocks, without inline code."""
+    fenced = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)
+
+
+def banned(texts: Iterator[tuple[int, str]]) -> list[str]:
+    """Return the banned words of texts, with their lines."""
+    return [
+        f"line {line}: {found[0]!r}"
+        for line, text in texts
+        for found in _BANNED.finditer(re.sub(r"`[^`]*`", "", text))
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_code_speaks_plainly(path: Path) -> None:
+    if path.relative_to(PACKAGE).parts[0] in _NOT_YET:
+        pytest.skip("being rewritten")
+    assert banned(texts_of_code(path)) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_speak_plainly(path: Path) -> None:
+    if str(path.relative_to(ROOT)) in _NOT_YET:
+        pytest.skip("being rewritten")
+    assert banned(prose_of_page(path)) == []
