@@ -15,7 +15,7 @@ from trafficgen.calibration.processes.hurst import estimate_hurst
 from trafficgen.calibration.processes.long_range import judge_long_range, local_whittle
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FractionalNoiseProcess
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.processes.fractional_noise import fractional_noise, noise_autocovariance
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s
 
@@ -147,9 +147,7 @@ def test_a_rate_of_fractional_noise_is_proposed_and_played_back() -> None:
     process = found.process
     assert isinstance(process, FractionalNoiseProcess)
     assert process.placement == "poisson"
-    played = playable(process).play(
-        start_s=0, end_s=400, first_at_start=True, generator_of=generator_of
-    )
+    played = playable(process).play(Span(0, 400), generator_of)
     before, _ = rate_and_noise(time_ns, sizes, bin_s=BIN_S, start_ns=int(time_ns[0]))
     after, _ = rate_and_noise(
         ns_array_from_s(played.time_s), played.ip_bytes.astype(np.int64), bin_s=BIN_S, start_ns=0

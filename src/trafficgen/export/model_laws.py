@@ -20,7 +20,7 @@ from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.errors import ExportError, GenerationError
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.models import Model, Phase, Stream
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
 
@@ -74,12 +74,8 @@ def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPh
         laws = playable(phase.process)
         expected = max(1.0, laws.expected_packets(phase.duration_s, place=name))
         played = laws.play(
-            start_s=0.0,
-            end_s=phase.duration_s * _PACKETS / expected,
-            first_at_start=True,
-            generator_of=lambda purpose: random_stream(
-                0, session=0, purpose=f"export/{name}/{purpose}"
-            ),
+            Span(0.0, phase.duration_s * _PACKETS / expected),
+            lambda purpose: random_stream(0, session=0, purpose=f"export/{name}/{purpose}"),
         )
     except (GenerationError, ValueError) as error:
         raise ExportError(f"{target}: {name} cannot be played ({error})") from error

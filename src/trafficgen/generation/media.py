@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.generation.timeline import PlayedPhase, PlayedStream
-from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf
+from trafficgen.processes import LARGEST_IP_BYTES, GeneratorOf, Span
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PHASES
 from trafficgen.units import BoolArray, IntArray, ns_array_from_s
@@ -80,10 +80,7 @@ def _phase_packets(
     phase: PlayedPhase, *, zero_s: float, first: bool, generator_of: GeneratorOf
 ) -> MediaPackets:
     played = phase.process.play(
-        start_s=zero_s + phase.start_s,
-        end_s=zero_s + phase.end_s,
-        first_at_start=first,
-        generator_of=generator_of,
+        Span(zero_s + phase.start_s, zero_s + phase.end_s, first_at_start=first), generator_of
     )
     code = np.full(played.time_s.size, PHASES.index(phase.name), dtype=np.int8)
     clock_s = played.frame_clock_s

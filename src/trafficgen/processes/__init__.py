@@ -9,6 +9,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     playable,
     players,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "PlayedPackets",
     "RenewalLaws",
     "SemiMarkovLaws",
+    "Span",
     "playable",
     "players",
 ]

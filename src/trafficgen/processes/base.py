@@ -67,21 +67,32 @@ def _drawn(value: object) -> object:
     return value.value if isinstance(value, Estimate) else value
 
 
+@dataclass(frozen=True)
+class Span:
+    """The time [start_s, end_s) in which a process is played.
+
+    Attributes:
+        start_s: Start, s.
+        end_s: End, s.
+        first_at_start: Whether a packet is at the start; else the process is in equilibrium.
+    """
+
+    start_s: float
+    end_s: float
+    first_at_start: bool = True
+
+    @property
+    def length_s(self) -> float:
+        """Length, s."""
+        return self.end_s - self.start_s
+
+
 class PlayableProcess(DrawnPart, ABC):
     """A packet process as laws to draw from, made once for all sessions."""
 
     @abstractmethod
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s).
-
-        Args:
-            start_s: Start of the span, s.
-            end_s: End of the span, s.
-            first_at_start: Whether a packet is at the start; else the process is in equilibrium.
-            generator_of: Source of the draws of each quantity, by its name.
-        """
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span; ``generator_of`` gives the draws of each quantity."""
 
     @abstractmethod
     def expected_packets(self, span_s: float, *, place: str) -> float:

@@ -16,6 +16,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     draw_sizes,
     plays,
 )
@@ -25,11 +26,9 @@ from trafficgen.units import FloatArray, IntArray
 
 #: A pause is longer than the threshold by at least the resolution of the packet table.
 _SHORTEST_EXCESS_S = 1e-9
-#: Bursts in a given order wait for one another where that makes the phase longer by no more than
-#: this share.
+#: Bursts in a given order wait for one another where that lengthens the phase by up to this share.
 _WAITING_SHARE = 0.01
-#: Share of its spacing that a squeezed burst may fill where the spacing is hardly above the
-#: threshold.
+#: Share of its spacing that a squeezed burst may fill where that is hardly above the threshold.
 _FILLED_SHARE = 0.5
 
 
@@ -52,28 +51,17 @@ class BurstLaws(PlayableProcess):
         dependence = None if part.dependence is None else DependenceOfBursts.of(part.dependence)
         return super().of(part, dependence=dependence, **given)
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s)."""
-        time_s, first_rows = burst_times(
-            self,
-            start_s=start_s,
-            end_s=end_s,
-            first_at_start=first_at_start,
-            generator_of=generator_of,
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span."""
+        time_s, first_rows = burst_times(self, span, generator_of)
+        sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        last = np.append(first_rows, time_s.size)[1:] - 1  # empty where a span meets no burst
+        sizes[last] = draw_sizes(
+            self.last_packet_bytes, last.size, generator_of("last_packet_bytes")
         )
-        ip_bytes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
-        last_rows = (
-            np.append(first_rows, time_s.size)[1:] - 1
-        )  # none where a short span meets no burst
-        ip_bytes[last_rows] = draw_sizes(
-            self.last_packet_bytes, last_rows.size, generator_of("last_packet_bytes")
-        )
-        within = int(
-            np.searchsorted(time_s, end_s)
-        )  # a burst that crosses the end of the phase is cut
-        return PlayedPackets(time_s[:within], ip_bytes[:within], first_rows[first_rows < within])
+        # A burst that crosses the end of the phase is cut.
+        within = int(np.searchsorted(time_s, span.end_s))
+        return PlayedPackets(time_s[:within], sizes[:within], first_rows[first_rows < within])
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -89,14 +77,24 @@ class BurstLaws(PlayableProcess):
         """Return the laws of packet sizes by name of the field."""
         return {"packet_bytes": self.packet_bytes, "last_packet_bytes": self.last_packet_bytes}
 
+    @property
+    def mean_need_s(self) -> float:
+        """Mean length of a burst and the shortest pause after it, s."""
+        gap_s = 0.0 if self.gap_within_s is None else self.gap_within_s.mean
+        return (self.burst_packets.mean - 1) * gap_s + self.threshold_s
+
+
+@dataclass(frozen=True)
+class _Bursts:
+    """Packets of each burst, offsets of packets in theirs, and the spacing that each needs, s."""
+
+    counts: IntArray
+    offsets_s: FloatArray
+    needed_s: FloatArray
+
 
 def burst_times(
-    laws: BurstLaws,
-    *,
-    start_s: float,
-    end_s: float,
-    first_at_start: bool,
-    generator_of: GeneratorOf,
+    laws: BurstLaws, span: Span, generator_of: GeneratorOf
 ) -> tuple[FloatArray, IntArray]:
     """Draw the times of the packets of a phase; those of the last burst may pass its end.
 
@@ -113,90 +111,55 @@ def burst_times(
 
     Args:
         laws: Laws of the process.
-        start_s: Start of the phase, s.
-        end_s: End of the phase, s.
-        first_at_start: Whether the first burst begins at the start; else the process is met in
-            equilibrium.
+        span: The phase.
         generator_of: Source of the draws of each quantity.
 
     Returns:
         Times, s, ascending, shape (n,), and the index of the first packet of each burst, shape
         (m,).
     """
-    points_s = renewal_times(
-        laws.spacing_s,
-        start_s=start_s,
-        end_s=end_s,
-        first_at_start=first_at_start,
-        generator=generator_of("spacing_s"),
-        spread=True,
-    )
+    points_s = renewal_times(laws.spacing_s, span, generator_of("spacing_s"), spread=True)
     spacing_s, start_s = np.diff(points_s), float(points_s[0])
-    drawn = _draw_packets(laws, spacing_s.size, generator=generator_of("burst_packets"))
+    law, generator = laws.burst_packets, generator_of("burst_packets")
+    draw = law.spread_sample if is_spread(law, spacing_s.size) else law.sample
+    packets = draw(generator, spacing_s.size)
     if laws.dependence is not None:
-        drawn, spacing_s = laws.dependence.arrange(drawn, spacing_s, generator_of)
-    counts = np.maximum(np.rint(drawn), 1).astype(np.int64)
+        packets, spacing_s = laws.dependence.arrange(packets, spacing_s, generator_of)
+    counts = np.maximum(np.rint(packets), 1).astype(np.int64)
     first_rows = np.cumsum(counts) - counts
-    offsets_s = _draw_offsets(laws, counts, first_rows, generator_of=generator_of)
+    offsets_s = _draw_offsets(laws, counts, first_rows, generator_of)
     needed_s = offsets_s[first_rows + counts - 1] + laws.threshold_s
-    spacing_s = _keep_apart(laws, spacing_s, needed_s, offsets_s, counts, generator_of=generator_of)
+    bursts = _Bursts(counts, offsets_s, needed_s)
+    spacing_s = _keep_apart(laws, spacing_s, bursts, generator_of)
     times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
     times_s += offsets_s
     return times_s, first_rows
 
 
 def _keep_apart(
-    laws: BurstLaws,
-    spacing_s: FloatArray,
-    needed_s: FloatArray,
-    offsets_s: FloatArray,
-    counts: IntArray,
-    *,
-    generator_of: GeneratorOf,
+    laws: BurstLaws, spacing_s: FloatArray, bursts: _Bursts, generator_of: GeneratorOf
 ) -> FloatArray:
     """Return spacings in which no burst reaches the next; without room, bursts are squeezed."""
-    short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
-    if short_s == 0.0 and not np.any(needed_s >= spacing_s):
+    needed_s = bursts.needed_s
+    if not np.any(needed_s >= spacing_s):
         return spacing_s
+    short_s = float(np.maximum(needed_s - spacing_s, 0.0).sum())
     waits = laws.dependence is not None and short_s <= _WAITING_SHARE * float(spacing_s.sum())
     if not waits:
-        spacing_s = _deal_spacings(spacing_s, needed_s, generator=generator_of("dealt spacing_s"))
-    if waits or _mean_need_s(laws) < laws.spacing_s.mean:
+        spacing_s = _deal_spacings(spacing_s, needed_s, generator_of("dealt spacing_s"))
+    if waits or laws.mean_need_s < laws.spacing_s.mean:
         return np.maximum(spacing_s, needed_s + _SHORTEST_EXCESS_S)
-    _squeeze(offsets_s, counts, needed_s, spacing_s=spacing_s, threshold_s=laws.threshold_s)
+    length_s = needed_s - laws.threshold_s
+    available_s = np.maximum(spacing_s - laws.threshold_s, _FILLED_SHARE * spacing_s)
+    squeezed = np.minimum(1.0, available_s / np.maximum(length_s, available_s))
+    bursts.offsets_s[:] *= np.repeat(squeezed, bursts.counts)
     return spacing_s
 
 
-def _draw_packets(laws: BurstLaws, count: int, *, generator: np.random.Generator) -> FloatArray:
-    if is_spread(laws.burst_packets, count):
-        return laws.burst_packets.spread_sample(generator, count)
-    return laws.burst_packets.sample(generator, count)
-
-
-def _mean_need_s(laws: BurstLaws) -> float:
-    """Return the mean length of a burst and the shortest pause after it, s."""
-    gap_s = 0.0 if laws.gap_within_s is None else laws.gap_within_s.mean
-    return (laws.burst_packets.mean - 1) * gap_s + laws.threshold_s
-
-
-def _squeeze(
-    offsets_s: FloatArray,
-    counts: IntArray,
-    needed_s: FloatArray,
-    *,
-    spacing_s: FloatArray,
-    threshold_s: float,
-) -> None:
-    """Squeeze in place the bursts longer than their spacing, so that they end before the next."""
-    length_s = needed_s - threshold_s
-    available_s = np.maximum(spacing_s - threshold_s, _FILLED_SHARE * spacing_s)
-    offsets_s *= np.repeat(np.minimum(1.0, available_s / np.maximum(length_s, available_s)), counts)
-
-
 def _draw_offsets(
-    laws: BurstLaws, counts: IntArray, first_rows: IntArray, *, generator_of: GeneratorOf
+    laws: BurstLaws, counts: IntArray, first_rows: IntArray, generator_of: GeneratorOf
 ) -> FloatArray:
-    """Return the time of each packet after the start of its burst, s."""
+    """Draw the time of each packet after the start of its burst, s."""
     total = int(counts.sum())
     if laws.gap_within_s is None:
         return np.zeros(total)
@@ -213,7 +176,7 @@ def _draw_offsets(
 
 
 def _deal_spacings(
-    spacing_s: FloatArray, needed_s: FloatArray, *, generator: np.random.Generator
+    spacing_s: FloatArray, needed_s: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
     """Deal the spacings so that each is longer than its burst needs, as far as there are such.
 

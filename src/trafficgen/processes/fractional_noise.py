@@ -16,6 +16,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     UintArray,
     draw_sizes,
     plays,
@@ -38,11 +39,9 @@ class FractionalNoiseLaws(PlayableProcess):
     packet_bytes: MixedLaw
     placement: Literal["even", "poisson"]
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s)."""
-        count = max(1, math.ceil((end_s - start_s) / self.bin_s - 1e-9))
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span."""
+        count = max(1, math.ceil((span.length_s) / self.bin_s - 1e-9))
         noise = fractional_noise(self.hurst, count, generator_of("fgn"))
         uniform = np.clip(special.ndtr(noise), 1e-9, 1 - 1e-9)
         ascending = self.bin_bytes.ascending_sample(generator_of("bin_bytes"), max(count, 4096))
@@ -56,10 +55,10 @@ class FractionalNoiseLaws(PlayableProcess):
             offset = generator_of("placement").random(row.size)
         else:
             row, offset, sizes = self._evenly(bins, generator_of)
-        time_s = np.sort(start_s + (row + offset) * self.bin_s)
-        if first_at_start and time_s.size:
-            time_s[0] = start_s
-        within = int(np.searchsorted(time_s, end_s))
+        time_s = np.sort(span.start_s + (row + offset) * self.bin_s)
+        if span.first_at_start and time_s.size:
+            time_s[0] = span.start_s
+        within = int(np.searchsorted(time_s, span.end_s))
         return PlayedPackets(time_s[:within], sizes[:within])
 
     def _evenly(

@@ -18,6 +18,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     UintArray,
     plays,
 )
@@ -131,22 +132,20 @@ class FrameLaws(PlayableProcess):
             **given,
         )
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s)."""
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span."""
         # The first frame may be less late than others: these are moved towards the end by about the
         # mean lateness.
         late_s = 0.0 if self.lateness_s is None else self.lateness_s.mean
-        instant_s = frame_instants(self, span_s=end_s - start_s + late_s, generator_of=generator_of)
-        if not first_at_start and instant_s.size > 1:
+        instant_s = frame_instants(self, span_s=span.length_s + late_s, generator_of=generator_of)
+        if not span.first_at_start and instant_s.size > 1:
             instant_s = instant_s + generator_of("residual").random() * (
                 instant_s[1] - instant_s[0]
             )
         lateness_s = _draw_ordered(
             self.lateness_s, self.lateness_spectrum, instant_s.size, generator_of, "lateness_s"
         )
-        if first_at_start:
+        if span.first_at_start:
             lateness_s[0] = self.first_lateness_s
         types = frame_types(self, instant_s.size, generator_of=generator_of)
         frame_bytes = frame_sizes(self, types, generator_of=generator_of)
@@ -157,18 +156,18 @@ class FrameLaws(PlayableProcess):
             self, frame, sizes, counts, first, generator=generator_of("gap_within_s")
         )
         sent_s = sent_times(instant_s + lateness_s, offset_s[first + counts - 1] + after_s)
-        if first_at_start:
+        if span.first_at_start:
             sent_s = sent_s - sent_s[0]
-        time_s = start_s + sent_s[frame] + offset_s
+        time_s = span.start_s + sent_s[frame] + offset_s
         within = max(
-            int(first_at_start), int(np.searchsorted(time_s, end_s))
+            int(span.first_at_start), int(np.searchsorted(time_s, span.end_s))
         )  # a phase may be too short for any
         begun = int(np.searchsorted(first, within))
         return PlayedPackets(
             time_s[:within],
             sizes[:within],
             first[:begun],
-            frame_clock_s=start_s + instant_s[:begun] - instant_s[0],
+            frame_clock_s=span.start_s + instant_s[:begun] - instant_s[0],
         )
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

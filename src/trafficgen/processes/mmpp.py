@@ -9,7 +9,14 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.models import MmppProcess
-from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets, draw_sizes, plays
+from trafficgen.processes.base import (
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    Span,
+    draw_sizes,
+    plays,
+)
 from trafficgen.processes.rate_path import DwellDraws, RateChain, on_path, time_in
 from trafficgen.units import FloatArray
 
@@ -37,23 +44,20 @@ class MmppLaws(PlayableProcess):
         )
         return super().of(part, rate_per_s=rate_per_s, chain=chain, **given)
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s).
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span.
 
         With a packet at the start, the others are not changed: a Poisson process has no memory.
         """
         path = self.chain.path_with_mean(
             self.rate_per_s,
+            Span(span.start_s, span.end_s),
+            generator_of("path"),
             mean=self.mean_rate_per_s,
             observed_s=self.observed_s,
-            start_s=start_s,
-            end_s=end_s,
-            generator=generator_of("path"),
         )
         generator = generator_of("times")
-        times = [np.array([start_s])] if first_at_start else []
+        times = [np.array([span.start_s])] if span.first_at_start else []
         for state, rate in enumerate(self.rate_per_s.tolist()):
             total_s = time_in(path, state)
             moments = np.sort(generator.random(int(generator.poisson(rate * total_s)))) * total_s

@@ -18,6 +18,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     UintArray,
     plays,
 )
@@ -99,17 +100,18 @@ class ModulatedLaws(PlayableProcess):
         classes = tuple(ClassLaws.of(one) for one in part.classes)
         return super().of(part, classes=classes, **given)
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s).
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span.
 
         A bin takes packets until its bytes are reached; what is short or over is carried to the
         next bin of its class. Its gaps are drawn from the laws of its class and adjusted to fill
         it.
         """
         bins = self._bins(
-            start_s, end_s, generator=generator_of("bin_bytes"), first_active=first_at_start
+            span.start_s,
+            span.end_s,
+            generator=generator_of("bin_bytes"),
+            first_active=span.first_at_start,
         )
         bound = np.array(
             [math.inf if part.up_to_bytes is None else part.up_to_bytes for part in self.classes]
@@ -129,12 +131,12 @@ class ModulatedLaws(PlayableProcess):
         if rows.size == 0:
             return PlayedPackets(np.zeros(0), np.zeros(0, dtype=np.uint32))
         before = generator_of("offset").random(bins.size)
-        time_s = start_s + _place_packets(
+        time_s = span.start_s + _place_packets(
             rows, gaps_s, long, before=before, width_s=self.bin_s, tolerated_s=self._tolerated_s
         )
-        if first_at_start:
-            time_s[0] = start_s
-        within = int(np.searchsorted(time_s, end_s))
+        if span.first_at_start:
+            time_s[0] = span.start_s
+        within = int(np.searchsorted(time_s, span.end_s))
         return PlayedPackets(time_s[:within], sizes[:within])
 
     def expected_packets(self, span_s: float, *, place: str) -> float:

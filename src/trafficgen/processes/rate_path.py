@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.errors import GenerationError
-from trafficgen.processes.base import refuse_lost_steps
+from trafficgen.processes.base import Span, refuse_lost_steps
 from trafficgen.units import FloatArray, IntArray
 
 #: A path whose mean rate is within this share of the capture's is taken.
@@ -76,7 +76,7 @@ class RateChain:
         share = jumps * self.mean_dwell_s
         return np.asarray(share / share.sum(), dtype=np.float64)
 
-    def path(self, *, start_s: float, end_s: float, generator: np.random.Generator) -> RatePath:
+    def path(self, span: Span, generator: np.random.Generator) -> RatePath:
         """Draw a path over a span.
 
         Where the first state is drawn, its dwell is cut at a random moment: the chain is met in the
@@ -85,6 +85,7 @@ class RateChain:
         Raises:
             GenerationError: If dwells are too short for times so late.
         """
+        start_s, end_s = span.start_s, span.end_s
         refuse_lost_steps(float(self.mean_dwell_s.min()), end_s, "dwells")
         k = self.mean_dwell_s.size
         pools: list[list[float]] = [[] for _ in range(k)]
@@ -120,12 +121,11 @@ class RateChain:
     def path_with_mean(
         self,
         rate: FloatArray,
+        span: Span,
+        generator: np.random.Generator,
         *,
         mean: float,
         observed_s: float,
-        start_s: float,
-        end_s: float,
-        generator: np.random.Generator,
     ) -> RatePath:
         """Draw a path with the capture's mean rate where the span is about as long as it was.
 
@@ -135,16 +135,15 @@ class RateChain:
 
         Args:
             rate: Rate in each state, shape (k,).
+            span: The span.
+            generator: Source of the draws.
             mean: Mean rate of the capture.
             observed_s: Length of the capture, s.
-            start_s: Start of the span, s.
-            end_s: End of the span, s.
-            generator: Source of the draws.
 
         Raises:
             GenerationError: If the span has more dwells than a computer can hold.
         """
-        span_s = end_s - start_s
+        span_s = span.length_s
         finite = self.mean_dwell_s[np.isfinite(self.mean_dwell_s)]
         expected = span_s / float(np.min(finite)) + 1 if finite.size else 1.0
         if expected > _MOST_DWELLS:
@@ -158,7 +157,7 @@ class RateChain:
         )
         best: tuple[float, RatePath] | None = None
         for _ in range(tries):
-            path = self.path(start_s=start_s, end_s=end_s, generator=generator)
+            path = self.path(span, generator)
             off = abs(path.mean(rate) / mean - 1)
             if best is None or off < best[0]:
                 best = off, path

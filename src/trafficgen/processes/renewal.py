@@ -15,6 +15,7 @@ from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
     PlayedPackets,
+    Span,
     draw_sizes,
     plays,
     refuse_lost_steps,
@@ -26,8 +27,7 @@ _RESIDUAL_DRAWS = 512
 #: they are not more.
 _MOVED_SHARE = 0.01
 _LARGEST_SPREAD = 1 << 20
-#: Gaps that vary this much more than exponential ones, by their coefficient of variation, are
-#: spread in any process.
+#: Gaps with this coefficient of variation are spread in any process.
 _HEAVY_VARIATION = 2.0
 
 
@@ -39,20 +39,11 @@ class RenewalLaws(PlayableProcess):
     gap_s: MixedLaw
     packet_bytes: MixedLaw
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s)."""
-        time_s = renewal_times(
-            self.gap_s,
-            start_s=start_s,
-            end_s=end_s,
-            first_at_start=first_at_start,
-            generator=generator_of("gap_s"),
-        )[:-1]
-        return PlayedPackets(
-            time_s, draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
-        )
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span."""
+        time_s = renewal_times(self.gap_s, span, generator_of("gap_s"))[:-1]
+        sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
+        return PlayedPackets(time_s, sizes)
 
     def expected_packets(self, span_s: float, *, place: str) -> float:
         """Return about how many packets a span has."""
@@ -74,29 +65,20 @@ def positive_mean_s(law: MixedLaw, name: str, *, place: str) -> float:
 
 
 def renewal_times(
-    law: MixedLaw,
-    *,
-    start_s: float,
-    end_s: float,
-    first_at_start: bool,
-    generator: np.random.Generator,
-    spread: bool = False,
+    law: MixedLaw, span: Span, generator: np.random.Generator, *, spread: bool = False
 ) -> FloatArray:
-    """Draw the points of a renewal process in [start_s, end_s), and the first point beyond.
+    """Draw the points of a renewal process in a span, and the first point beyond.
 
     A process that begins in the middle of a session is in equilibrium: its first point comes after
     a residual of a gap that is met with probability in proportion to its length (Cox, "Renewal
     Theory", 1962, chapter 5), so the mean number of points is the length over the mean gap,
-    whatever the law. With ``first_at_start`` there is a point at the start as well. Gaps more
-    variable than exponential are then continued in equilibrium, else in ordinary renewal, which
-    keeps the mean number within one of the length over the mean gap and does not break a regular
-    rhythm.
+    whatever the law. With a point at the start as well, gaps more variable than exponential are
+    continued in equilibrium, else in ordinary renewal, which keeps the mean number within one of
+    the length over the mean gap and does not break a regular rhythm.
 
     Args:
         law: Law of the gap, s.
-        start_s: Start, s.
-        end_s: End, s.
-        first_at_start: Whether the first point is at the start.
+        span: The span.
         generator: Source of the draws.
         spread: Whether gaps are spread evenly over their law where :func:`is_spread`, so that their
             number hardly varies. Gaps far more variable than exponential ones always are: a few
@@ -108,7 +90,7 @@ def renewal_times(
     Raises:
         GenerationError: If the gaps are not positive on average, or too short for times so late.
     """
-    mean_s = law.mean
+    mean_s, end_s = law.mean, span.end_s
     if not mean_s > 0:
         raise GenerationError(
             f"gaps of {mean_s:g} s on average do not move on; correct gap_s or spacing_s of the"
@@ -116,9 +98,11 @@ def renewal_times(
         )
     refuse_lost_steps(mean_s, end_s, "gaps")
     clustered = law.variance > mean_s * mean_s
-    residual_s = 0.0 if first_at_start and not clustered else _residual(law, generator)
-    now_s = start_s + residual_s
-    blocks = [np.array([start_s, now_s] if first_at_start and clustered else [now_s])]
+    now_s = span.start_s
+    if clustered or not span.first_at_start:
+        now_s = span.start_s + _draw_residual(law, generator)
+    first_s = [span.start_s, now_s] if span.first_at_start and clustered else [now_s]
+    blocks = [np.array(first_s)]
     expected = round((end_s - now_s) / mean_s)
     heavy = law.variance > _HEAVY_VARIATION**2 * mean_s * mean_s
     if (spread or heavy) and law.support[0] >= 0 and is_spread(law, expected):
@@ -148,8 +132,8 @@ def _block_size(law: MixedLaw, span_s: float) -> int:
     return int(min(BLOCK, count + 4 * deviation * math.sqrt(count) + 16))
 
 
-def _residual(law: MixedLaw, generator: np.random.Generator) -> float:
-    """Return the time from a random moment to the next point."""
+def _draw_residual(law: MixedLaw, generator: np.random.Generator) -> float:
+    """Draw the time from a random moment to the next point."""
     ends_s = np.cumsum(nonnegative(law.sample(generator, _RESIDUAL_DRAWS), law))
     moment_s = generator.random() * ends_s[-1]
     return float(ends_s[np.searchsorted(ends_s, moment_s)] - moment_s)

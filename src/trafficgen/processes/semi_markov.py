@@ -10,7 +10,14 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.models import SemiMarkovProcess
-from trafficgen.processes.base import GeneratorOf, PlayableProcess, PlayedPackets, playable, plays
+from trafficgen.processes.base import (
+    GeneratorOf,
+    PlayableProcess,
+    PlayedPackets,
+    Span,
+    playable,
+    plays,
+)
 from trafficgen.processes.rate_path import RateChain, RatePath, on_path, time_in
 from trafficgen.units import BoolArray, FloatArray
 
@@ -47,10 +54,8 @@ class SemiMarkovLaws(PlayableProcess):
             **given,
         )
 
-    def play(
-        self, *, start_s: float, end_s: float, first_at_start: bool, generator_of: GeneratorOf
-    ) -> PlayedPackets:
-        """Return the packets in [start_s, end_s).
+    def play(self, span: Span, generator_of: GeneratorOf) -> PlayedPackets:
+        """Return the packets in a span.
 
         Each state plays its packets on a clock of its own that runs only while the source is in it,
         so that its rate is that of all its dwells together. A burst that a switch cuts goes on as a
@@ -58,15 +63,17 @@ class SemiMarkovLaws(PlayableProcess):
         """
         path = self.chain.path_with_mean(
             self.rate_bps,
+            Span(span.start_s, span.end_s),
+            generator_of("path"),
             mean=self.mean_rate_bps,
             observed_s=self.observed_s,
-            start_s=start_s,
-            end_s=end_s,
-            generator=generator_of("path"),
         )
         played = [
             self._play_state(
-                path, int(state), generator_of, at_start=first_at_start and path.state[0] == state
+                path,
+                int(state),
+                generator_of,
+                at_start=span.first_at_start and path.state[0] == state,
             )
             for state in np.unique(path.state)
         ]
@@ -87,10 +94,7 @@ class SemiMarkovLaws(PlayableProcess):
             return generator_of(f"state {state}/{quantity}")
 
         drawn = self.packets[state].play(
-            start_s=0.0,
-            end_s=time_in(path, state),
-            first_at_start=at_start,
-            generator_of=generator_of_state,
+            Span(0.0, time_in(path, state), first_at_start=at_start), generator_of_state
         )
         time_s, dwell = on_path(path, state, drawn.time_s)
         starts = np.ones(time_s.size, dtype=np.bool_)

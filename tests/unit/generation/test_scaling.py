@@ -22,7 +22,7 @@ from trafficgen.models import (
     QuantilePoint,
     RateClass,
 )
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 
 SIZE = Law(
     unit="bytes", family="atoms", atoms=(Atom(value=1000, p=1.0),), integer=True, observations=1
@@ -33,9 +33,7 @@ def played_bytes(process: PacketProcess, *, span_s: float) -> float:
     def generator_of(quantity: str) -> np.random.Generator:
         return np.random.default_rng(sum(quantity.encode()))
 
-    packets = playable(process).play(
-        start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of
-    )
+    packets = playable(process).play(Span(0.0, span_s), generator_of)
     return float(packets.ip_bytes.sum(dtype=np.float64))
 
 
@@ -150,9 +148,7 @@ def test_expected_bytes_are_those_played_on_average(span_s: float) -> None:
         def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
             return np.random.default_rng([seed, sum(quantity.encode())])
 
-        played = playable(process).play(
-            start_s=0.0, end_s=span_s, first_at_start=True, generator_of=generator_of
-        )
+        played = playable(process).play(Span(0.0, span_s), generator_of)
         each.append(float(played.ip_bytes.sum(dtype=np.float64)))
     # 3.3 standard errors, and a hundredth for the limit of many points.
     assert np.mean(each) == pytest.approx(wanted, rel=0.01, abs=3.3 * np.std(each) / 300**0.5)

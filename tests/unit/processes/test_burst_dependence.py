@@ -9,7 +9,7 @@ from trafficgen.calibration.processes.bursts import fit_dependence
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.models import Atom, BurstDependence, BurstProcess, Law
-from trafficgen.processes import PlayedPackets, playable
+from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.randomness import random_stream
 from trafficgen.units import ns_array_from_s, ns_from_s
@@ -54,10 +54,7 @@ def process(dependence: BurstDependence | None) -> BurstProcess:
 
 def play(dependence: BurstDependence | None, *, seed: int = 0) -> tuple[PlayedPackets, Bursts]:
     packets = playable(process(dependence)).play(
-        start_s=0.0,
-        end_s=SPAN_S,
-        first_at_start=True,
-        generator_of=lambda quantity: random_stream(seed, session=0, purpose=quantity),
+        Span(0.0, SPAN_S), lambda quantity: random_stream(seed, session=0, purpose=quantity)
     )
     times = ns_array_from_s(packets.time_s)
     return packets, segment_bursts(

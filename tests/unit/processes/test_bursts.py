@@ -7,7 +7,7 @@ from scipy import stats
 
 from trafficgen.distributions import Gamma, Lognormal, MixedLaw, Truncated
 from trafficgen.models import Atom, BurstProcess, Law
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.processes.bursts import BurstLaws, burst_times
 from trafficgen.randomness import random_stream
 
@@ -48,11 +48,7 @@ def played(model: BurstProcess, *, end_s: float) -> tuple[np.ndarray, np.ndarray
     laws = playable(model)
     assert isinstance(laws, BurstLaws)
     return burst_times(
-        laws,
-        start_s=0.0,
-        end_s=end_s,
-        first_at_start=True,
-        generator_of=lambda quantity: random_stream(1, session=0, purpose=quantity),
+        laws, Span(0.0, end_s), lambda quantity: random_stream(1, session=0, purpose=quantity)
     )
 
 
@@ -125,9 +121,7 @@ def test_few_heavy_bursts_keep_the_rate_of_the_model_whatever_the_seed() -> None
         def generator_of(quantity: str, seed: int = seed) -> np.random.Generator:
             return random_stream(seed, session=0, purpose=quantity)
 
-        times, _ = burst_times(
-            laws, start_s=0.0, end_s=80.0, first_at_start=True, generator_of=generator_of
-        )
+        times, _ = burst_times(laws, Span(0.0, 80.0), generator_of)
         totals.append(int((times < 80.0).sum()))
     expected = 40 * laws.burst_packets.mean
     # One draw from each of 40 slices: what is left of the spread is that within the uppermost

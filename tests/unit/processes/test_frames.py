@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.distributions import MixedLaw, distribution_of
+from trafficgen.processes import Span
 from trafficgen.processes.frames import (
     FrameLaws,
     FrameTypeLaws,
@@ -48,7 +49,7 @@ def laws(**changes: object) -> FrameLaws:
 
 
 def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
-    played = laws().play(start_s=1.0, end_s=1.1, first_at_start=True, generator_of=generator_of)
+    played = laws().play(Span(1.0, 1.1), generator_of)
     assert played.ip_bytes.tolist() == [1400, 1400, 200] * 3
     np.testing.assert_allclose(
         played.time_s,
@@ -61,44 +62,38 @@ def test_frames_become_full_packets_and_a_rest_on_a_clock() -> None:
 
 
 def test_a_phase_too_short_for_anything_has_its_first_packet() -> None:
-    played = laws().play(
-        start_s=1.0, end_s=1.0 + 1e-300, first_at_start=True, generator_of=generator_of
-    )
+    played = laws().play(Span(1.0, 1.0 + 1e-300), generator_of)
     assert (played.time_s.tolist(), played.ip_bytes.tolist()) == ([1.0], [1400])
     assert played.frame_clock_s is not None
     assert played.frame_clock_s.tolist() == [1.0]
 
 
 def test_equal_packets_are_as_few_as_the_largest_allows() -> None:
-    played = laws(packetisation="equal").play(
-        start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of
-    )
+    played = laws(packetisation="equal").play(Span(0, 0.04), generator_of)
     assert played.ip_bytes.tolist() == [1000, 1000, 1000]
 
 
 def test_lead_packets_come_first_and_are_part_of_the_frame() -> None:
     key = FrameTypeLaws(name="frame", frame_bytes=atom(3000), lead_bytes=(66, 44), lead_share=1.0)
-    played = laws(types=(key,)).play(
-        start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of
-    )
+    played = laws(types=(key,)).play(Span(0, 0.04), generator_of)
     assert played.ip_bytes.tolist() == [66, 44, 1400, 1400, 90]
 
 
 def test_gaps_of_a_paced_frame_share_its_time() -> None:
     paced = laws(gap_within_s=atom(0.03), gap_scale="frame")
-    played = paced.play(start_s=0, end_s=0.04, first_at_start=True, generator_of=generator_of)
+    played = paced.play(Span(0, 0.04), generator_of)
     np.testing.assert_allclose(played.time_s, [0, 0.01, 0.02])
 
 
 def test_a_frame_waits_until_the_one_before_has_been_sent() -> None:
     slow = laws(gap_within_s=atom(0.02))  # 3 packets take 60 ms, frames come every 40 ms
-    played = slow.play(start_s=0, end_s=0.3, first_at_start=True, generator_of=generator_of)
+    played = slow.play(Span(0, 0.3), generator_of)
     np.testing.assert_allclose(np.diff(played.time_s), 0.02)
 
 
 def test_a_late_first_frame_is_followed_by_those_that_were_due() -> None:
     late = laws(lateness_s=atom(0.0), first_lateness_s=0.1, gap_within_s=atom(0.001))
-    played = late.play(start_s=0, end_s=0.2, first_at_start=True, generator_of=generator_of)
+    played = late.play(Span(0, 0.2), generator_of)
     assert played.burst_starts is not None
     # frames due at -60 and -20 ms follow at once, three packets of 1 ms each; from 20 ms on the
     # clock has caught up
@@ -182,7 +177,7 @@ def test_expected_packets_are_about_those_that_come(packetisation: str) -> None:
         reference_position=0,
     )
     clocked = laws(types=types, group=group, packetisation=packetisation)
-    played = clocked.play(start_s=0, end_s=60, first_at_start=True, generator_of=generator_of)
+    played = clocked.play(Span(0, 60), generator_of)
     assert clocked.expected_packets(60.0, place="here") == pytest.approx(
         played.time_s.size, rel=0.1
     )

@@ -7,6 +7,7 @@ import pytest
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.processes import Span
 from trafficgen.processes.rate_path import RateChain
 from trafficgen.processes.renewal import renewal_times
 
@@ -20,11 +21,7 @@ def _gaps(gap_s: float) -> MixedLaw:
 def test_gaps_that_are_lost_beside_the_time_are_refused() -> None:
     def play(gap_s: float) -> int:
         times_s = renewal_times(
-            _gaps(gap_s),
-            start_s=_LATE_S,
-            end_s=_LATE_S + 1e-3,
-            first_at_start=True,
-            generator=np.random.default_rng(1),
+            _gaps(gap_s), Span(_LATE_S, _LATE_S + 1e-3), np.random.default_rng(1)
         )
         return times_s.size
 
@@ -39,8 +36,6 @@ def test_dwells_that_are_lost_beside_the_time_are_refused() -> None:
         mean_dwell_s=np.array([1e-9, 1e-9]),
         transition=np.array([[0.0, 1.0], [1.0, 0.0]]),
     )
-    assert (
-        chain.path(start_s=0.0, end_s=1e-7, generator=np.random.default_rng(1)).edge_s[-1] == 1e-7
-    )
+    assert chain.path(Span(0.0, 1e-7), np.random.default_rng(1)).edge_s[-1] == 1e-7
     with pytest.raises(GenerationError, match="dwells of 1e-09 s on average are too short"):
-        chain.path(start_s=_LATE_S, end_s=_LATE_S + 1.0, generator=np.random.default_rng(1))
+        chain.path(Span(_LATE_S, _LATE_S + 1.0), np.random.default_rng(1))

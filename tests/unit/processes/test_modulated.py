@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trafficgen.errors import GenerationError
 from trafficgen.models import Atom, Law, ModulatedProcess, QuantilePoint, RateClass
-from trafficgen.processes import PlayedPackets, playable
+from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray
@@ -72,10 +72,8 @@ def play(
     model: ModulatedProcess, *, span_s: float = 200.0, seed: int = 0, first: bool = True
 ) -> PlayedPackets:
     return playable(model).play(
-        start_s=3.0,
-        end_s=3.0 + span_s,
-        first_at_start=first,
-        generator_of=lambda quantity: random_stream(seed, session=0, purpose=quantity),
+        Span(3.0, 3.0 + span_s, first_at_start=first),
+        lambda quantity: random_stream(seed, session=0, purpose=quantity),
     )
 
 

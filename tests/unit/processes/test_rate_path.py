@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trafficgen.errors import GenerationError
+from trafficgen.processes import Span
 from trafficgen.processes.rate_path import DwellDraws, RateChain, RatePath, on_path, time_in
 
 TRANSITION = np.array([[0, 0.75, 0.25], [0.5, 0, 0.5], [0.2, 0.8, 0]])
@@ -24,7 +25,7 @@ def chain(first_state: int | None = None) -> RateChain:
 
 
 def test_time_in_each_state_is_that_of_the_theory() -> None:
-    path = chain().path(start_s=0, end_s=40_000, generator=np.random.default_rng(1))
+    path = chain().path(Span(0, 40_000), np.random.default_rng(1))
     share = np.array([time_in(path, state) for state in range(3)]) / 40_000
     # By hand: the jump chain rests at (4/13 ... ) where pi P = pi; its weights times the mean
     # dwells.
@@ -36,7 +37,7 @@ def test_time_in_each_state_is_that_of_the_theory() -> None:
 
 
 def test_jumps_follow_the_chain_and_dwells_their_law() -> None:
-    path = chain().path(start_s=0, end_s=40_000, generator=np.random.default_rng(2))
+    path = chain().path(Span(0, 40_000), np.random.default_rng(2))
     assert np.all(np.diff(path.state) != 0)
     from_first = path.state[1:][path.state[:-1] == 0]
     assert np.mean(from_first == 1) == pytest.approx(0.75, abs=0.03)
@@ -47,9 +48,7 @@ def test_jumps_follow_the_chain_and_dwells_their_law() -> None:
 
 def test_a_path_fills_its_span_and_begins_where_it_is_told() -> None:
     for seed in range(20):
-        path = chain(first_state=1).path(
-            start_s=5.0, end_s=25.0, generator=np.random.default_rng(seed)
-        )
+        path = chain(first_state=1).path(Span(5.0, 25.0), np.random.default_rng(seed))
         assert path.state[0] == 1
         assert (path.edge_s[0], path.edge_s[-1]) == (5.0, 25.0)
         assert np.all(np.diff(path.edge_s) > 0)
@@ -62,7 +61,7 @@ def test_a_state_that_is_never_left_lasts_to_the_end() -> None:
         transition=np.array([[0.0, 1.0], [0.0, 0.0]]),
         first_state=0,
     )
-    path = ladder.path(start_s=0, end_s=100, generator=np.random.default_rng(1))
+    path = ladder.path(Span(0, 100), np.random.default_rng(1))
     assert path.state.tolist() == [0, 1]
     np.testing.assert_allclose(ladder.occupancy(), [0, 1])
 
@@ -73,14 +72,9 @@ def test_a_session_as_long_as_the_capture_keeps_its_mean_rate() -> None:
     free, kept = [], []
     for seed in range(30):
         generator = np.random.default_rng(seed)
-        free.append(chain(0).path(start_s=0, end_s=120, generator=generator).mean(rate) / mean)
+        free.append(chain(0).path(Span(0, 120), generator).mean(rate) / mean)
         path = chain(0).path_with_mean(
-            rate,
-            mean=mean,
-            observed_s=120,
-            start_s=0,
-            end_s=120,
-            generator=np.random.default_rng(seed),
+            rate, Span(0, 120), np.random.default_rng(seed), mean=mean, observed_s=120
         )
         kept.append(path.mean(rate) / mean)
     assert np.abs(np.array(kept) - 1).max() <= 0.02
@@ -93,12 +87,7 @@ def test_a_short_session_is_left_to_chance() -> None:
         round(
             chain(0)
             .path_with_mean(
-                rate,
-                mean=260,
-                observed_s=1000,
-                start_s=0,
-                end_s=20,
-                generator=np.random.default_rng(seed),
+                rate, Span(0, 20), np.random.default_rng(seed), mean=260, observed_s=1000
             )
             .mean(rate)
         )
@@ -109,9 +98,7 @@ def test_a_short_session_is_left_to_chance() -> None:
 
 def test_more_changes_than_memory_holds_are_refused() -> None:
     with pytest.raises(GenerationError, match="changes of state"):
-        chain().path_with_mean(
-            MEAN_S, mean=1, observed_s=1, start_s=0, end_s=1e9, generator=np.random.default_rng(0)
-        )
+        chain().path_with_mean(MEAN_S, Span(0, 1e9), np.random.default_rng(0), mean=1, observed_s=1)
 
 
 def test_a_clock_of_a_state_runs_only_in_its_dwells() -> None:

@@ -20,7 +20,7 @@ from trafficgen.models import (
     RenewalProcess,
     SemiMarkovProcess,
 )
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 
 GeneratorOf = Callable[[str], np.random.Generator]
 
@@ -72,9 +72,7 @@ def test_levels_are_played_with_their_packets_and_the_mean_rate_of_the_capture()
     process = two_levels()
     rates = []
     for seed in range(10):
-        played = playable(process).play(
-            start_s=2.0, end_s=602.0, first_at_start=True, generator_of=streams(seed)
-        )
+        played = playable(process).play(Span(2.0, 602.0), streams(seed))
         assert played.time_s[0] == 2.0
         assert played.time_s[-1] < 602.0
         assert np.all(np.diff(played.time_s) >= 0)
@@ -85,9 +83,7 @@ def test_levels_are_played_with_their_packets_and_the_mean_rate_of_the_capture()
 
 
 def test_bursts_of_a_state_keep_their_first_packets_in_the_whole() -> None:
-    played = playable(two_levels()).play(
-        start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(1)
-    )
+    played = playable(two_levels()).play(Span(0.0, 300.0), streams(1))
     assert played.burst_starts is not None
     assert played.burst_starts[0] == 0
     assert np.all(np.diff(played.burst_starts) > 0)
@@ -102,7 +98,7 @@ def test_states_of_single_packets_have_no_bursts() -> None:
         RateState(rate_bps=80_000, dwell_s=expon(5.0), process=regular(gap)) for gap in (0.1, 0.05)
     )
     played = playable(two_levels(states=states)).play(
-        start_s=0.0, end_s=100.0, first_at_start=False, generator_of=streams(1)
+        Span(0.0, 100.0, first_at_start=False), streams(1)
     )
     assert played.burst_starts is None
 
@@ -136,9 +132,7 @@ def mmpp(**changes: object) -> MmppProcess:
 
 
 def test_mmpp_has_the_counts_of_the_theory() -> None:
-    played = playable(mmpp()).play(
-        start_s=0.0, end_s=6000.0, first_at_start=True, generator_of=streams(3)
-    )
+    played = playable(mmpp()).play(Span(0.0, 6000.0), streams(3))
     count = played.time_s.size
     assert count == pytest.approx(150 * 6000, rel=0.03)
     assert played.burst_starts is None
@@ -154,9 +148,7 @@ def test_mmpp_has_the_counts_of_the_theory() -> None:
 
 def test_mmpp_session_as_long_as_the_capture_keeps_its_mean_rate() -> None:
     for seed in range(10):
-        played = playable(mmpp()).play(
-            start_s=0.0, end_s=300.0, first_at_start=True, generator_of=streams(seed)
-        )
+        played = playable(mmpp()).play(Span(0.0, 300.0), streams(seed))
         # The path is within 2%, and 45,000 packets at random add a standard error of half a per
         # cent.
         assert played.time_s.size == pytest.approx(150 * 300, rel=0.04)
@@ -165,10 +157,7 @@ def test_mmpp_session_as_long_as_the_capture_keeps_its_mean_rate() -> None:
 def test_same_seed_gives_the_same_packets_and_another_does_not() -> None:
     for process in (mmpp(), two_levels()):
         one, same, other = (
-            playable(process).play(
-                start_s=0, end_s=300.0, first_at_start=True, generator_of=streams(seed)
-            )
-            for seed in (1, 1, 2)
+            playable(process).play(Span(0, 300.0), streams(seed)) for seed in (1, 1, 2)
         )
         np.testing.assert_array_equal(one.time_s, same.time_s)
         assert one.time_s.size != other.time_s.size or not np.array_equal(one.time_s, other.time_s)

@@ -20,7 +20,7 @@ from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions.two_samples import ks_distance
 from trafficgen.flows import rate_series, segment_bursts
 from trafficgen.models import PacketProcess
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.progress import report_each
 from trafficgen.units import FloatArray, IntArray, ns_array_from_s, s_from_ns
@@ -134,12 +134,8 @@ def check_process(
         ) -> np.random.Generator:
             return generator_of(f"{place}/{quantity}")
 
-        drawn = played.play(
-            start_s=0.0,  # a number of seconds since 1970 has no room for nanoseconds
-            end_s=packets.span_s,
-            first_at_start=True,
-            generator_of=generator_of_run,
-        )
+        # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
+        drawn = played.play(Span(0.0, packets.span_s), generator_of_run)
         time_ns = start_ns + ns_array_from_s(drawn.time_s)
         sessions.append(_measure(time_ns, drawn.ip_bytes.astype(np.int64), packets))
     apart = [_compare(measured, session) for session in sessions]

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from trafficgen.calibration.processes.frames import frames_of, propose_frames
 from trafficgen.calibration.processes.phase_packets import LawFitter, PhasePackets
 from trafficgen.models import FrameProcess
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import IntArray, ns_array_from_s
 
@@ -134,9 +134,7 @@ def test_what_is_played_has_the_bytes_of_what_was_fitted() -> None:
         np.int64
     )
     packets = packets_of(np.arange(1000) * 0.04, sizes, np.arange(1000) * 3600)
-    played = playable(fitted(packets)).play(
-        start_s=0.0, end_s=40.0, first_at_start=True, generator_of=generator_of
-    )
+    played = playable(fitted(packets)).play(Span(0.0, 40.0), generator_of)
     # sizes are spread over their law: what is left is the law's own error of the mean, 3% at most
     # in a fit
     assert abs(float(played.ip_bytes.sum()) / float(sizes.sum()) - 1) < 0.03

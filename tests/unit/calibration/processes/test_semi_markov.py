@@ -10,7 +10,7 @@ import pytest
 from trafficgen.calibration.processes.choice import fit_process
 from trafficgen.calibration.processes.phase_packets import PhasePackets
 from trafficgen.models import SemiMarkovProcess
-from trafficgen.processes import playable
+from trafficgen.processes import Span, playable
 from trafficgen.units import IntArray
 
 SwitchingMaker = Callable[..., Any]
@@ -49,10 +49,7 @@ def test_a_source_that_switches_is_played_as_one(switching: SwitchingMaker) -> N
         )
         assert rate == pytest.approx(state.rate_bps, rel=0.02)
     played = playable(process).play(
-        start_s=0.0,
-        end_s=packets.span_s,
-        first_at_start=True,
-        generator_of=lambda quantity: stream_of(f"7{quantity}"),
+        Span(0.0, packets.span_s), lambda quantity: stream_of(f"7{quantity}")
     )
     assert played.time_s.size == pytest.approx(source.time_ns.size, rel=0.03)
 

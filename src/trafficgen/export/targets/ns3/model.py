@@ -34,7 +34,7 @@ from trafficgen.export.targets.ns3.scenario import (
 )
 from trafficgen.models import BurstProcess, Model, Phase, RenewalProcess, Stream
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.processes import PlayedPackets, playable
+from trafficgen.processes import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
 
@@ -198,10 +198,8 @@ def _played(phase: Phase, *, place: str) -> PlayedPackets:
     long_s = 1e6
     span_s = _PLAYED_PACKETS * long_s / process.expected_packets(long_s, place=place)
     return process.play(
-        start_s=0.0,
-        end_s=span_s,
-        first_at_start=True,
-        generator_of=lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
+        Span(0.0, span_s),
+        lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
     )
 
 
