@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
-
-import pyarrow as pa
+from collections.abc import Iterable
 
 from reference_pages.markdown import Rows, first_line, page, table
 from trafficgen import errors
@@ -16,20 +14,11 @@ from trafficgen.export.settings import Setting
 from trafficgen.export.target import Target
 from trafficgen.export.targets import TARGETS
 from trafficgen.packet_files.formats import FILE_FORMATS
-from trafficgen.tables import (
-    FLOW_SCHEMA,
-    MEDIA,
-    PACKET_SCHEMA,
-    PHASES,
-    RTCP_SCHEMA,
-    SIGNALLING_SCHEMA,
-)
-from trafficgen.tables.meanings import (
-    FLOW_MEANINGS,
-    PACKET_MEANINGS,
-    RTCP_MEANINGS,
-    SIGNALLING_MEANINGS,
-)
+from trafficgen.tables import MEDIA, PHASES
+from trafficgen.tables.columns import Column
+from trafficgen.tables.control import RTCP_COLUMNS, SIGNALLING_COLUMNS
+from trafficgen.tables.flow import FLOW_COLUMNS
+from trafficgen.tables.packet import PACKET_COLUMNS
 
 
 def packet_table_page() -> str:
@@ -38,16 +27,16 @@ def packet_table_page() -> str:
         "Packet table",
         _TABLE_INTRODUCTION,
         "## Packets",
-        _columns(PACKET_SCHEMA, PACKET_MEANINGS),
+        _columns(PACKET_COLUMNS),
         f"Phases are {', '.join(f'`{name}`' for name in PHASES)}.",
         "## Flows",
-        _columns(FLOW_SCHEMA, FLOW_MEANINGS),
+        _columns(FLOW_COLUMNS),
         f"Media are {', '.join(f'`{name}`' for name in MEDIA)}.",
         "## Signalling",
-        _columns(SIGNALLING_SCHEMA, SIGNALLING_MEANINGS),
+        _columns(SIGNALLING_COLUMNS),
         "## RTCP",
         "Sender and receiver reports (RFC 3550), one row a reception block.",
-        _columns(RTCP_SCHEMA, RTCP_MEANINGS),
+        _columns(RTCP_COLUMNS),
     )
 
 
@@ -60,15 +49,10 @@ object in the schema metadata under the key `trafficgen`. A CSV file `NAME.csv` 
 `NAME.flows.csv` the flow table. Columns that may be null may be left out."""
 
 
-def _columns(schema: pa.Schema, meanings: Mapping[str, str]) -> str:
+def _columns(columns: Iterable[Column]) -> str:
     rows: Rows = [
-        (
-            f"`{field.name}`",
-            f"`{field.type}`",
-            meanings[field.name],
-            "yes" if field.nullable else "no",
-        )
-        for field in schema
+        (f"`{its.name}`", f"`{its.type}`", its.meaning, "yes" if its.is_nullable else "no")
+        for its in columns
     ]
     return table(("column", "type", "meaning", "may be null"), rows)
 

@@ -39,7 +39,7 @@ from trafficgen.models import (
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
-from trafficgen.tables.arrivals import as_received
+from trafficgen.tables.counts import as_received
 from trafficgen.units import s_from_ns
 
 _log = logging.getLogger(__name__)

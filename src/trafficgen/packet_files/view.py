@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trafficgen.packet_files.report import View
 from trafficgen.tables import PacketTable
-from trafficgen.tables.arrivals import as_received
+from trafficgen.tables.counts import as_received
 
 
 def seen_by(table: PacketTable, view: View) -> PacketTable:

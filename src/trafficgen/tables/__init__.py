@@ -1,6 +1,7 @@
 """Column schemas of packets, flows and signalling, which every other part of trafficgen shares."""
 
-from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, empty_flows
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp, empty_signalling
+from trafficgen.tables.flow import FLOW_SCHEMA, MEDIA, RtpStreamCount, empty_flows
 from trafficgen.tables.packet import (
     DEFAULT_ORIGIN_NS,
     OPTIONAL_FIELDS,
@@ -11,9 +12,6 @@ from trafficgen.tables.packet import (
     check_columns,
 )
 from trafficgen.tables.rate_curve import FlowRates, RateCurve, in_parts
-from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
-from trafficgen.tables.rtp_stream import RtpStreamCount
-from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 
 __all__ = [
     "DEFAULT_ORIGIN_NS",

@@ -1,6 +1,8 @@
-"""Times and counts of the flow table, counted from the packets."""
+"""Flow tables counted from the packets, as they were sent or as they arrived."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -44,3 +46,15 @@ def _sums(table: PacketTable, size_bytes: IntArray, rows: BoolArray, count: int)
     return np.rint(np.bincount(table.flow[rows], weights=size_bytes[rows], minlength=count)).astype(
         np.int64
     )
+
+
+def as_received(table: PacketTable) -> PacketTable:
+    """Return the packets that arrived, in order of arrival, with a flow table counted anew."""
+    received = table.select(table.known("arrival_ns"))
+    place = received.packets.schema.get_field_index("time_ns")
+    field = received.packets.schema.field(place)
+    arrival_ns = received.column("arrival_ns").cast(pa.int64())
+    received = replace(
+        received, packets=received.packets.set_column(place, field, arrival_ns)
+    ).sorted_by_time()
+    return replace(received, flows=with_counts(received))

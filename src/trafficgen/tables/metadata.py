@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp
 from trafficgen.tables.flow import FLOW_SCHEMA
 from trafficgen.tables.packet import PacketTable
-from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
-from trafficgen.tables.signalling import SIGNALLING_SCHEMA
 
 #: Key of the object in a Parquet file's schema metadata.
 METADATA_KEY = b"trafficgen"

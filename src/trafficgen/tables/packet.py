@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from trafficgen.formatting import day_and_time, format_count, number
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView, RateLines, rates_of_packets
+from trafficgen.tables.columns import Column, nullable, schema_of
+from trafficgen.tables.control import RTCP_SCHEMA, SIGNALLING_SCHEMA, empty_rtcp, empty_signalling
 from trafficgen.tables.flow import FLOW_SCHEMA, empty_flows
-from trafficgen.tables.rtcp import RTCP_SCHEMA, empty_rtcp
-from trafficgen.tables.signalling import SIGNALLING_SCHEMA, empty_signalling
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 if TYPE_CHECKING:
@@ -30,42 +30,66 @@ if TYPE_CHECKING:
 DEFAULT_ORIGIN_NS = 1_577_836_800_000_000_000
 
 PHASES = (
-    "silence",
-    "probe",
-    "buffering",
-    "playout",
-    "rebuffering",
-    "thinned",
-    "audio_only",
-    "signalling",
-    "end",
+    *("silence", "probe", "buffering", "playout", "rebuffering"),
+    *("thinned", "audio_only", "signalling", "end"),
 )
 
 #: Columns that every table has, then those that may be left out (all null).
-REQUIRED_FIELDS = (
-    pa.field("time_ns", pa.int64(), nullable=False),
-    pa.field("flow", pa.uint32(), nullable=False),
-    pa.field("to_client", pa.bool_(), nullable=False),
-    pa.field("frame_bytes", pa.uint32(), nullable=False),
-    pa.field("ip_bytes", pa.uint32(), nullable=False),
-    pa.field("payload_bytes", pa.uint32(), nullable=False),
+_REQUIRED = (
+    Column(
+        "time_ns",
+        pa.int64(),
+        "When the sender put it on the wire (of a capture: when it was seen), ns from the origin.",
+    ),
+    Column("flow", pa.uint32(), "Number of its flow: a row of the flow table."),
+    Column("to_client", pa.bool_(), "Direction: whether it goes to the client."),
+    Column(
+        "frame_bytes",
+        pa.uint32(),
+        "Length on the wire with the link header, bytes; of a capture the original one.",
+    ),
+    Column("ip_bytes", pa.uint32(), "IP total length, bytes; 0 where there is no IP."),
+    Column("payload_bytes", pa.uint32(), "Payload of the transport protocol, bytes."),
 )
-OPTIONAL_FIELDS = (
-    pa.field("rtp_ssrc", pa.uint32()),
-    pa.field("rtp_sequence", pa.uint16()),
-    pa.field("rtp_timestamp", pa.uint32()),
-    pa.field("rtp_marker", pa.bool_()),
-    pa.field("tcp_sequence", pa.uint32()),
-    pa.field("tcp_acknowledgement", pa.uint32()),
-    pa.field("tcp_flags", pa.uint8()),
-    pa.field("tcp_window", pa.uint32()),
-    pa.field("arrival_ns", pa.int64()),
-    pa.field("phase", pa.dictionary(pa.int8(), pa.string())),
-    pa.field("scale_level", pa.int16()),
-    pa.field("retransmission", pa.bool_()),
+_OPTIONAL = (
+    nullable(
+        "rtp_ssrc", pa.uint32(), "RTP synchronisation source (RFC 3550); null where it is not RTP."
+    ),
+    nullable("rtp_sequence", pa.uint16(), "RTP sequence number."),
+    nullable("rtp_timestamp", pa.uint32(), "RTP timestamp, ticks of the stream's clock."),
+    nullable("rtp_marker", pa.bool_(), "RTP marker bit; of video the last packet of a frame."),
+    nullable(
+        "tcp_sequence", pa.uint32(), "TCP sequence number (RFC 9293); null where it is not TCP."
+    ),
+    nullable("tcp_acknowledgement", pa.uint32(), "TCP acknowledgement number."),
+    nullable(
+        "tcp_flags",
+        pa.uint8(),
+        "TCP flags: FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128.",
+    ),
+    nullable(
+        "tcp_window",
+        pa.uint32(),
+        "TCP receive window, bytes, scaled where the handshake was seen (RFC 7323).",
+    ),
+    nullable(
+        "arrival_ns",
+        pa.int64(),
+        "When it reached the receiver, ns from the origin; null: lost, or unknown where all are null.",
+    ),
+    nullable(
+        "phase",
+        pa.dictionary(pa.int8(), pa.string()),
+        "Phase of the session it belongs to, where a generator says so.",
+    ),
+    nullable("scale_level", pa.int16(), "Index into the session's ladder of encoding rates."),
+    nullable("retransmission", pa.bool_(), "Whether it repeats data sent before."),
 )
-#: Schema of a table with every column; see the package documentation for meanings and units.
-PACKET_SCHEMA = pa.schema([*REQUIRED_FIELDS, *OPTIONAL_FIELDS])
+PACKET_COLUMNS = (*_REQUIRED, *_OPTIONAL)
+REQUIRED_FIELDS = tuple(column.field for column in _REQUIRED)
+OPTIONAL_FIELDS = tuple(column.field for column in _OPTIONAL)
+#: Schema of a table with every column.
+PACKET_SCHEMA = schema_of(PACKET_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -77,9 +101,9 @@ class PacketTable(NotebookView):
             optional ones.
         flows: Flow table (:data:`~trafficgen.tables.flow.FLOW_SCHEMA`), one row a flow.
         origin_ns: Time of ``time_ns == 0`` since 1970-01-01 UTC, ns.
-        signalling: Control messages (:data:`~trafficgen.tables.signalling.SIGNALLING_SCHEMA`).
+        signalling: Control messages (:data:`~trafficgen.tables.control.SIGNALLING_SCHEMA`).
         notes: Free facts about how the table was made (seed, model, warnings), JSON-compatible.
-        rtcp: Sender and receiver reports (:data:`~trafficgen.tables.rtcp.RTCP_SCHEMA`).
+        rtcp: Sender and receiver reports (:data:`~trafficgen.tables.control.RTCP_SCHEMA`).
 
     Example:
         >>> import trafficgen

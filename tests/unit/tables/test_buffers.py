@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trafficgen.tables import PACKET_SCHEMA
@@ -26,6 +26,7 @@ def packets_of(rows: int, *, seed: int, null_share: float) -> pa.Table:
     return pa.table(columns, schema=PACKET_SCHEMA)
 
 
+@settings(deadline=None)  # the first array loads pandas
 @given(
     rows=st.integers(1, 70),
     cut=st.integers(0, 20),
