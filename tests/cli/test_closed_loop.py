@@ -65,7 +65,7 @@ def test_a_fitted_model_plays_over_a_path(command: Command, rtp_model_file: Path
             "generate", str(rtp_model_file), "-o", "a.pcap", "--at", "receiver", *options
         )
     assert result.code == 0
-    assert result.err.startswith("warning: by_hand: its answer to congestion is not known")
+    assert result.err.startswith("warning: by_hand: congestion response unknown")
     assert command("inspect", "a.pcap", "--json").json["flows"][0]["rtp"]["lost"] > 0
 
 

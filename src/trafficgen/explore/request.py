@@ -17,7 +17,8 @@ from trafficgen.explore.option_fields import check_settings
 from trafficgen.explore.playable_models import PlayableModel
 from trafficgen.models import PublishedModel
 from trafficgen.simulation import SimulationResult
-from trafficgen.simulation.simulate import run_sessions, sources_of
+from trafficgen.simulation.model_sources import sources_of
+from trafficgen.simulation.simulate import SimulateOptions, run_sessions
 
 T = TypeVar("T")
 
@@ -99,14 +100,15 @@ class SimulationRequest:
         return [f"{what}@{_text(self.values['compete_start_s'])}s{stop}"]
 
     @property
-    def duration_s(self) -> float:
-        """Longest session, s."""
-        return self.values["duration_s"]
-
-    @property
-    def seed(self) -> int:
-        """Seed of the simulation."""
-        return int(self.values["seed"])
+    def options(self) -> SimulateOptions:
+        """Options of the simulation."""
+        return SimulateOptions(
+            path=self.path,
+            compete=self.compete,
+            settings=self.settings,
+            seed=int(self.values["seed"]),
+            duration_s=self.values["duration_s"],
+        )
 
     @property
     def commands(self) -> list[str]:
@@ -116,7 +118,8 @@ class SimulationRequest:
             words += ["--compete", flow]
         for name, value in self.settings.items():
             words += ["--set", f"{name}={value}"]
-        words += ["--duration", _text(self.duration_s), "--seed", str(self.seed), "--json"]
+        words += ["--duration", _text(self.values["duration_s"])]
+        words += ["--seed", _text(self.values["seed"]), "--json"]
         return [*self.playable.preparation, shlex.join(words)]
 
 
@@ -164,20 +167,9 @@ def play_request(request: SimulationRequest, *, most_packets: int = MOST_PACKETS
 
 
 def _simulate(request: SimulationRequest, *, most_packets: int) -> SimulationResult:
-    run, notes = run_sessions(
-        sources_of(
-            request.playable.model,
-            request.settings,
-            duration_s=request.duration_s,
-            seed=request.seed,
-        ),
-        path=request.path,
-        compete=request.compete,
-        seed=request.seed,
-        duration_s=request.duration_s,
-        most_packets=most_packets,
-    )
-    return SimulationResult(run, notes)
+    options, model = request.options, request.playable.model
+    sources = sources_of(model, request.settings, duration_s=options.duration_s, seed=options.seed)
+    return SimulationResult(*run_sessions(sources, options, most_packets=most_packets))
 
 
 def _control_of(message: str, request: SimulationRequest) -> str | None:

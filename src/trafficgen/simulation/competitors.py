@@ -1,6 +1,4 @@
-"""Flows that compete with the media, as users name them: ``tcp@-10s``, ``cbr:200kbps``, ``ping``,
-or a model.
-"""
+"""Competing flows by name: ``tcp@-10s``, ``cbr:200kbps``, ``ping``, or a model."""
 
 from __future__ import annotations
 
@@ -14,11 +12,9 @@ from trafficgen.errors import SimulationError
 from trafficgen.simulation.sources import Participant, Source
 from trafficgen.units import bytes_from_text, number_and_unit, rate_from_text, s_from_text
 
-#: Programs do not start on the nanosecond; without this, runs with other seeds would be one and the
-#: same.
+#: Programs do not start on the nanosecond; without this, runs with other seeds would be the same.
 TCP_START_SPREAD_S = 0.05
-#: Today's default of Linux (RFC 9438); published sources bring the TCP beside which they were
-#: measured.
+#: Default of Linux (RFC 9438); published sources bring the TCP that they were measured with.
 DEFAULT_CONGESTION_CONTROL = "cubic"
 CONGESTION_CONTROLS = ("cubic", "reno")
 DEFAULT_CBR_PACKET_BYTES = 1000
@@ -35,11 +31,11 @@ ModelSource = Callable[[str, Mapping[str, str]], Source]
 
 @dataclass(frozen=True)
 class Competitor:
-    """A competing flow as it was asked for.
+    """A competing flow.
 
     Attributes:
         what: ``tcp``, ``cbr``, ``ping`` or the name of a model.
-        argument: What stands behind the colon; empty where nothing does.
+        argument: Text after the colon; empty: none.
         options: Options in brackets.
         start_s: When it starts, s from the media session's first packet; negative before it.
         stop_s: When it stops, s; None: it does not.
@@ -53,10 +49,10 @@ class Competitor:
 
     @classmethod
     def parse(cls, text: str) -> Competitor:
-        """Return the competitor of a text such as ``tcp:reno@-10s..60s``.
+        """Parse a text such as ``tcp:reno@-10s..60s``.
 
         Raises:
-            SimulationError: If it is not understood.
+            SimulationError: If it is invalid.
         """
         found = _FORM.fullmatch(text.strip())
         if found is None or not found["what"].strip():
@@ -74,21 +70,20 @@ class Competitor:
         )
 
     def source(
-        self, model_source: ModelSource, *, measured_beside: Mapping[str, object] | None = None
+        self, model_source: ModelSource, *, usual_tcp: Mapping[str, object] | None = None
     ) -> Source:
-        """Return what the engine runs.
+        """Return the source of the flow.
 
         Args:
             model_source: Makes the source of a model.
-            measured_beside: TCP beside which the session's source was measured; None for that of
-                today.
+            usual_tcp: TCP that the session's source was measured with; None: that of today.
 
         Raises:
-            SimulationError: If an argument or an option makes no sense.
+            SimulationError: If an argument or an option is invalid.
         """
         if self.what == "tcp":
-            return _tcp(self, measured_beside or {})
-        # Without a rate behind a colon it is the catalogue's entry of that name, with its options.
+            return _tcp(self, usual_tcp or {})
+        # Without a rate it is the catalogue's entry of that name, with its options.
         built_in = None if self.what == "cbr" and not self.argument else _BUILT_IN.get(self.what)
         if built_in is None:
             return model_source(self.what, self.options)
@@ -96,16 +91,16 @@ class Competitor:
 
 
 def options_from_text(text: str, *, place: str) -> dict[str, str]:
-    """Return options of a list ``key=value,key=value``; commas within brackets part nothing.
+    """Parse a list ``key=value,key=value``; commas within brackets separate nothing.
 
     Raises:
-        SimulationError: If a part is no ``key=value``, or a key comes twice.
+        SimulationError: If a part is not ``key=value``, or a key comes twice.
     """
     options: dict[str, str] = {}
     for item in filter(None, (part.strip() for part in _parts(text))):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not key:
-            raise SimulationError(f"{place}: {item!r} is no key=value")
+            raise SimulationError(f"{place}: {item!r} is not key=value")
         if key in options:
             raise SimulationError(f"{place}: {key} is given twice; leave one out")
         options[key] = value
@@ -113,9 +108,7 @@ def options_from_text(text: str, *, place: str) -> dict[str, str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return what stands between commas, but for those whose next bracket closes; in one pass from
-    the end.
-    """
+    """Split at commas outside of brackets, in one pass from the end."""
     parts, end, in_brackets = list[str](), len(text), False
     for at in range(len(text) - 1, -1, -1):
         if text[at] in "[{()}]":
@@ -130,13 +123,13 @@ def participants(
     competitors: Iterable[Competitor],
     model_source: ModelSource,
     *,
-    measured_beside: Mapping[str, object] | None = None,
+    usual_tcp: Mapping[str, object] | None = None,
 ) -> list[Participant]:
-    """Return competitors as they take part, numbered by what they are: tcp-1, tcp-2, cbr-1, ..."""
+    """Return competing flows as participants with names: tcp-1, tcp-2, cbr-1, ..."""
     seen: Counter[str] = Counter()
     made = []
     for competitor in competitors:
-        source = competitor.source(model_source, measured_beside=measured_beside)
+        source = competitor.source(model_source, usual_tcp=usual_tcp)
         seen[source.name] += 1
         name = f"{source.name}-{seen[source.name]}"
         made.append(Participant(name, source, start_s=competitor.start_s, stop_s=competitor.stop_s))
@@ -163,25 +156,21 @@ def _seconds(text: str, time: str) -> float:
         time_s = parts[0]
     if time_s is None or abs(time_s) > 1e6:
         raise SimulationError(
-            f"compete={text}: {time!r} is no time; write for example @-10s or @-10s..60s"
+            f"compete={text}: invalid time {time!r}; write for example @-10s or @-10s..60s"
         )
     return time_s
 
 
-def _tcp(competitor: Competitor, measured_beside: Mapping[str, object]) -> Source:
-    """Return a bulk flow: that beside which a source was measured, unless another congestion
-    control is asked for.
-    """
-    usual = str(measured_beside.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
+def _tcp(competitor: Competitor, usual_tcp: Mapping[str, object]) -> Source:
+    """Return a bulk flow: as the session's source was measured with, unless it names a control."""
+    usual = str(usual_tcp.get("congestion_control", DEFAULT_CONGESTION_CONTROL))
     control = competitor.argument or usual
     if control not in CONGESTION_CONTROLS:
         known = " or ".join(CONGESTION_CONTROLS)
-        raise SimulationError(
-            f"compete=tcp:{control}: there is no such congestion control; use {known}"
-        )
+        raise SimulationError(f"compete=tcp:{control}: unknown congestion control; use {known}")
     settings: dict[str, object] = {name: _value(text) for name, text in competitor.options.items()}
     parameters: dict[str, object] = {"bytes": settings.pop("bytes")} if "bytes" in settings else {}
-    base = measured_beside if control == usual else {}
+    base = usual_tcp if control == usual else {}
     parameters["tcp"] = {**base, "congestion_control": control, **settings}
     parameters["start_spread_s"] = TCP_START_SPREAD_S
     return Source(
@@ -196,7 +185,7 @@ def _cbr(competitor: Competitor) -> Source:
     rate_bps = rate_from_text(competitor.argument)
     if rate_bps is None or rate_bps <= 0:
         raise SimulationError(
-            f"compete=cbr:{competitor.argument}: that is no rate; write for example cbr:200kbps"
+            f"compete=cbr:{competitor.argument}: invalid rate; write for example cbr:200kbps"
         )
     options = {name: _value(text) for name, text in competitor.options.items()}
     parameters = {
@@ -213,14 +202,14 @@ def _cbr(competitor: Competitor) -> Source:
 def _ping(competitor: Competitor) -> Source:
     if competitor.argument:
         raise SimulationError(
-            f"compete=ping:{competitor.argument}: options of ping stand in brackets"
+            f"compete=ping:{competitor.argument}: write options of ping in brackets"
         )
     options = {name: _value(text) for name, text in competitor.options.items()}
     return Source("ping", "ping", options, settings=dict(competitor.options))
 
 
 def _value(text: str) -> object:
-    """Return a number, a truth value or a size from a text, else the text."""
+    """Return a size, a number or a truth value of a text, else the text."""
     size_bytes = bytes_from_text(text)
     if size_bytes is not None and size_bytes.is_integer():
         return int(size_bytes)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trafficgen.simulation.path import LARGEST_PACKET_BYTES, Path, PathLink, Queue
-from trafficgen.simulation.trace_steps import Trace
-from trafficgen.simulation.traces import load_trace
+from trafficgen.simulation.traces import Trace, load_trace
 from trafficgen.units import bytes_from_bps
 
 #: A queue that nobody has sized: that of a small router, or twice what is in flight on the empty

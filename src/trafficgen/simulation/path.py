@@ -1,13 +1,11 @@
-"""The network between server and client: links with capacity, delay, queue and loss, as users
-describe them.
-"""
+"""The path between server and client as users describe it: links, queues, delay and loss."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
-from typing import Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -24,13 +22,18 @@ _LARGEST_FILE_BYTES = 1_000_000
 _LARGEST_BURST_BYTES = 2**32 - 1
 
 T = TypeVar("T")
+_Rate = Annotated[float | None, Field(gt=0)]
+_File = Annotated[str | None, Field(min_length=1)]
+_Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Queue(ModelPart):
     """What a queue holds at most: what waits and the packet being sent, not what is in flight."""
 
-    packets: int | None = Field(default=None, ge=1, description="Packets.")
-    size_bytes: int | None = Field(default=None, ge=1, description="Bytes.")
+    packets: int | None = Field(default=None, ge=1)
+    """Packets."""
+    size_bytes: int | None = Field(default=None, ge=1)
+    """Bytes."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -40,130 +43,92 @@ class Queue(ModelPart):
 
 
 class PathLink(ModelPart):
-    """A link that all flows share, with the line back; what is not said about the line back is as
-    forward.
-    """
+    """A link that all flows share, in both directions; the way back is as forward unless set."""
 
-    name: str = Field(default="bottleneck", min_length=1, description="Name in results.")
-    rate_bps: float | None = Field(
-        default=None, gt=0, description="Capacity, bit/s; null: no limit."
-    )
-    trace: str | None = Field(
-        default=None, min_length=1, description="File with the capacity instead."
-    )
-    trace_period_s: float | None = Field(
-        default=None, ge=1e-3, le=1e6, description="A CSV repeats after this, s."
-    )
-    delay_s: float = Field(default=0.0, ge=0, le=1e6, description="Propagation, one way, s.")
-    queue: Queue | None = Field(
-        default=None, description="Null: 50 packets or twice the bandwidth-delay product."
-    )
-    burst_bytes: int | None = Field(
-        default=None, ge=1, description="Size of the token bucket, bytes; null: a line."
-    )
-    loss: float = Field(
-        default=0.0, ge=0, le=1, description="Share of packets to the client lost at random."
-    )
-    loss_start_s: float | None = Field(
-        default=None, description="From here on, s after the first media packet."
-    )
-    loss_stop_s: float | None = Field(
-        default=None, description="Until here, s after the first media packet."
-    )
-    loss_burst_packets: float | None = Field(
-        default=None, ge=1, description="Mean run of lost packets."
-    )
-    hold_in_flight: bool = Field(
-        default=False, description="Packets in propagation fill the queue too."
-    )
-    overhead_bytes: int | None = Field(
-        default=None, ge=0, le=65535, description="Link layer of each packet, bytes."
-    )
-    reorder: float = Field(
-        default=0.0, ge=0, le=1, description="Share of packets to the client that are overtaken."
-    )
-    reorder_delay_s: float | None = Field(
-        default=None, ge=0, le=1e6, description="How much later those come, s."
-    )
-    reverse_rate_bps: float | None = Field(
-        default=None, gt=0, description="Capacity to the server, bit/s."
-    )
-    reverse_trace: str | None = Field(
-        default=None, min_length=1, description="File with that capacity instead."
-    )
-    reverse_delay_s: float | None = Field(
-        default=None, ge=0, le=1e6, description="Propagation to the server, s."
-    )
-    reverse_queue: Queue | None = Field(default=None, description="Queue towards the server.")
-    reverse_loss: float = Field(
-        default=0.0, ge=0, le=1, description="Share of packets to the server lost at random."
-    )
+    name: str = Field(default="bottleneck", min_length=1)
+    """Name in results."""
+    rate_bps: _Rate = None
+    """Capacity, bit/s; null: no limit."""
+    trace: _File = None
+    """File with the capacity instead."""
+    trace_period_s: float | None = Field(default=None, ge=1e-3, le=1e6)
+    """A CSV repeats after this, s."""
+    delay_s: float = Field(default=0.0, ge=0, le=1e6)
+    """Propagation, one way, s."""
+    queue: Queue | None = None
+    """Null: 50 packets or twice the bandwidth-delay product."""
+    burst_bytes: int | None = Field(default=None, ge=1)
+    """Size of the token bucket, bytes; null: a line."""
+    loss: _Share = 0.0
+    """Share of packets to the client lost at random."""
+    loss_start_s: float | None = None
+    """From here on, s after the first media packet."""
+    loss_stop_s: float | None = None
+    """Until here, s after the first media packet."""
+    loss_burst_packets: float | None = Field(default=None, ge=1)
+    """Mean run of lost packets."""
+    hold_in_flight: bool = False
+    """Packets in propagation fill the queue too."""
+    overhead_bytes: int | None = Field(default=None, ge=0, le=65535)
+    """Link layer of each packet, bytes."""
+    reorder: _Share = 0.0
+    """Share of packets to the client that are overtaken."""
+    reorder_delay_s: float | None = Field(default=None, ge=0, le=1e6)
+    """How much later those arrive, s."""
+    reverse_rate_bps: _Rate = None
+    """Capacity to the server, bit/s."""
+    reverse_trace: _File = None
+    """File with that capacity instead."""
+    reverse_delay_s: float | None = Field(default=None, ge=0, le=1e6)
+    """Propagation to the server, s."""
+    reverse_queue: Queue | None = None
+    """Queue towards the server."""
+    reverse_loss: _Share = 0.0
+    """Share of packets to the server lost at random."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        limited = self.rate_bps is not None or self.trace is not None
-        refusals = (
-            (
-                self.rate_bps is not None and self.trace is not None,
-                "rate and trace exclude each other; leave one out",
-            ),
-            (
-                self.reverse_rate_bps is not None and self.reverse_trace is not None,
-                "reverse_rate and reverse_trace exclude each other; leave one out",
-            ),
-            (self.trace_period_s is not None and self.trace is None, "trace_period needs a trace"),
-            (
-                self.burst_bytes is not None and self.rate_bps is None,
-                "burst needs a rate; add rate=...",
-            ),
-            (
-                self.burst_bytes is not None and self.burst_bytes > _LARGEST_BURST_BYTES,
-                f"burst={self.burst_bytes}B is more than {_LARGEST_BURST_BYTES}B; make it smaller",
-            ),
-            (
-                self.queue is not None and not limited,
-                "queue needs a rate or a trace, else nothing waits; add rate=...",
-            ),
-            (self.hold_in_flight and not limited, "hold needs a rate or a trace; add rate=..."),
-            (
-                self.loss == 0 and self.loss_start_s is not None,
-                "loss_start needs a loss; add loss=...",
-            ),
-            (
-                self.loss == 0 and self.loss_stop_s is not None,
-                "loss_stop needs a loss; add loss=...",
-            ),
-            (
-                self.loss == 0 and self.loss_burst_packets is not None,
-                "loss_burst needs a loss; add loss=...",
-            ),
-            (
-                self.reorder == 0 and self.reorder_delay_s is not None,
-                "reorder_delay needs a reorder; add reorder=...",
-            ),
-            (
-                self.burst_bytes is not None
-                and self.burst_bytes < LARGEST_PACKET_BYTES + (self.overhead_bytes or 0),
-                (
-                    f"burst={self.burst_bytes}B lets no packet of {LARGEST_PACKET_BYTES} bytes"
-                    " pass; make it larger"
-                ),
-            ),
-            (
-                None not in (self.loss_start_s, self.loss_stop_s)
-                and self.loss_stop_s <= self.loss_start_s,  # type: ignore[operator]
-                "loss_stop must come after loss_start",
-            ),
+        rate, loss, reorder = self.rate_bps is not None, self.loss > 0, self.reorder > 0
+        limited = rate or self.trace is not None
+        needs: tuple[tuple[str, object, bool, str], ...] = (
+            ("trace_period", self.trace_period_s, self.trace is not None, "trace"),
+            ("burst", self.burst_bytes, rate, "rate"),
+            ("queue", self.queue, limited, "rate or trace"),
+            ("hold", self.hold_in_flight or None, limited, "rate or trace"),
+            ("loss_start", self.loss_start_s, loss, "loss"),
+            ("loss_stop", self.loss_stop_s, loss, "loss"),
+            ("loss_burst", self.loss_burst_packets, loss, "loss"),
+            ("reorder_delay", self.reorder_delay_s, reorder, "reorder"),
         )
-        for refused, why in refusals:
-            if refused:
-                raise ValueError(why)
+        for key, value, is_there, needed in needs:
+            if value is not None and not is_there:
+                raise ValueError(f"{key} needs a {needed}; add {needed.partition(' ')[0]}=...")
+        if rate and self.trace is not None:
+            raise ValueError("rate and trace exclude each other; leave one out")
+        if self.reverse_rate_bps is not None and self.reverse_trace is not None:
+            raise ValueError("reverse_rate and reverse_trace exclude each other; leave one out")
+        start_s, stop_s = self.loss_start_s, self.loss_stop_s
+        if start_s is not None and stop_s is not None and stop_s <= start_s:
+            raise ValueError("loss_stop must come after loss_start")
+        self._check_burst()
         return self
+
+    def _check_burst(self) -> None:
+        burst_bytes, packet_bytes = self.burst_bytes, LARGEST_PACKET_BYTES
+        if burst_bytes is None:
+            return
+        if burst_bytes > _LARGEST_BURST_BYTES:
+            raise ValueError(
+                f"burst={burst_bytes}B is more than {_LARGEST_BURST_BYTES}B; make it smaller"
+            )
+        if burst_bytes < packet_bytes + (self.overhead_bytes or 0):
+            raise ValueError(
+                f"burst={burst_bytes}B lets no packet of {packet_bytes} bytes pass; make it larger"
+            )
 
 
 class Path(NotebookView, ModelPart):
-    """A path: one bottleneck or a chain of links, with a link of its own for each end where
-    ``access_bps`` is given.
+    """A path: one bottleneck or a chain of links, and a link for each end if ``access_bps`` is set.
 
     Example:
         >>> import trafficgen
@@ -176,12 +141,10 @@ class Path(NotebookView, ModelPart):
         True
     """
 
-    links: tuple[PathLink, ...] = Field(
-        min_length=1, description="Shared links, from the server to the client."
-    )
-    access_bps: float | None = Field(
-        default=None, gt=0, description="Rate of each end's own link, bit/s."
-    )
+    links: tuple[PathLink, ...] = Field(min_length=1)
+    """Shared links, from the server to the client."""
+    access_bps: _Rate = None
+    """Rate of each end's own link, bit/s."""
 
     def __repr__(self) -> str:
         if len(self.links) == 1:
@@ -202,17 +165,16 @@ class Path(NotebookView, ModelPart):
 
     @classmethod
     def parse(cls, text: str) -> Path:
-        """Return the path of a list such as ``rate=725kbps,delay=45ms,queue=80p``.
+        """Parse a list such as ``rate=725kbps,delay=45ms,queue=80p``.
 
         Raises:
-            SimulationError: If a key or a value is not understood; the message has key, value and
-                remedy.
+            SimulationError: If a key or a value is invalid; the message has key, value and remedy.
         """
         settings: dict[str, str] = {}
         for item in filter(None, (part.strip() for part in text.split(","))):
             key, equals, value = (part.strip() for part in item.partition("="))
             if not equals:
-                raise SimulationError(f"path: {item!r} is no key=value; keys are {known_keys()}")
+                raise SimulationError(f"path: {item!r} is not key=value; keys are {known_keys()}")
             if key in settings:
                 raise SimulationError(f"path: {key} is given twice; leave one out")
             settings[key] = value
@@ -220,10 +182,10 @@ class Path(NotebookView, ModelPart):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Path:
-        """Return the path of keys with their values: of one link, or of a chain under ``links``.
+        """Make a path from keys and values: of one link, or of a chain under ``links``.
 
         Raises:
-            SimulationError: If a key or a value is not understood.
+            SimulationError: If a key or a value is invalid.
         """
         own = {key: value for key, value in settings.items() if key in PATH_KEYS}
         rest = {key: value for key, value in settings.items() if key not in PATH_KEYS}
@@ -234,7 +196,7 @@ class Path(NotebookView, ModelPart):
             )
         if rest:
             raise SimulationError(
-                f"path: {next(iter(rest))} stands beside links; put it into one of them"
+                f"path: {next(iter(rest))} is a key of a link; put it into one of the links"
             )
         if (
             not isinstance(links, list)
@@ -242,7 +204,7 @@ class Path(NotebookView, ModelPart):
             or not all(isinstance(link, dict) for link in links)
         ):
             raise SimulationError(
-                "path: links is no list of links; give each its keys, such as rate and delay"
+                "path: links must be a list of links; give each its keys, such as rate and delay"
             )
         made = tuple(
             _link({"name": f"link-{number}", **link}) for number, link in enumerate(links, start=1)
@@ -251,10 +213,10 @@ class Path(NotebookView, ModelPart):
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Path:
-        """Return the path in a YAML or JSON file; traces in it are looked for beside it.
+        """Read a YAML or JSON file; its traces are looked for in the same folder.
 
         Raises:
-            InputFileError: If the file cannot be read or is no path.
+            InputFileError: If the file cannot be read or is not a path.
         """
         name = os.fspath(file)
         remedy = "a path file has keys such as `rate: 725kbps`, or a list under `links`"
@@ -274,18 +236,18 @@ class Path(NotebookView, ModelPart):
         except SimulationError as error:
             raise error.at(name) from error
         folder = FilePath(name).parent
-        links = tuple(_beside(link, folder) for link in path.links)
+        links = tuple(_in_folder(link, folder) for link in path.links)
         return path.model_copy(update={"links": links})
 
     def text(self) -> str:
-        """Return the list that :meth:`parse` reads back as this path.
+        """Write the list that :meth:`parse` reads back as this path.
 
         Raises:
             SimulationError: If the path is a chain of links, which only a file can hold.
         """
         if len(self.links) > 1:
             raise SimulationError("path: a chain of links has no form on one line; use a file")
-        items = [*_written(self.links[0], LINK_KEYS), *_written(self, PATH_KEYS)]
+        items = [*_write_keys(self.links[0], LINK_KEYS), *_write_keys(self, PATH_KEYS)]
         return ",".join(items)
 
     @property
@@ -298,13 +260,16 @@ class Path(NotebookView, ModelPart):
         return sum(link.delay_s for link in self.links) + sum(back)
 
 
+#: Path of a published source that is played without one: faster and shorter than any needs.
+UNLIMITED_PATH = Path(links=(PathLink(rate_bps=1e9, delay_s=0.01, queue=Queue(packets=100_000)),))
+
+
 def read_path(path: Path | str | os.PathLike[str] | Mapping[str, object]) -> Path:
-    """Return a path from whatever a user gives: a file, a list of keys, a dictionary of them, or a
-    path itself.
+    """Read a path from a file, a list of keys or a dictionary of them.
 
     Raises:
-        SimulationError: If it is not understood.
-        InputFileError: If it is a file that is none.
+        SimulationError: If it is invalid.
+        InputFileError: If it is a file that is not a path.
     """
     if isinstance(path, Path):
         return path
@@ -337,13 +302,13 @@ def _fields(settings: Mapping[str, object], keys: Mapping[str, PathKey]) -> dict
     fields: dict[str, object] = {}
     for name, value in settings.items():
         if name not in keys:
-            raise SimulationError(f"path: there is no key {name!r}; keys are {known_keys()}")
+            raise SimulationError(f"path: unknown key {name!r}; keys are {known_keys()}")
         fields[keys[name].field] = keys[name].value(name, str(value))
     return fields
 
 
 def _checked(make: Callable[[], T]) -> T:
-    """Return what is made; what pydantic refuses is one line."""
+    """Return what ``make`` returns; an error of pydantic becomes one line."""
     try:
         return make()
     except ValidationError as error:
@@ -355,14 +320,14 @@ def _checked(make: Callable[[], T]) -> T:
         raise SimulationError(f"path: {place}{message[0].lower()}{message[1:]}") from error
 
 
-def _written(part: ModelPart, keys: Mapping[str, PathKey]) -> Iterable[str]:
+def _write_keys(part: ModelPart, keys: Mapping[str, PathKey]) -> Iterable[str]:
     for name, key in keys.items():
         value = getattr(part, key.field)
         if value != type(part).model_fields[key.field].default:
             yield f"{name}={key.write(value)}"
 
 
-def _beside(link: PathLink, folder: FilePath) -> PathLink:
+def _in_folder(link: PathLink, folder: FilePath) -> PathLink:
     traces = {field: getattr(link, field) for field in ("trace", "reverse_trace")}
     return link.model_copy(
         update={field: str(folder / trace) for field, trace in traces.items() if trace is not None}

@@ -1,4 +1,4 @@
-"""Keys of a path as users write them: how each is read, written and explained."""
+"""Keys of a path: how each is read, written and explained."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PathKey:
 
     Attributes:
         field: Field of the path or link that it sets.
-        read: Value from a text; None where the text is none.
-        write: Text from a value, which reads back equal.
-        remedy: What to write instead of a text that cannot be read.
+        read: Value of a text; None if it is invalid.
+        write: Text of a value, which reads back equal.
+        remedy: What to write instead of an invalid text.
         help: What it is, for people.
     """
 
@@ -43,7 +43,7 @@ class PathKey:
         """Return the value of a text.
 
         Raises:
-            SimulationError: If it is none; the message has key, value and remedy.
+            SimulationError: If it is invalid; the message has key, value and remedy.
         """
         value = self.read(text)
         if value is None:
@@ -56,7 +56,7 @@ def _number(value: object) -> str:
 
 
 def _zero_or(read: Callable[[str], float | None]) -> Callable[[str], float | None]:
-    """Nothing is the same in all units."""
+    """Read a bare 0 too: it is the same in all units."""
     return lambda text: 0.0 if number_and_unit(text) == (0.0, "") else read(text)
 
 

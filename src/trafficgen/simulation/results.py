@@ -24,7 +24,7 @@ from trafficgen.simulation.measures import (
 )
 from trafficgen.simulation.packets import packet_table
 from trafficgen.simulation.run import Run
-from trafficgen.simulation.session import SessionEvents
+from trafficgen.simulation.session_events import SessionEvents
 from trafficgen.tables import DEFAULT_ORIGIN_NS, MEDIA, PacketTable
 from trafficgen.units import FloatArray, kbps_from_bps, s_from_ns
 

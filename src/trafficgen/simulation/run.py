@@ -1,25 +1,30 @@
-"""One simulation: its scenario, what the engine brought, and who sent what."""
+"""Run simulations: a scenario of sessions and competing flows over a path, and its outcome."""
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from trafficgen._core import SimulationOutcome
+from trafficgen._core import SimulationOutcome, simulate
 from trafficgen._core.types import SimulatedAgentDict, SimulatedFlowDict
 from trafficgen.errors import SimulationError, SimulationWarning
-from trafficgen.simulation.engine import run_scenario
+from trafficgen.progress import has_listener, report_step
+from trafficgen.simulation.links import Links
 from trafficgen.simulation.path import Path
-from trafficgen.simulation.scenario import LONGEST_SESSION_S, Scenario, build_scenario
-from trafficgen.simulation.sources import Participant
+from trafficgen.simulation.sources import Participant, Schedule
 from trafficgen.tables import MEDIA
 from trafficgen.units import s_from_ns
 
+#: Competing flows go on for this long after the last session, so that its last packets meet them, s.
+RUN_ON_S = 1.0
+#: A session that does not end by itself is cut off after this time, s.
+LONGEST_SESSION_S = 6 * 3600.0
 #: The engine's random streams start from 64 bits.
 LARGEST_SEED = 2**64 - 1
 #: What counts as media: the rest is control and bulk.
@@ -27,12 +32,31 @@ MEDIA_FLOWS = ("audio", "video", "mixed")
 
 
 @dataclass(frozen=True)
+class Scenario:
+    """A simulation as the engine reads it.
+
+    Attributes:
+        config: Scenario without schedules, JSON-compatible.
+        schedules: Schedules that parameters refer to by their number.
+        participants: Sessions and competing flows in the engine's order.
+        path_rate_bps: Mean capacity of the narrowest link to the client, bit/s; None: no limit.
+        end_s: When it is cut off at the latest, s.
+    """
+
+    config: dict[str, object]
+    schedules: tuple[Schedule, ...]
+    participants: tuple[Participant, ...]
+    path_rate_bps: float | None
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Run:
     """A simulation that has ended.
 
     Attributes:
-        scenario: What was asked for.
-        outcome: What happened.
+        scenario: What the engine ran.
+        outcome: What came of it.
         seed: Its seed.
     """
 
@@ -57,7 +81,7 @@ class Run:
 
     @property
     def time_zero_ns(self) -> int:
-        """When the first media packet of a session was sent; the scenario's zero where none was."""
+        """When the first media packet of a session was sent; the scenario's zero if none was."""
         return self.outcome.first_media_ns or 0
 
     def flows_of(self, agent: int, *, media_only: bool = False) -> list[int]:
@@ -78,19 +102,18 @@ def run_path(
     seed: int = 0,
     most_packets: int | None = None,
 ) -> Run:
-    """Run sessions beside competitors over a path.
+    """Run sessions and competing flows over a path.
 
     Args:
         path: The path that all share.
-        sessions: The sessions that it is about; the simulation ends when the last has ended.
-        competitors: Flows beside them.
+        sessions: The sessions; the simulation ends with the last of them.
+        competitors: Competing flows.
         seed: Seed, >= 0.
-        most_packets: Packets of all flows after which the simulation is given up; None: as many as
-            there is room for.
+        most_packets: Packets of all flows after which it is given up; None: as many as fit.
 
     Raises:
-        SimulationError: If a part of it cannot be simulated, which the message names, the seed is
-            too large, or there are more packets.
+        SimulationError: If something cannot be simulated, which the message names, the seed is too
+            large, or there are more packets.
         InputFileError: If a trace of the path cannot be used.
         ValueError: If the seed is negative or there is no session.
 
@@ -104,7 +127,7 @@ def run_path(
         )
     if seed > LARGEST_SEED:
         raise SimulationError(f"seed {seed} is above 2^64 - 1; choose a smaller one")
-    scenario = build_scenario(path, sessions, competitors, seed=seed, most_packets=most_packets)
+    scenario = _build_scenario(path, sessions, competitors, seed=seed, most_packets=most_packets)
     outcome = run_scenario(scenario.config, schedules=scenario.schedules)
     if s_from_ns(outcome.end_ns) >= scenario.end_s:
         warnings.warn(
@@ -114,3 +137,89 @@ def run_path(
             stacklevel=2,
         )
     return Run(scenario, outcome, seed)
+
+
+def run_scenario(
+    scenario: Mapping[str, object], *, schedules: Sequence[Schedule] = ()
+) -> SimulationOutcome:
+    """Run a scenario as the engine reads it: seed, links, agents and when it ends.
+
+    Args:
+        scenario: The scenario, JSON-compatible.
+        schedules: Schedules of streams of fitted models; parameters refer to their numbers.
+
+    Raises:
+        SimulationError: If a link, a route or a parameter is not valid; the message names it.
+    """
+    config = json.dumps(scenario, allow_nan=False)
+    return simulate(config, [schedule.arrays() for schedule in schedules], _reporter(scenario))
+
+
+def _reporter(scenario: Mapping[str, object]) -> Callable[[float], None] | None:
+    """Return what reports the simulated time, with the last stop if there is one."""
+    if not has_listener():
+        return None
+    agents = scenario["agents"]
+    assert isinstance(agents, list)
+    stops = [agent.get("stop_s") for agent in agents if agent.get("awaited")]
+    end_s = None if None in stops else max(stops, default=None)
+    return lambda now_s: report_step(
+        "simulating", now_s, None if end_s is None else max(now_s, end_s), unit="simulated s"
+    )
+
+
+def _build_scenario(
+    path: Path,
+    sessions: Sequence[Participant],
+    competitors: Sequence[Participant],
+    *,
+    seed: int,
+    most_packets: int | None,
+) -> Scenario:
+    # Sessions come first, so that their random numbers do not depend on competing flows.
+    taking_part = (*sessions, *competitors)
+    links = Links.of(path)
+    _check(taking_part, links)
+    agents = []
+    schedules: list[Schedule] = []
+    for one in taking_part:
+        forward, reverse = links.route(one.name)
+        parameters = dict(one.source.parameters)
+        if one.source.schedules:
+            parameters["first_schedule"] = len(schedules)
+            schedules += one.source.schedules
+        agents.append(
+            {
+                "name": one.name,
+                "kind": one.source.kind,
+                "parameters": parameters,
+                "start_s": one.start_s,
+                "stop_s": one.stop_s,
+                "awaited": one.is_session,
+                "forward": forward,
+                "reverse": reverse,
+            }
+        )
+    end_s = max(one.start_s for one in sessions) + LONGEST_SESSION_S
+    config: dict[str, object] = {
+        "seed": seed,
+        "links": links.configs,
+        "agents": agents,
+        "run_on_s": RUN_ON_S,
+        "end_s": end_s,
+        "most_packets": most_packets,
+    }
+    return Scenario(config, tuple(schedules), taking_part, links.rate_bps, end_s)
+
+
+def _check(taking_part: Sequence[Participant], links: Links) -> None:
+    names = [one.name for one in taking_part]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise SimulationError(f"two flows are named {twice!r}; choose other names")
+    endless = (
+        one.source.kind == "bulk_tcp" and one.source.parameters.get("bytes") is None
+        for one in taking_part
+    )
+    if links.rate_bps is None and any(endless):
+        raise SimulationError("a bulk TCP flow needs a path with a rate; add rate=... to the path")

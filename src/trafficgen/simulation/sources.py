@@ -1,6 +1,4 @@
-"""What takes part in a simulation: a kind of source with its parameters, and when it starts and
-stops.
-"""
+"""Sources and participants of a simulation."""
 
 from __future__ import annotations
 
@@ -12,10 +10,18 @@ import numpy.typing as npt
 
 from trafficgen.units import IntArray
 
+_Columns = tuple[
+    IntArray,
+    npt.NDArray[np.uint32],
+    npt.NDArray[np.uint8],
+    npt.NDArray[np.uint32],
+    npt.NDArray[np.bool_],
+]
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """What one stream of a fitted model wants to send, packet by packet in order of time.
+    """Packets that one stream of a fitted model sends on a calm path, in order of time.
 
     Attributes:
         time_ns: Time from the start of the session, ns, shape (n,).
@@ -31,18 +37,8 @@ class Schedule:
     rtp_timestamp: npt.NDArray[np.uint32]
     ends_frame: npt.NDArray[np.bool_]
 
-    def arrays(
-        self,
-    ) -> tuple[
-        IntArray,
-        npt.NDArray[np.uint32],
-        npt.NDArray[np.uint8],
-        npt.NDArray[np.uint32],
-        npt.NDArray[np.bool_],
-    ]:
-        """Return the columns in the order in which the engine takes them, each in one piece of
-        memory.
-        """
+    def arrays(self) -> _Columns:
+        """Return the columns in the order of the engine, each contiguous."""
         return (
             np.ascontiguousarray(self.time_ns, dtype=np.int64),
             np.ascontiguousarray(self.payload_bytes, dtype=np.uint32),
@@ -57,14 +53,13 @@ class Source:
     """A source of the engine.
 
     Attributes:
-        name: Name of the model, or of what else it is.
-        kind: Kind that the engine knows.
-        parameters: Parameters of that kind.
+        name: Name of the model, or ``tcp``, ``cbr``, ``ping``.
+        kind: Mechanism of the engine.
+        parameters: Its parameters.
         settings: Options that were set, for the record.
-        digest: Digest of the model's file; None where there is none.
-        schedules: What the streams of a fitted model want to send; the parameters say where each
-            belongs.
-        competing_tcp: TCP of the bulk flows beside which it was measured; None for that of today.
+        digest: Digest of the model's file; None: no file.
+        schedules: Schedules of the streams of a fitted model; parameters refer to their numbers.
+        competing_tcp: TCP of the bulk flows that it was measured with; None: that of today.
     """
 
     name: str
@@ -82,11 +77,10 @@ class Participant:
 
     Attributes:
         name: Name in results, unique.
-        source: What it is.
+        source: Its source.
         start_s: When its first packet leaves, s from the first session's start.
         stop_s: When it is stopped, s; None: it ends by itself.
-        is_session: Whether it is one of the sessions that the simulation is about, not one that
-            competes with them.
+        is_session: Whether it is a session, not a competing flow.
     """
 
     name: str

@@ -1,42 +1,88 @@
-"""Capacity from files: delivery traces of mahimahi, and rates over time as CSV or JSON."""
+"""Capacity of a link from files: traces of mahimahi, and rates over time as CSV or JSON."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import json
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
-from trafficgen.simulation.json_traces import Way, json_trace
-from trafficgen.simulation.trace_steps import LONGEST_S, Steps, Trace, trace_error
+from trafficgen.errors import InputFileError, SimulationWarning
 from trafficgen.units import (
     RATE_UNITS_BPS,
     bps_from_bytes,
+    bps_from_kbps,
     number_and_unit,
     rate_from_text,
     s_from_ms,
 )
 
+Way = Literal["to_client", "to_server"]
+_REMEDY = (
+    "give a mahimahi trace (whole milliseconds, one a line, ascending), a CSV with columns time_s"
+    " and rate, or JSON with duration_ms and bandwidth_kbps, trace_pattern, or times_s and"
+    " rates_kbps"
+)
+#: Longer ago or later than anything that is simulated.
+_LONGEST_S = 1e6
 #: A delivery opportunity of mahimahi (Netravali et al. 2015): a packet of 1500 bytes with the 4
 #: bytes that its tunnel device puts before each packet.
 OPPORTUNITY_BYTES = 1504
 TUNNEL_HEADER_BYTES = 4
 _LARGEST_BYTES = 200_000_000
 _LONGEST_DIGITS = 30
+_PATTERNS: dict[Way, tuple[str, str]] = {
+    "to_client": ("downlink", "uplink"),
+    "to_server": ("uplink", "downlink"),
+}
+_DURATIONS = ("duration_ms", "duration")
+_CAPACITIES_KBPS = ("bandwidth_kbps", "capacity", "bandwidth", "throughput_kbps")
+#: Other properties in such traces -> the key of a path that sets it, and the unit.
+_OTHER_PROPERTIES = {
+    "latency_ms": ("delay (or half of it, where it is a round trip)", " ms"),
+    "rtt": ("delay (half of it)", " ms"),
+    "delay": ("delay", " ms"),
+    "jitter": ("no key", ""),
+    "loss": ("loss", ""),
+    "loss_rate": ("loss", ""),
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A capacity over time.
+
+    Attributes:
+        capacity: Capacity as the engine reads it.
+        mean_bps: Mean over the file, bit/s.
+        overhead_bytes: Bytes of each packet on the link beside its IP bytes.
+    """
+
+    capacity: dict[str, object]
+    mean_bps: float
+    overhead_bytes: int = 0
 
 
 def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_client") -> Trace:
     """Return the capacity in a file.
 
     A file whose first line is one whole number is a delivery trace: at each of these milliseconds
-    1504 bytes may leave, and all repeats after the last. One that begins with a bracket is JSON
-    (see ``json_traces``). Everything else is
-    CSV: a header with ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or
-    ``rate_bps``, ``rate_kbps``, ``rate_Mbps``; the last rate stays unless ``period_s`` repeats all.
+    1504 bytes may leave, and all repeats after the last. A file that begins with a bracket is JSON
+    of three forms: a list of periods with ``duration_ms`` and ``bandwidth_kbps``; an object with
+    such a list (``duration`` in ms, ``capacity`` in kbit/s) as ``trace_pattern`` under
+    ``downlink``, ``uplink`` or both; an object with ``times_s`` and ``rates_kbps`` (or
+    ``rates_bps``). Periods repeat after the last one. Everything else is CSV: a header with
+    ``time_s`` and ``rate`` (values with a unit, such as 2.5Mbps) or ``rate_bps``, ``rate_kbps``,
+    ``rate_Mbps``. The last rate of a CSV or of lists stays unless ``period_s`` repeats all.
 
     Args:
         file: Name of the file.
-        period_s: A CSV repeats after this time, s.
-        way: Towards whom, where a JSON file has both directions.
+        period_s: A CSV or lists repeat after this time, s.
+        way: Direction, for a JSON file that has both; the other one stands in for a missing one.
 
     Raises:
         InputFileError: If the file cannot be read or is none of these; the message names the line.
@@ -50,17 +96,69 @@ def load_trace(file: str, *, period_s: float | None = None, way: Way = "to_clien
             lines = stream.read(_LARGEST_BYTES).splitlines()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise trace_error(file, f"cannot be read ({why})") from error
+        raise _trace_error(file, f"cannot be read ({why})") from error
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.isascii() and first.isdigit():
         if period_s is not None:
-            raise trace_error(
+            raise _trace_error(
                 file, "a mahimahi trace repeats by itself", remedy="leave trace_period out"
             )
         return _deliveries(file, lines)
     if first[:1] in ("[", "{"):
-        return json_trace(file, "\n".join(lines), period_s=period_s, way=way)
+        return _json_trace(file, "\n".join(lines), period_s=period_s, way=way)
     return _rates(file, lines, period_s=period_s)
+
+
+def _trace_error(file: str, problem: str, *, remedy: str = _REMEDY) -> InputFileError:
+    return InputFileError(file=file, problem=problem, remedy=remedy)
+
+
+@dataclass
+class _Steps:
+    """Rates, bit/s, with the time at which each begins, s."""
+
+    file: str
+    times_s: list[float] = field(default_factory=list)
+    rates_bps: list[float] = field(default_factory=list)
+
+    def add(self, place: str, time_s: float, rate_bps: float) -> None:
+        """Add a rate, which must begin after the one before."""
+        if time_s > _LONGEST_S:
+            raise _trace_error(self.file, f"{place}: {time_s:g} s is later than {_LONGEST_S:g} s")
+        if self.times_s and time_s <= self.times_s[-1]:
+            raise _trace_error(
+                self.file, f"{place}: {time_s:g} s does not come after {self.times_s[-1]:g} s"
+            )
+        self.times_s.append(time_s)
+        self.rates_bps.append(rate_bps)
+
+    def trace(self, *, period_s: float | None) -> Trace:
+        """Return the capacity, repeated after ``period_s`` or with a last rate that stays."""
+        if not any(self.rates_bps):
+            raise _trace_error(self.file, "no rate is above 0")
+        if period_s is None and self.rates_bps[-1] == 0:
+            remedy = "end with a rate above 0 or give trace_period"
+            raise _trace_error(self.file, "the last rate is 0 and stays", remedy=remedy)
+        if period_s is not None and period_s < self.times_s[-1]:
+            remedy = "make trace_period at least so long"
+            raise _trace_error(self.file, f"goes on to {self.times_s[-1]:g} s", remedy=remedy)
+        capacity = {"times_s": self.times_s, "rates_bps": self.rates_bps, "period_s": period_s}
+        return Trace({"steps": capacity}, self._mean_bps(period_s))
+
+    def _mean_bps(self, period_s: float | None) -> float:
+        """Return the mean rate over the file or its period; the first rate holds from 0 on."""
+        end_s = self.times_s[-1] if period_s is None else period_s
+        if end_s <= 0:
+            return self.rates_bps[-1]
+        begins = [0.0, *self.times_s[1:]]
+        ends = [*self.times_s[1:], end_s]
+        return (
+            sum(
+                rate * (end - begin)
+                for rate, begin, end in zip(self.rates_bps, begins, ends, strict=True)
+            )
+            / end_s
+        )
 
 
 def _deliveries(file: str, lines: Sequence[str]) -> Trace:
@@ -70,16 +168,18 @@ def _deliveries(file: str, lines: Sequence[str]) -> Trace:
         if not text:
             continue
         if not (text.isascii() and text.isdigit()):
-            raise trace_error(
+            raise _trace_error(
                 file, f"line {number}: {text[:30]!r} is no whole number of milliseconds"
             )
-        if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > LONGEST_S:
-            raise trace_error(file, f"line {number}: {text[:30]} ms is later than {LONGEST_S:g} s")
+        if len(text) > _LONGEST_DIGITS or s_from_ms(int(text)) > _LONGEST_S:
+            raise _trace_error(
+                file, f"line {number}: {text[:30]} ms is later than {_LONGEST_S:g} s"
+            )
         times_ms.append(int(text))
         if len(times_ms) > 1 and times_ms[-1] < times_ms[-2]:
-            raise trace_error(file, f"line {number}: {text} ms comes after {times_ms[-2]} ms")
+            raise _trace_error(file, f"line {number}: {text} ms comes after {times_ms[-2]} ms")
     if times_ms[-1] == 0:
-        raise trace_error(file, "all opportunities are at 0 ms")
+        raise _trace_error(file, "all opportunities are at 0 ms")
     period_s = s_from_ms(times_ms[-1])
     capacity = {
         "times_s": [s_from_ms(time) for time in times_ms],
@@ -94,26 +194,28 @@ def _rates(file: str, lines: Sequence[str], *, period_s: float | None) -> Trace:
     try:
         numbered = list(enumerate(csv.reader(lines), start=1))
     except csv.Error as error:
-        raise trace_error(file, f"is no CSV ({error})") from error
+        raise _trace_error(file, f"is no CSV ({error})") from error
     rows = [(number, row) for number, row in numbered if any(cell.strip() for cell in row)]
     if not rows:
-        raise trace_error(file, "is empty")
+        raise _trace_error(file, "is empty")
     header = [cell.strip() for cell in rows[0][1]]
     rate_columns = [
         name for name in header if name == "rate" or name.removeprefix("rate_") in RATE_UNITS_BPS
     ]
     if "time_s" not in header or len(rate_columns) != 1:
-        raise trace_error(file, f"line 1: columns are {', '.join(header)[:60]}")
+        raise _trace_error(file, f"line 1: columns are {', '.join(header)[:60]}")
     at_time, at_rate = header.index("time_s"), header.index(rate_columns[0])
     unit = rate_columns[0].removeprefix("rate").removeprefix("_")
-    steps = Steps.of(file)
+    steps = _Steps(file)
     for number, row in rows[1:]:
         if len(row) != len(header):
-            raise trace_error(file, f"line {number}: {len(row)} fields under {len(header)} columns")
+            raise _trace_error(
+                file, f"line {number}: {len(row)} fields under {len(header)} columns"
+            )
         time = number_and_unit(row[at_time])
         rate_bps = _rate(row[at_rate], unit)
         if time is None or time[1] or time[0] < 0 or rate_bps is None or rate_bps < 0:
-            raise trace_error(file, f"line {number}: {','.join(row)[:40]!r} is no time and rate")
+            raise _trace_error(file, f"line {number}: {','.join(row)[:40]!r} is no time and rate")
         steps.add(f"line {number}", time[0], rate_bps)
     return steps.trace(period_s=period_s)
 
@@ -123,3 +225,112 @@ def _rate(text: str, unit: str) -> float | None:
         return rate_from_text(text)
     parts = number_and_unit(text)
     return parts[0] * RATE_UNITS_BPS[unit] if parts is not None and not parts[1] else None
+
+
+def _json_trace(file: str, text: str, *, period_s: float | None, way: Way) -> Trace:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also numbers of many digits
+        where = (
+            f"line {error.lineno}"
+            if isinstance(error, json.JSONDecodeError)
+            else "nesting or numbers too large"
+        )
+        raise _trace_error(file, f"is no valid JSON ({where})") from None
+    if isinstance(found, list):
+        return _of_periods(file, found, period_s=period_s)
+    if isinstance(found, dict) and "times_s" in found:
+        return _of_lists(file, found, period_s=period_s)
+    pattern = _pattern(found, way) if isinstance(found, dict) else None
+    if pattern is None:
+        keys = ", ".join(map(str, found))[:60] if isinstance(found, dict) else type(found).__name__
+        raise _trace_error(file, f"is JSON without a known form of traces ({keys or 'empty'})")
+    return _of_periods(file, pattern, period_s=period_s)
+
+
+def _pattern(found: Mapping[str, Any], way: Way) -> list[Any] | None:
+    """Return the periods for a direction, else for the other one."""
+    for place in (found.get(_PATTERNS[way][0]), found.get(_PATTERNS[way][1]), found):
+        pattern = place.get("trace_pattern") if isinstance(place, dict) else None
+        if isinstance(pattern, list) and pattern:
+            return pattern
+    return None
+
+
+def _of_periods(file: str, periods: Sequence[Any], *, period_s: float | None) -> Trace:
+    if period_s is not None:
+        raise _trace_error(
+            file, "a trace of periods repeats by itself", remedy="leave trace_period out"
+        )
+    steps, time_s = _Steps(file), 0.0
+    for number, period in enumerate(periods, start=1):
+        place = f"entry {number}"
+        if not isinstance(period, dict):
+            raise _trace_error(file, f"{place} is no object with a duration and a bandwidth")
+        duration_s = s_from_ms(_number(file, place, period, _DURATIONS))
+        rate_bps = bps_from_kbps(_number(file, place, period, _CAPACITIES_KBPS))
+        if duration_s == 0:
+            continue
+        steps.add(place, time_s, rate_bps)
+        time_s += duration_s
+    if not steps.times_s:
+        raise _trace_error(file, "has no period that lasts")
+    if time_s > _LONGEST_S:
+        raise _trace_error(file, f"goes on for {time_s:g} s, longer than {_LONGEST_S:g} s")
+    _warn_of_properties(file, periods)
+    return steps.trace(period_s=time_s)
+
+
+def _of_lists(file: str, found: Mapping[str, Any], *, period_s: float | None) -> Trace:
+    name = next((name for name in ("rates_kbps", "rates_bps") if name in found), None)
+    times_s, rates = found["times_s"], found.get(name or "")
+    if (
+        not isinstance(times_s, list)
+        or not isinstance(rates, list)
+        or len(times_s) != len(rates)
+        or not rates
+    ):
+        raise _trace_error(
+            file, "times_s and rates_kbps (or rates_bps) are no lists of the same length above 0"
+        )
+    steps = _Steps(file)
+    for number, pair in enumerate(zip(times_s, rates, strict=True), start=1):
+        values = dict(zip(("times_s", "rates"), pair, strict=True))
+        place = f"entry {number}"
+        rate = _number(file, place, values, ("rates",))
+        steps.add(
+            place,
+            _number(file, place, values, ("times_s",)),
+            bps_from_kbps(rate) if name == "rates_kbps" else rate,
+        )
+    return steps.trace(period_s=period_s)
+
+
+def _number(file: str, place: str, entry: Mapping[str, Any], names: tuple[str, ...]) -> float:
+    """Return a number from 0 on under the first of several names."""
+    name = next((name for name in names if name in entry), None)
+    if name is None:
+        raise _trace_error(file, f"{place} has no {' or '.join(names[:2])}")
+    value = entry[name]
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        number = float(value) if usable else math.nan
+    except OverflowError:
+        number = math.inf
+    if not 0 <= number < math.inf:
+        raise _trace_error(file, f"{place}: {name} is {str(value)[:30]}, no number from 0 on")
+    return number
+
+
+def _warn_of_properties(file: str, periods: Sequence[Any]) -> None:
+    """Warn that properties of the trace other than its capacity are not played."""
+    for name, (key, unit) in _OTHER_PROPERTIES.items():
+        values = [period[name] for period in periods if isinstance(period.get(name), int | float)]
+        if not any(values):
+            continue
+        low, high = min(values), max(values)
+        shown = f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
+        remedy = f"set the path's {key}" if key != "no key" else "a path has none"
+        warnings.warn(
+            f"{file}: its {name} ({shown}) is not played; {remedy}", SimulationWarning, stacklevel=2
+        )

@@ -17,14 +17,8 @@ from trafficgen.generation.session import FlowRow
 from trafficgen.generation.viewing import Viewing
 from trafficgen.models import PublishedModel
 from trafficgen.randomness import random_stream
-from trafficgen.simulation import (
-    UNLIMITED_PATH,
-    Participant,
-    Source,
-    packet_table,
-    published_source,
-    run_path,
-)
+from trafficgen.simulation import UNLIMITED_PATH, Participant, Source, packet_table, run_path
+from trafficgen.simulation.model_sources import published_source
 from trafficgen.simulation.run import LARGEST_SEED
 from trafficgen.tables import PacketTable
 from trafficgen.tables.addresses import documentation_pair

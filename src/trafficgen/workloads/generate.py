@@ -13,8 +13,8 @@ from trafficgen.models.published import load_model
 from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import write_as
 from trafficgen.packet_files.report import View
-from trafficgen.simulation import Competitor
-from trafficgen.simulation.simulate import PathLike, generate_over_path
+from trafficgen.simulation import UNLIMITED_PATH, Competitor
+from trafficgen.simulation.simulate import PathLike, SimulateOptions, generate_over_path
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 from trafficgen.workloads.open_loop import sessions_apart, table_of
 
@@ -92,14 +92,17 @@ def generate(
     if apart is not None:
         table = table_of(apart, workers=workers, origin_ns=origin_ns)
     else:
+        options = SimulateOptions(
+            path=UNLIMITED_PATH if path is None else path,
+            compete=compete,
+            settings=settings,
+            seed=seed,
+            duration_s=duration_s,
+        )
         table = generate_over_path(
             playable,
-            path=path,
-            compete=compete,
-            settings=settings or {},
+            options,
             sessions=sessions,
-            duration_s=duration_s,
-            seed=seed,
             arrival_rate_per_s=arrival_rate_per_s,
             origin_ns=origin_ns,
         )

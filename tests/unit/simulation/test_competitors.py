@@ -57,12 +57,12 @@ def test_a_model_file_may_have_a_folder() -> None:
     [
         ("", "not understood"),
         ("@5s", "not understood"),
-        ("tcp@soon", "'soon' is no time"),
+        ("tcp@soon", "invalid time 'soon'"),
         ("tcp@5s..2s", "correct the times"),
         ("tcp:vegas", "cubic or reno"),
         ("cbr:200", "cbr:200kbps"),
         ("cbr:0kbps", "cbr:200kbps"),
-        ("m(a)", "no key=value"),
+        ("m(a)", "not key=value"),
         ("m(a=1,a=2)", "twice"),
     ],
 )

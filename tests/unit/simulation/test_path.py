@@ -61,7 +61,7 @@ def test_units_are_read(text: str, field: str, value: object) -> None:
         ("rate=1Mbps,hold=yes", ["hold=yes", "in_flight"]),
         ("rat=1Mbps", ["'rat'", "rate, trace"]),
         ("rate=1Mbps,rate=2Mbps", ["rate is given twice"]),
-        ("rate=1Mbps,fast", ["'fast' is no key=value"]),
+        ("rate=1Mbps,fast", ["'fast' is not key=value"]),
         ("nothing", ["neither a file nor a list"]),
     ],
 )

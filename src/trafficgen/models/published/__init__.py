@@ -2,19 +2,15 @@
 
 from trafficgen.models.published.clips import PlaylistClip, playlist_clip, playlist_clips
 from trafficgen.models.published.registry import entry_digest, entry_names, load_entry, load_model
-from trafficgen.models.published.settings import (
-    measured_beside,
-    parameters_for_engine,
-    with_settings,
-)
+from trafficgen.models.published.settings import competing_tcp, parameters_for_engine, with_settings
 
 __all__ = [
     "PlaylistClip",
+    "competing_tcp",
     "entry_digest",
     "entry_names",
     "load_entry",
     "load_model",
-    "measured_beside",
     "parameters_for_engine",
     "playlist_clip",
     "playlist_clips",

@@ -61,7 +61,7 @@ def parameters_for_engine(model: PublishedModel) -> dict[str, JsonValue]:
     return values
 
 
-def measured_beside(model: PublishedModel) -> dict[str, JsonValue] | None:
+def competing_tcp(model: PublishedModel) -> dict[str, JsonValue] | None:
     """Return the TCP settings of the bulk flows beside which a source was measured, None where it
     names none.
 

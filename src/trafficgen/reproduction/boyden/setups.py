@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from trafficgen.models.published import (
+    competing_tcp,
     load_entry,
-    measured_beside,
     parameters_for_engine,
     with_settings,
 )
@@ -82,7 +82,7 @@ class Setup:
             tcp = {
                 "name": TCP,
                 "kind": "bulk_tcp",
-                "parameters": {"tcp": measured_beside(load_entry(UNASSISTED_ENTRY))},
+                "parameters": {"tcp": competing_tcp(load_entry(UNASSISTED_ENTRY))},
             }
             times = {"start_s": -_HEAD_START_S, "stop_s": self.tcp_stop_s}
             agents.append({**tcp, **times, "forward": [3, 1], "reverse": [2]})

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import JsonValue
 
 from trafficgen.models.published import (
+    competing_tcp,
     load_entry,
-    measured_beside,
     parameters_for_engine,
     with_settings,
 )
@@ -39,7 +39,7 @@ _RETURN_LINK = 1
 
 
 def _tcp() -> dict[str, JsonValue]:
-    return measured_beside(load_entry(ENTRY)) or {}
+    return competing_tcp(load_entry(ENTRY)) or {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,7 +138,7 @@ def test_notes_that_hold_no_path_are_refused(table: PacketTable, tmp_path: Path)
 
 
 def test_a_path_that_is_not_understood_is_refused(table: PacketTable, tmp_path: Path) -> None:
-    with pytest.raises(SimulationError, match="there is no key 'speed'"):
+    with pytest.raises(SimulationError, match="unknown key 'speed'"):
         trafficgen.export(
             table, to="mahimahi", directory=tmp_path / "out", settings={"path": "speed=3"}
         )

@@ -1,6 +1,4 @@
-"""How a fitted model answers the path in a simulation: the engine's curve from the response that
-calibration found.
-"""
+"""Congestion response of a fitted model in a simulation: curves for the engine."""
 
 from __future__ import annotations
 
@@ -21,9 +19,8 @@ from trafficgen.models import (
 ACTING = ("thinning", "level_switching", "rate_following")
 #: What calibration calls congested, see :mod:`trafficgen.calibration.response.congestion_response`.
 _CONGESTED_LOSS, _CONGESTED_DELAY_S = 0.01, 0.05
-#: A source's rate is a mean of what the curve says for the last reports. With half the weight on
-#: the newest one it has gone seven eighths of the way after three intervals, over which calibration
-#: looks for an answer.
+#: Weight of the newest report in a source's rate: with a half it has gone seven eighths of the way
+#: after three intervals, over which calibration looks for a response.
 NEWEST_WEIGHT = 0.5
 _LEAST_RATE = 0.01
 #: Levels closer than this are one.
@@ -35,27 +32,25 @@ _Points = list[tuple[float, float]]
 
 
 def response_parameters(model: Model) -> dict[str, object] | None:
-    """Return the engine's response of a model; None where it plays its schedule whatever the path
-    does.
+    """Return the response of a model for the engine; None: it plays its schedule.
 
-    The answer from several captures counts before that from one. Rates are relative to the calmest
-    state. A curve against throughput or the link's rate is looked up by the rate that arrives while
-    there is loss or queueing.
+    The response from several captures counts before that from one. Rates are relative to the
+    calmest state. A curve against throughput or the link's rate is looked up by the rate that
+    arrives while there is loss or queueing.
 
     Warns:
-        SimulationWarning: If the response is unknown or has neither curve nor effect, and is taken
-            for none.
+        SimulationWarning: If the response is unknown or has neither curve nor effect; it is ignored.
     """
     if all(stream.transport.protocol == "tcp" for stream in model.streams):
-        return None  # TCP answers by itself
+        return None  # TCP responds by itself
     found = model.same_source or model.response
     if found is None or found.kind not in ACTING:
         if found is None or found.kind == "unknown":
-            _warn(model, "its answer to congestion is not known")
+            _warn(model, "congestion response unknown")
         return None
     curves = _pooled_curves(found) if isinstance(found, PooledResponse) else _single_curves(found)
     if not curves:
-        _warn(model, f"it is {found.kind} by an amount that is not known")
+        _warn(model, f"congestion response ({found.kind}) of unknown size")
         return None
     return {
         "kind": found.kind,
@@ -67,14 +62,14 @@ def response_parameters(model: Model) -> dict[str, object] | None:
 
 
 def tcp_parameters(transport: Transport) -> dict[str, object]:
-    """Return TCP settings that give segments the headers of the model."""
+    """Return TCP settings that give segments the header size of the model."""
     options = transport.header_bytes - smallest_header_bytes("tcp", ip_version=transport.ip_version)
     return {"timestamps": options >= _TIMESTAMP_OPTION_BYTES}
 
 
 def _warn(model: Model, why: str) -> None:
     warnings.warn(
-        f"{model.name}: {why}; it sends as if the path were calm", SimulationWarning, stacklevel=3
+        f"{model.name}: {why}; the source ignores loss and delay", SimulationWarning, stacklevel=3
     )
 
 
@@ -109,7 +104,7 @@ def _single_curves(response: CongestionResponse) -> list[dict[str, object]]:
 
 
 def _steps(points: Iterable[ResponsePoint]) -> _Points:
-    """Return where each state begins, and the rate in it relative to the calmest state."""
+    """Return the beginning of each state and its rate relative to the calmest state."""
     ordered = sorted(points, key=lambda point: point.low)
     calm = ordered[0].relative_rate.value
     return [(point.low, point.relative_rate.value / calm) for point in ordered] if calm > 0 else []
@@ -122,7 +117,7 @@ def _curve(condition: str, points: _Points, *, in_steps: bool) -> dict[str, obje
 
 
 def _levels(curves: list[dict[str, object]]) -> list[float]:
-    """Return the relative rates of the levels, descending from 1: those at which a curve stands."""
+    """Return the relative rates of the levels, descending from 1: those of the curves."""
     rates: list[float] = [1.0]
     found = {rate for curve in curves for _, rate in curve["points"]}  # type: ignore[attr-defined]
     for rate in sorted(found, reverse=True):
