@@ -238,7 +238,7 @@ REFUSED = [
     ),
     ("groups: [{model: cbr, clients: '2001:db8::/64'}]", "plays over IPv4"),
     ("groups: [{model: udp.json(rate=3)}]", "has no options"),
-    ("groups: [{model: cbr(rate)}]", "no key=value"),
+    ("groups: [{model: cbr(rate)}]", "not key=value"),
     ("groups: [{model: udp.json, clips: {count: 4}}]", "all be the same; give length or rate"),
     ("groups: [{model: udp.json, clips: {length: 3s}}]", "give count"),
     (
