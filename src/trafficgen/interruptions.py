@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 #: Signals that people end a program by; each may be turned into an exception at any moment.
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: What is to be done yet, and the process that is to do it: a fork must not clean up for its parent.
+#: What is to be done, and the process that is to do it: a fork must not clean up for its parent.
 _unfinished: dict[object, tuple[int, Callable[[], None]]] = {}
 
 

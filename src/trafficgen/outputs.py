@@ -120,7 +120,7 @@ class _Target:
     Attributes:
         path: Its name, links followed.
         part: The name under which it is written: the same for a stream.
-        mode: Permissions of the file that is replaced; None where there is none.
+        mode: Permissions of the file that is replaced; None for a new file.
     """
 
     path: Path
@@ -212,8 +212,8 @@ def whole_folder(
     whole = is_earlier is not None
     if whole and (folder.is_symlink() or not folder.name):
         folder = Path(os.path.realpath(folder))
-    beside = folder if whole or not os.path.lexists(folder) else folder / "trafficgen"
-    staging, old = _temporary(beside, "part"), _temporary(beside, "old")
+    place = folder if whole or not os.path.lexists(folder) else folder / "trafficgen"
+    staging, old = _temporary(place, "part"), _temporary(place, "old")
     made: list[Path] = []
 
     def remove() -> None:
@@ -231,18 +231,18 @@ def whole_folder(
             for path in [path for path in folder.parents if not path.exists()][::-1]:
                 path.mkdir(exist_ok=True)
                 made.append(path)
-            _remove_leftovers(beside)
+            _remove_leftovers(place)
             staging.mkdir()
             yield staging
             names = sorted(part.name for part in staging.iterdir())
-            if beside != folder:
+            if place != folder:
                 _refuse_files_of_others(folder, earlier, names)
             for path in (*(staging / name for name in names), staging):
                 _sync(path)
             if whole:
                 check_folder(folder, is_earlier=is_earlier)  # someone may have come meanwhile
             with defer_signals():
-                if beside != folder:
+                if place != folder:
                     for name in left_over(folder, earlier, names):
                         (folder / name).unlink(missing_ok=True)
                     for name in sorted(names, key=lambda name: name != list_file):

@@ -7,7 +7,7 @@ from typing import Any
 import typer.core
 
 _EXAMPLE = "Example: "
-#: Before a paragraph, tells the formatter of the help to leave its lines as they are.
+#: Before a paragraph, keeps its lines in the help as they are.
 _AS_IT_IS = "\b\n"
 
 

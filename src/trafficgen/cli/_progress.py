@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Self
 
-from trafficgen.cli._signals import unwind_if_asked
+from trafficgen.cli._signals import raise_if_interrupted
 from trafficgen.progress import Step, following
 from trafficgen.units import megabytes
 
@@ -71,7 +71,7 @@ class Progress:
 
     def step(self, step: Step) -> None:
         """Note a step; an interrupt that a library swallowed is raised now."""
-        unwind_if_asked()
+        raise_if_interrupted()
         self._heard_s = self._clock()
         if (step.what, step.unit) != (self._step.what, self._step.unit):
             self._first_step, self._first_step_s = step, self._heard_s

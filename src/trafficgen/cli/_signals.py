@@ -45,7 +45,7 @@ def print_error(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def unwind_if_asked() -> None:
+def raise_if_interrupted() -> None:
     """Raise KeyboardInterrupt if a signal came: a library may have swallowed the first one."""
     if _came:
         raise KeyboardInterrupt

@@ -13,7 +13,7 @@ _NARROWEST = 20
 
 
 def is_styled() -> bool:
-    """Return whether stdout is a terminal for colours; ``NO_COLOR`` and ``TERM=dumb`` forbid them."""
+    """Return whether stdout is a terminal with colours (no ``NO_COLOR``, no ``TERM=dumb``)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain
 

@@ -24,9 +24,9 @@ from trafficgen.cli._signals import (
     end_now,
     exit_code,
     print_error,
+    raise_if_interrupted,
     report_end,
     signal_that_came,
-    unwind_if_asked,
     watch,
 )
 from trafficgen.cli._streams import StdoutError, open_streams
@@ -121,7 +121,7 @@ def _outcome(arguments: Sequence[str] | None) -> int:
         warnings.showwarning = _show_warning
         given = list(sys.argv[1:] if arguments is None else arguments)
         table = command_table(given[:1]) if given and given[0] in COMMANDS else command_table()
-        unwind_if_asked()
+        raise_if_interrupted()
         # What a command sets for itself, such as that files are kept, ends with it.
         result = copy_context().run(
             table, args=given, prog_name="trafficgen", standalone_mode=False

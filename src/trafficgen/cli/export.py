@@ -50,8 +50,7 @@ def export(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Write packets for another tool, with a README that says how to use them and a report of what
-    changed.
+    """Write packets for another tool, with a README on their use and a report of what changed.
 
     Example: trafficgen export synthetic.parquet --to mgen -o for-mgen --set destination=192.0.2.7
 

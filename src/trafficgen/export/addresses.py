@@ -1,6 +1,4 @@
-"""Addresses and ports of flows that are to be sent: documentation ranges unless the caller has
-others.
-"""
+"""Addresses and ports of flows to be sent: documentation ranges unless the caller has others."""
 
 from __future__ import annotations
 
@@ -80,9 +78,7 @@ class _ClientPorts:
         self._reached: dict[tuple[object, ...], int] = {}
 
     def free(self, row: dict[str, Any]) -> int:
-        """Return the first client port from the row's on, by steps of two, that makes its 5-tuple a
-        new one.
-        """
+        """Return the first client port from the row's on, by twos, that makes its 5-tuple new."""
         ends = (row["protocol"], row["server"], row["server_port"], row["client"])
         wanted = (*ends, row["client_port"])
         port = self._reached.get(wanted, int(row["client_port"]))

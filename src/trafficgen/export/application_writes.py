@@ -1,8 +1,7 @@
-"""What an application writes into a TCP connection, from the data segments of a schedule put
-together.
+"""Application writes into a TCP connection, put together from the data segments of a schedule.
 
 Segments that follow one another within moments are one write that TCP has cut. A tool that sends
-messages is told of the writes; TCP makes segments of them as it sees fit.
+messages gets the writes; TCP makes segments of them.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ class Writes:
 def writes_of(
     flow: FlowSchedule, *, window_us: int, low_bytes: int, high_bytes: int, target: str
 ) -> Writes:
-    """Put the segments of each window of time together, at the start of the window; in several
-    writes where too long.
+    """Put the segments of each window of time together at its start, in several writes if too long.
 
     Args:
         flow: Data segments of a TCP flow.

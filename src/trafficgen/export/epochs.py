@@ -68,8 +68,7 @@ class Epochs:
         return np.maximum(1, np.rint(self.payload_bytes / self.packets).astype(np.int64))
 
     def packet_times_ns(self) -> IntArray:
-        """Return when the packets leave that stand for those of the schedule, shape (sum of
-        packets,).
+        """Return when the packets leave that replace those of the schedule.
 
         In an epoch of n packets the k-th (from 0) leaves after k / n of it.
         """
@@ -83,8 +82,7 @@ class Epochs:
 
 
 def epochs_of(flow: FlowSchedule, *, epoch_s: float) -> Epochs:
-    """Return the epochs of equal length of a flow, from the schedule's origin on; empty ones are
-    left out.
+    """Return the epochs of equal length of a flow, from the schedule's origin, without empty ones.
 
     Args:
         flow: What is sent.
@@ -126,8 +124,7 @@ _GAP_TICK_NS = 1000
 
 
 def gaps_s(times_ns: Sequence[IntArray]) -> FloatArray:
-    """Return gaps between successive packets of the same flow, in whole microseconds, pooled over
-    flows, s.
+    """Return gaps between packets of the same flow in whole microseconds, pooled over flows, s.
 
     Args:
         times_ns: Times of each flow, ascending.
@@ -165,7 +162,7 @@ class Limits:
     Attributes:
         low_bytes: Smallest payload.
         high_bytes: Largest payload.
-        least_packets: Fewest datagrams that it can be told to send.
+        least_packets: Fewest datagrams that a run can send.
         bunched: Whether its second and third datagram leave together.
     """
 
@@ -200,9 +197,7 @@ class Plan:
 
     @property
     def rate_bps(self) -> IntArray:
-        """Payload rate while datagrams are sent, whole bit/s rounded up so that epochs do not
-        overrun, shape (e,).
-        """
+        """Payload rate while datagrams are sent, bit/s, rounded up, shape (e,)."""
         sizes, lengths_s = self.size_bytes * self._gaps, s_from_ns(self._sending_ns)
         rates = [
             bps_from_bytes(int(size), length_s)
@@ -265,7 +260,7 @@ def plans_of(
         guard_s: End of each epoch in which nothing is sent, s.
 
     Raises:
-        ExportError: If nothing can be sent, or the table has no levels and they are asked for.
+        ExportError: If nothing can be sent, or the table lacks levels that the epochs need.
     """
     direction = cast(Direction, settings.text("direction"))
     schedules = schedules_of(table, target=target, protocols=list(limits), direction=direction)
@@ -342,9 +337,7 @@ def _level_edges_ns(
     start_ns: int,
     shortest_s: float,
 ) -> IntArray:
-    """Return where epochs begin and the last one ends: at changes of phase or scale level, not
-    sooner than allowed.
-    """
+    """Return the edges of epochs: changes of phase or scale level, not sooner than allowed."""
     rows = rows_of(table, flow.flow, direction=direction)
     time_ns = table.time_ns[rows] - start_ns
     phases = table.column("phase").unify_dictionaries().combine_chunks()
@@ -372,14 +365,13 @@ def plans_report(
     cannot_express: Sequence[str] = (),
     sent: Sequence[FlowSchedule] | None = None,
 ) -> ProjectionReport:
-    """Return the report of an export in epochs; distances are those of packet sizes and of gaps in
-    a flow.
+    """Report an export in epochs; its distances are those of packet sizes and of gaps in a flow.
 
     Args:
         plans: What was planned.
         target: Name of the target.
         files: Names of the files.
-        cannot_express: What the output lacks beside what the plans say.
+        cannot_express: What the output lacks, apart from what the plans say.
         sent: What the tool sends, packet by packet, where that is not what the plans say.
     """
     before = [plan.flow for plan in plans.flows]

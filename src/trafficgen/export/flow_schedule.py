@@ -1,7 +1,6 @@
-"""What a sending tool is told of a packet table: when each flow sends how many bytes, in one
-direction.
+"""What a sending tool sends of a packet table: when each flow sends how many bytes, one way.
 
-A tool that sends through sockets makes its own headers, acknowledgements and repetitions. What can
+A tool that sends through sockets makes its own headers, acknowledgements and retransmissions. What can
 be handed to it is
 the payload: datagrams of UDP, or of TCP the writes of the application, for which the data segments
 stand.
@@ -108,7 +107,7 @@ def schedules_of(
 ) -> Schedules:
     """Return what a table sends in one direction through sockets.
 
-    TCP segments without payload and known repetitions are left out: the tool's own TCP makes them.
+    TCP segments without payload and known retransmissions are left out: the tool's own TCP makes them.
 
     Args:
         table: Packets.
@@ -139,7 +138,7 @@ def schedules_of(
         ),
         *_counted(table, ~is_chosen, "packets of the other direction"),
         *_counted(table, is_bare, "TCP segments without payload"),
-        *_counted(table, is_repeated, "repeated TCP segments"),
+        *_counted(table, is_repeated, "retransmitted TCP segments"),
     ]
     start_ns = int(table.time_ns[is_exported].min())
     return Schedules(
@@ -148,9 +147,7 @@ def schedules_of(
 
 
 def rows_of(table: PacketTable, flow: int, *, direction: Direction) -> IntArray:
-    """Return the rows of a flow's packets in one direction, in order of time; of a UDP flow they
-    are its schedule's.
-    """
+    """Return the rows of a flow's packets in one direction, in order of time."""
     rows = np.flatnonzero((table.flow == flow) & (table.to_client == (direction == "to_client")))
     return rows[np.argsort(table.time_ns[rows], kind="stable")]
 
@@ -255,8 +252,7 @@ def refuse_large(flow: FlowSchedule, *, high_bytes: int, target: str, remedy: st
 
 
 def split_large(flow: FlowSchedule, *, high_bytes: int) -> tuple[FlowSchedule, int]:
-    """Return a flow whose payloads above ``high_bytes`` are cut into equal pieces at the same time,
-    and how many were.
+    """Cut payloads above ``high_bytes`` into equal pieces at one time; return how many were cut.
 
     Each further piece repeats the headers of its packet.
     """
@@ -308,7 +304,7 @@ def schedule_report(
             order.
         target: Name of the target.
         files: Names of the files.
-        cannot_express: What the output lacks beside what ``schedules`` left out.
+        cannot_express: What the output lacks, apart from what ``schedules`` left out.
     """
     before_ns, before_bytes = _times_and_payloads(schedules.flows)
     after_ns, after_bytes = _times_and_payloads(sent)
@@ -334,7 +330,7 @@ def rising_us(time_ns: IntArray) -> IntArray:
     """Return absolute times rounded to microseconds, each later than the one before, shape (n,).
 
     Packets within one microsecond are put one microsecond apart, in their order: tools that are
-    told the same time twice send in an order of their own, or do not send at all.
+    given the same time twice change the order, or do not send at all.
 
     Args:
         time_ns: Times, ns, ascending, shape (n,).

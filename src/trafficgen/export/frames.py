@@ -1,6 +1,4 @@
-"""What a tool is handed that sends frames as they are: the packets of one or both directions, with
-their ends.
-"""
+"""Whole frames for tools that send them as they are, of one or both directions."""
 
 from __future__ import annotations
 
@@ -84,7 +82,7 @@ def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
 
     Raises:
         ExportError: If nothing is left, or a packet is larger than the interface takes.
-        SettingError: If an address is none.
+        SettingError: If an address is invalid.
     """
     macs = (
         mac_of(settings, "server_mac", target=target),
@@ -112,7 +110,7 @@ def mac_of(settings: Settings, name: str, *, target: str) -> bytes:
     """Return a setting that is the address of a network card, 6 bytes.
 
     Raises:
-        SettingError: If it is none, or that of a group.
+        SettingError: If it is invalid, or that of a group.
     """
     text = settings.text(name)
     mac = bytes.fromhex(text.replace(":", "").replace("-", "")) if _MAC.fullmatch(text) else b""
@@ -166,8 +164,7 @@ def _refuse_large(table: PacketTable, *, mtu_bytes: int, target: str) -> None:
 
 
 def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
-    """Cut payloads so that no packet is above ``mtu_bytes``; each piece repeats the headers of its
-    packet.
+    """Cut payloads so that no packet is above ``mtu_bytes``; each piece repeats the headers.
 
     The first piece keeps the RTP header; TCP sequence numbers go on from piece to piece.
     """

@@ -1,4 +1,4 @@
-"""Shell scripts that start one iperf run an epoch by the clock, for the targets iperf2 and iperf3."""
+"""Shell scripts that start an iperf run an epoch by the clock, for the targets iperf2 and iperf3."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Iperf:
         limits: Protocol -> what datagrams a run can send.
         options: Options of a run, from protocol, port, datagrams, bytes of each, and bit/s.
         server: Options of a server of a protocol, before its port.
-        lost: What the runs lose beside sizes and gaps, a sentence each.
-        how_to_run: End of the README; ``{first}`` and ``{last}`` stand for ports.
+        lost: What the runs lose, apart from sizes and gaps, a sentence each.
+        how_to_run: End of the README; ``{first}`` and ``{last}`` are its ports.
     """
 
     target: str
@@ -123,12 +123,11 @@ def write_runs(table: PacketTable, folder: Path, settings: Settings, *, tool: Ip
         "sizes and gaps within an epoch, and their correlation: each epoch has its mean size,"
         " evenly spaced",
         *tool.lost,
-        "one 5-tuple a flow: each epoch has a source port of its own",
+        "one 5-tuple a flow: each epoch has its own source port",
     ]
     if any(plan.flow.protocol == "tcp" for plan in plans.flows):
         lost.append(
-            "TCP segments, acknowledgements and retransmissions: they are those of the sending"
-            " system"
+            "TCP segments, acknowledgements and retransmissions: the sending system makes them"
         )
     report = plans_report(
         plans, target=tool.target, files=[*scripts, *lists, *others], cannot_express=lost
@@ -164,7 +163,7 @@ def _ports_of(plans: Sequence[Plan], settings: Settings, *, target: str) -> list
 
 
 def _write_epochs_csv(path: Path, plan: Plan) -> str:
-    """Write start and length of epochs, datagrams (TCP: writes), their bytes, and sizes and rates."""
+    """Write the epochs: start, length, datagrams (TCP: writes), their bytes, size and rate."""
     epochs = plan.epochs
     lines = ["start_s,length_s,packets,payload_bytes,size_bytes,rate_bps"]
     columns = (
@@ -210,7 +209,8 @@ _FLOW_HEAD = """\
 #!/usr/bin/env bash
 # {about}
 # Each run is started in the background, at its epoch's start by the clock; needs bash 5.
-# Environment: START_US, the origin of the schedule in us since 1970 (default: in one second); DESTINATION.
+# Environment: START_US, the origin of the schedule in us since 1970 (default: in one second), and
+# DESTINATION.
 set -u
 export LC_ALL=C
 CDPATH= cd -- "$(dirname -- "$0")"
@@ -237,7 +237,9 @@ epoch() {{  # number, start in us from the origin, options
 
 _FLOW_TAIL = """
 for number in "${{!runs[@]}}"; do
-  wait "${{runs[number]}}" || {{ failed=1; echo "{name}, epoch $number failed: see {name}.log" >&2; }}
+  wait "${{runs[number]}}" && continue
+  failed=1
+  echo "{name}, epoch $number failed: see {name}.log" >&2
 done
 exit $failed
 """
@@ -292,9 +294,10 @@ At the sending end:
 DESTINATION=192.0.2.7 bash send.sh
 ```
 
-`send.sh` starts all flows from one origin, `flowN.sh` one flow alone. Each line `epoch NUMBER START_US ...` is one run
-of {tool}, started START_US microseconds after the origin whether or not the one before has ended; `flowN.epochs.csv`
-lists the same for programs. `START_US=... bash send.sh` sets the origin (microseconds since 1970), so that several
-machines start together.
+`send.sh` starts all flows from one origin, `flowN.sh` one flow alone. Each line
+`epoch NUMBER START_US ...` is one run of {tool}, started START_US microseconds after the origin
+whether or not the one before has ended; `flowN.epochs.csv` lists the same for programs.
+`START_US=... bash send.sh` sets the origin (microseconds since 1970), so that several machines
+start together.
 
 """

@@ -177,8 +177,7 @@ def closest_law(
     *,
     as_sent: Callable[[FloatArray], FloatArray],
 ) -> Closest:
-    """Return the law that comes closest to a sample among those with its mean and variance, the
-    simplest of equals.
+    """Return the closest law to a sample of those with its mean and variance, the simplest first.
 
     Args:
         sample: What the model plays, shape (n,), n >= 1.
@@ -237,8 +236,7 @@ LAW_SETTINGS = (
 
 
 def refuse_far(distances: Mapping[str, float], settings: Settings, *, target: str) -> None:
-    """Refuse laws that are farther from the model's than the setting ``largest_ks``, unless
-    ``approximate`` is on.
+    """Refuse laws farther from the model's than ``largest_ks``, unless ``approximate`` is on.
 
     Raises:
         ExportError: If there is one; the message names the farthest.

@@ -1,4 +1,4 @@
-"""The README that lies beside every export."""
+"""The README of every export."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ def readme_of(written: Written, *, versions: str) -> str:
         f"{_contents(report)}\n\n"
         f"## How to run it\n\n{written.how_to_run.strip()}\n\n"
         f"{_model_check(report)}"
-        f"## What it holds of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
+        f"## What it keeps of the {'model' if report.kind == 'model' else 'packet table'}\n\n"
         f"{_kept(report)}"
-        f"Not expressed:\n\n{lacks}"
+        f"Lost:\n\n{lacks}"
         f"{_all_files(report)}"
     )
 
 
 def exported_files(folder: Path) -> frozenset[str]:
-    """Return the names of the files that an earlier export put into a folder, its README among
-    them.
+    """List the files that an earlier export put into a folder, its README among them.
 
     They are those that the README lists; without a README of ours there are none.
     """
@@ -61,13 +60,11 @@ def _contents(report: ProjectionReport) -> str:
 
 
 def _model_check(report: ProjectionReport) -> str:
-    """Return how the packets that a target drew are held against the model; of schedules the
-    target's text says it.
-    """
+    """Return how to compare packets that a tool drew with the model; nothing for a schedule."""
     if report.kind != "model":
         return ""
     return (
-        "## How close it comes\n\nPackets are drawn anew in each run. Capture one (`sent.pcap`,"
+        "## How close it is\n\nPackets are drawn anew in each run. Capture one (`sent.pcap`,"
         " where the tool writes none) and compare it with packets of the model:\n\n```sh\ntcpdump"
         " -i INTERFACE -w sent.pcap\ntrafficgen generate MODEL.json -o wanted.parquet\ntrafficgen"
         " compare wanted.parquet sent.pcap --all\n```\n\nWhere a TCP sender connects to its sink,"
@@ -76,9 +73,7 @@ def _model_check(report: ProjectionReport) -> str:
 
 
 def _all_files(report: ProjectionReport) -> str:
-    """Return the list that the next export into this folder goes by, where the list above is cut
-    short.
-    """
+    """List all files for the next export into this folder, if the list above is cut short."""
     if len(report.files) <= _LISTED_FILES:
         return ""
     return f"\n{_ALL_FILES}{', '.join(f'`{name}`' for name in report.files)}.\n"

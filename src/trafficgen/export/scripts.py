@@ -1,4 +1,4 @@
-"""Shell scripts beside exported files: they find the files wherever they are called from."""
+"""Shell scripts of exports, which find their files wherever they are called from."""
 
 from __future__ import annotations
 

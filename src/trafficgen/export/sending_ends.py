@@ -1,6 +1,4 @@
-"""Addresses and ports of what a sending tool is told, checked before they get into anyone's
-script.
-"""
+"""Addresses and ports of sending tools, checked before they get into a script."""
 
 from __future__ import annotations
 
@@ -90,13 +88,13 @@ def _is_this_machine(destination: str) -> bool:
 
 
 def _apart(ports: range) -> int:
-    """Return a first port whose range of the same length lies beside ``ports``."""
+    """Return a first port whose range of the same length does not overlap ``ports``."""
     above = ports.stop
     return above if above + len(ports) - 1 <= _LAST_PORT else max(1, ports.start - len(ports))
 
 
 def check_signal_port(protocols: Sequence[str], ports: range, *, signal_port: int) -> None:
-    """Refuse a TCP flow to the port on which ITGRecv listens for what ITGSend tells it.
+    """Refuse a TCP flow to the port on which ITGRecv listens for ITGSend.
 
     Args:
         protocols: Protocol of each flow.

@@ -1,4 +1,4 @@
-"""Settings of a target: what `trafficgen export --set KEY=VALUE` may say, and what was said."""
+"""Settings of a target: what `trafficgen export --set KEY=VALUE` accepts, and its values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Setting:
 
     Attributes:
         name: Key; a number's last word is its unit.
-        default: Value when nothing is said.
+        default: Value unless it is set.
         meaning: What it changes, a sentence.
         choices: Texts it may be; empty: any.
         low: Smallest number it may be.
@@ -36,7 +36,7 @@ class Setting:
         """Return a value as one of the default's kind.
 
         Raises:
-            ValueError: If it is none, or out of range; the message says what it may be.
+            ValueError: If it is invalid or out of range; the message says what it may be.
         """
         if isinstance(self.default, bool):
             return _flag(value)

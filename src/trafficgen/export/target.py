@@ -24,7 +24,7 @@ class Written:
 
     Attributes:
         report: What was kept and what was not.
-        how_to_run: Markdown for the README beside the files: commands for both ends, versions,
+        how_to_run: Markdown for the README: commands for both ends, versions,
             traps.
     """
 
@@ -36,7 +36,7 @@ class ScheduleWriter(Protocol):
     """Writes the packets of a table, as this very schedule, into a folder."""
 
     def __call__(self, table: PacketTable, folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which is there and empty, and say what was kept.
+        """Write files into ``folder``, which exists and is empty, and report what was kept.
 
         Raises:
             ExportError: If the target cannot express the packets; the message says which, and what
@@ -49,7 +49,7 @@ class ModelWriter(Protocol):
     """Writes the law of a fitted model, for a target that draws it itself, into a folder."""
 
     def __call__(self, model: Model, folder: Path, settings: Settings) -> Written:
-        """Write files into ``folder``, which is there and empty, and say what was kept.
+        """Write files into ``folder``, which exists and is empty, and report what was kept.
 
         Raises:
             ExportError: If the target cannot draw the law; the message says what to do.

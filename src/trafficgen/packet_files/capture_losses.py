@@ -32,9 +32,7 @@ class CaptureLosses:
         self._longest_bytes = self._others = self._other_links = self._rtp_elsewhere = 0
 
     def add(self, piece: PacketTable) -> None:
-        """Count packets; those of a flow that is not in the table are left for the writer, which
-        refuses them.
-        """
+        """Count packets, but those of unknown flows, which the writer refuses."""
         if int(piece.flow.max(initial=0)) >= len(self._numbers):
             return
         self._columns |= {name for name in _COLUMNS_WITHOUT_PLACE if piece.known(name).any()}
@@ -52,10 +50,10 @@ class CaptureLosses:
             written: What :func:`~trafficgen.packet_files.pcap.write_capture_stream` has counted.
             snaplen_bytes: Bytes kept of a frame.
         """
-        yield "payload content: zero bytes stand for it"
+        yield "payload content (zero bytes are written)"
         lost = [name for name in _COLUMNS_WITHOUT_PLACE if name in self._columns]
         if lost:
-            yield f"columns that a capture has no place for: {', '.join(lost)}"
+            yield f"columns that a capture cannot hold: {', '.join(lost)}"
         if self._messages:
             yield f"signalling messages ({self._messages}): their packets carry zero bytes"
         if written["packets_left_out"]:
@@ -79,8 +77,8 @@ class CaptureLosses:
         if self._others:
             others = f"({self._others} packets)"
             yield (
-                "headers of protocols other than UDP, TCP, ICMP and IGMP: zero bytes stand for"
-                f" them {others}"
+                "headers of protocols other than UDP, TCP, ICMP and IGMP (zero bytes are written)"
+                f" {others}"
             )
         if self._other_links:
             yield (

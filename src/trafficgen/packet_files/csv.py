@@ -1,6 +1,4 @@
-"""Packet tables as CSV: ``NAME.csv`` has the packets, ``NAME.flows.csv`` the flow table and the
-origin.
-"""
+"""Packet tables as CSV: ``NAME.csv`` has the packets, ``NAME.flows.csv`` flow table and origin."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ from trafficgen.tables.stream import PacketStream, stream_of
 
 
 def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") -> ProjectionReport:
-    """Write a packet table to two CSV files, from which packets, flow table and origin read back
-    equal.
+    """Write a packet table to two CSV files, from which packets, flows and origin read back equal.
 
     Null is an empty field; an optional column without values is left out. Each row of
     ``NAME.flows.csv`` repeats the origin as ``origin_ns``.
@@ -46,8 +43,7 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
 
 
 def write_csv_stream(stream: PacketStream, path: Path) -> int:
-    """Write packets as they come; the files are those of :func:`write_csv`. Return the number of
-    packets.
+    """Write packets as they come, to the files of :func:`write_csv`; return their number.
 
     Raises:
         OutputFileError: If a file cannot be written.
@@ -62,7 +58,7 @@ def write_csv_stream(stream: PacketStream, path: Path) -> int:
 
 
 def flows_file(path: Path) -> Path:
-    """Return the name of the file beside a CSV of packets that has the flow table."""
+    """Return the name of the file with the flow table of a CSV of packets."""
     return path.with_suffix(".flows.csv")
 
 
@@ -93,4 +89,4 @@ def csv_losses(table: PacketTable) -> Iterator[str]:
     if table.notes:
         yield f"notes on how the table was made: {', '.join(sorted(table.notes))}"
     if not table.flows.num_rows and table.origin_ns:
-        yield "the origin of the times, which the flow table carries and there is no flow"
+        yield "the origin of the times, which the flow table holds: there is no flow"

@@ -1,6 +1,4 @@
-"""Packet tables as a partitioned Parquet dataset: a folder, see
-:mod:`trafficgen.tables.dataset`.
-"""
+"""Packet tables as a folder of Parquet files, see :mod:`trafficgen.tables.dataset`."""
 
 from __future__ import annotations
 
@@ -77,9 +75,7 @@ def write_dataset_stream(stream: PacketStream, folder: Path, *, part_rows: int =
 
 
 def _parts(pieces: Iterator[pa.Table], part_rows: int) -> Iterator[Iterator[pa.Table]]:
-    """Yield the pieces of one part after the other; each part is to be read before the next is
-    asked for.
-    """
+    """Yield the pieces of one part after the other; each part must be read before the next."""
     waiting = next(pieces, None)
 
     def part() -> Iterator[pa.Table]:

@@ -26,7 +26,7 @@ class FileFormat:
         summary: What is written, a phrase for the list of targets.
         suffix: Ending of the file.
         module: Module of this package that has the writer.
-        use: How the file is used, a sentence for the README; ``{file}`` stands for its name.
+        use: How the file is used, a sentence for the README; ``{file}`` is its name.
         options: Options of the writer: ``view``, ``snaplen_bytes``, ``raise_small``.
     """
 
@@ -52,7 +52,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
     for file_format in (
         FileFormat(
             name="pcap",
-            summary="packets as a classic pcap file with nanosecond times (magic 0xa1b23c4d, Ethernet)",
+            summary="a classic pcap file with nanosecond times (magic 0xa1b23c4d, Ethernet)",
             suffix=".pcap",
             module="pcap",
             use=(
@@ -63,7 +63,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
         ),
         FileFormat(
             name="pcapng",
-            summary="packets as a pcapng file: one section, one Ethernet interface with nanosecond times",
+            summary="a pcapng file: one section, one Ethernet interface, nanosecond times",
             suffix=".pcapng",
             module="pcap",
             use=(
@@ -74,21 +74,18 @@ FILE_FORMATS: dict[str, FileFormat] = {
         ),
         FileFormat(
             name="csv",
-            summary=(
-                "a packet table to two CSV files, from which packets, flow table and origin read"
-                " back equal"
-            ),
+            summary="two CSV files, from which packets, flow table and origin read back equal",
             suffix=".csv",
             module="csv",
             use=(
                 "`{file}` has one line a packet, times in ns; the flows it names, by column `flow`,"
-                " are in the file beside it."
+                " are in the other file."
             ),
             options=frozenset({"view"}),
         ),
         FileFormat(
             name="parquet",
-            summary="a packet table to a Parquet file (zstd), from which it reads back equal",
+            summary="a Parquet file (zstd), from which the packet table reads back equal",
             suffix=".parquet",
             module="parquet",
             use=(
@@ -101,7 +98,7 @@ FILE_FORMATS: dict[str, FileFormat] = {
 #: A folder of Parquet files: no target of `export`.
 DATASET = FileFormat(
     name="dataset",
-    summary="a packet table as a folder of Parquet files, from which it reads back equal",
+    summary="a folder of Parquet files, from which the packet table reads back equal",
     suffix="",
     module="dataset",
     use=(

@@ -1,6 +1,4 @@
-"""Packet tables as Parquet: every column, with flow table, signalling and notes in the file's
-metadata.
-"""
+"""Packet tables as Parquet: every column; flow table, signalling and notes in the metadata."""
 
 from __future__ import annotations
 

@@ -96,8 +96,7 @@ def write_replay(
     macs: tuple[bytes, bytes],
     microseconds: bool = False,
 ) -> ProjectionReport:
-    """Write packets as a classic pcap file whose frames can be sent as they are: whole, from one
-    card to the other.
+    """Write a classic pcap file whose frames can be sent as they are, from one card to the other.
 
     Packets too small for their headers are made just large enough; the report counts them.
 

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 
-#: Whose capture an output stands for; see :func:`trafficgen.packet_files.view.seen_by`.
+#: Whose capture an output shows; see :func:`trafficgen.packet_files.view.seen_by`.
 View = Literal["sender", "receiver"]
 
 
@@ -62,12 +62,12 @@ class ProjectionReport(NotebookView):
         >>> report = trafficgen.export(table, to="mgen", directory="for-mgen")
         >>> report.files
         ('flow0.mgn', 'sink.mgn', 'run.sh')
-        >>> print(report.packets, "packets,", report.packets_changed, "of them of another size than before")
-        425 packets, 0 of them of another size than before
+        >>> print(report.packets, "packets,", report.packets_changed, "of them of another size")
+        425 packets, 0 of them of another size
         >>> report.timing_error_s.max < 0.000001  # s
         True
         >>> report.cannot_express[0]
-        "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
+        "payload (RTP headers too), addresses and ports (MGEN uses its own)"
     """
 
     target: str

@@ -1,6 +1,4 @@
-"""Packets that come piece by piece into a file of any format, with the report that a whole table
-would have.
-"""
+"""Write packets that come piece by piece in any format, with the report of a whole table."""
 
 from __future__ import annotations
 
@@ -58,8 +56,7 @@ def write_stream(
     Args:
         stream: The packets.
         path: File to write; None only counts.
-        format_name: Name of its format, a key of :data:`~trafficgen.packet_files.formats.FILE_FORMATS`,
-            or ``dataset``.
+        format_name: Name of a file format, or ``dataset``.
 
     Raises:
         ExportError: If a packet cannot be written so.

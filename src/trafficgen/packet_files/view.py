@@ -1,4 +1,4 @@
-"""Whose capture an output stands for: the sender's, or the receiver's behind the path."""
+"""Whose capture an output shows: the sender's, or the receiver's behind the path."""
 
 from __future__ import annotations
 

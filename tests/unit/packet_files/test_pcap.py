@@ -191,8 +191,8 @@ def test_the_report_says_what_a_capture_cannot_hold(table: PacketTable, tmp_path
         bytes_before=2360,
         bytes_after=2360,
         cannot_express=(
-            "payload content: zero bytes stand for it",
-            "columns that a capture has no place for: arrival_ns, phase",
+            "payload content (zero bytes are written)",
+            "columns that a capture cannot hold: arrival_ns, phase",
         ),
     )
 

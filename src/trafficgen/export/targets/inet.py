@@ -37,8 +37,7 @@ _SINKS = {"udp": "UdpSink", "tcp": "TcpSinkApp"}
 
 
 def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a trace for each flow, a network of two hosts, and the configuration that plays the
-    traces.
+    """Write a trace for each flow, a network of two hosts, and the configuration that plays them.
 
     Raises:
         ExportError: If a datagram is larger than UDP's, or there are more flows than ports.
@@ -57,13 +56,13 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
     names = [_write_trace(flow, folder) for flow in sent]
     (folder / "TrafficgenReplay.ned").write_text(_network(settings), encoding="ascii")
     (folder / "omnetpp.ini").write_text(_configuration(sent, ports, settings), encoding="ascii")
-    lacks = ["payload content, and addresses: those of the network stand there"]
+    lacks = ["payload and IP addresses (the network uses its own)"]
     if empty:
         lacks.append(f"empty datagrams were given 1 byte ({empty} packets)")
     if any(flow.protocol == "tcp" for flow in sent):
         lacks.append(
-            "of TCP the writes of the application are kept; segments, acknowledgements and"
-            " repetitions are INET's"
+            "TCP segments, acknowledgements and retransmissions: INET's TCP makes them of the"
+            " application's writes"
         )
     files = [*names, "TrafficgenReplay.ned", "omnetpp.ini"]
     return Written(
@@ -146,26 +145,31 @@ def _of_flow(flow: FlowSchedule, *, place: int, port: int, start_s: int) -> Iter
     yield f"{receiver}.localPort = {port}"
 
 
-_HOW_TO_RUN = """`TrafficgenReplay.ned` joins a sender and a receiver by a link; `omnetpp.ini` gives the sender one
-`NetPerfMeter` and the receiver one sink for each flow. With INET built as a library and `INET` the folder it lies in:
+_HOW_TO_RUN = """\
+`TrafficgenReplay.ned` joins a sender and a receiver by a link; `omnetpp.ini` gives the sender one
+`NetPerfMeter` and the receiver one sink for each flow. With INET built as a library and `INET` the
+folder it lies in:
 
 ```sh
 opp_run -l INET/src/INET -n .:INET/src -u Cmdenv omnetpp.ini
 ```
 
-`NetPerfMeter` may have been left out when INET was built: `opp_featuretool list` in its folder says what is in. In the
-results, `Total Sent Messages` and `Total Sent Bytes` of `sender.app[k]` are the packets and payload bytes of its flow;
-the `count` and `sum(packetBytes)` of `receiver.app[k]` are what arrived:
+`NetPerfMeter` may have been left out when INET was built: `opp_featuretool list` in its folder says
+what is in. In the results, `Total Sent Messages` and `Total Sent Bytes` of `sender.app[k]` are the
+packets and payload bytes of its flow; the `count` and `sum(packetBytes)` of `receiver.app[k]` are
+what arrived:
 
 ```sh
-opp_scavetool query -l -f 'name =~ "Total Sent*" OR name =~ "*:count" OR name =~ "*:sum(packetBytes)"' results/*.sca
+counts='name =~ "Total Sent*" OR name =~ "*:count" OR name =~ "*:sum(packetBytes)"'
+opp_scavetool query -l -f "$counts" results/*.sca
 ```
 
 Things to know when a trace is played by a configuration of your own:
 
-- A line is `delay_s frame_bytes stream`. The delay comes before the frame, before the first one too.
-- The trace begins anew after its last frame. `stopTime` counts from `resetTime`; here it falls into the first delay,
-  which is 10 s longer than the schedule asks for.
+- A line is `delay_s frame_bytes stream`. The delay comes before the frame, before the first one
+  too.
+- The trace begins anew after its last frame. `stopTime` counts from `resetTime`; here it falls into
+  the first delay, which is 10 s longer than the schedule asks for.
 - `protocol` is SCTP unless set, and a frame above `maxMsgSize` (1000 bytes unless set) is split.
 - Versions of INET 4 before 4.3 count frames of UDP and TCP and do not send them: take 4.3 or later.
 """

@@ -24,27 +24,31 @@ def _options(protocol: str, port: int, packets: int, size_bytes: int, rate_bps: 
 
 
 _HOW_TO_RUN = """\
-Check: `send.sh` exits with 0 and `flowN.log` has a line with `sender` for each epoch, with the bytes of its payload.
-The servers' side is in `sink.PORT.log`.
+Check: `send.sh` exits with 0 and `flowN.log` has a line with `sender` for each epoch, with the
+bytes of its payload. The servers' side is in `sink.PORT.log`.
 
-To compare what was sent over UDP, capture it without what iperf3 adds (its control connections, and the 4 bytes by
-which each run greets), then measure:
+To compare what was sent over UDP, capture it without what iperf3 adds (its control connections, and
+the 4 bytes by which each run greets), then measure:
 
 ```sh
 tcpdump -i INTERFACE -w sent.pcap 'udp and dst portrange {first}-{last} and udp[4:2] > 12'
 trafficgen compare TABLE sent.pcap --all
 ```
 
-Of TCP the control connections go to the same ports: capture with `tcp and dst portrange {first}-{last}` and expect one
-more connection for each epoch, of a few hundred bytes.
+Of TCP the control connections go to the same ports: capture with
+`tcp and dst portrange {first}-{last}` and expect one more connection for each epoch, of a few
+hundred bytes.
 
 Traps:
 
-- iperf3 needs four or five round trips and a few milliseconds before the first packet of a run. On a long path start
-  runs earlier by that (`LEAD_US=100000 bash send.sh`, or `--set lead_s=0.1`). Without, epochs are late by it.
-- The last `guard_s` of an epoch is left free, so that a late run does not reach into the next epoch.
+- iperf3 needs four or five round trips and a few milliseconds before the first packet of a run. On
+  a long path start runs earlier by that (`LEAD_US=100000 bash send.sh`, or `--set lead_s=0.1`).
+  Without, epochs are late by it.
+- The last `guard_s` of an epoch is left free, so that a late run does not reach into the next
+  epoch.
 - "the server is busy" in a log: a server was still at an earlier epoch. Export with more `servers`.
-- iperf3 wakes every millisecond (`--pacing-timer`): above a thousand packets a second they leave in small bursts.
+- iperf3 wakes every millisecond (`--pacing-timer`): above a thousand packets a second they leave in
+  small bursts.
 - Runs of a flow are separate connections: TCP begins each epoch with slow start.
 """
 

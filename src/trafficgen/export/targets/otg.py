@@ -1,6 +1,4 @@
-"""Open Traffic Generator: a configuration in which each epoch of a flow is a flow of the tester,
-started by a delay.
-"""
+"""Open Traffic Generator: each epoch of a flow is a flow of the tester, started by a delay."""
 
 from __future__ import annotations
 
@@ -82,12 +80,11 @@ SETTINGS = (
 
 
 def write_otg(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a configuration of the Open Traffic Generator models (JSON), one of its flows an epoch
-    of each UDP flow.
+    """Write a configuration (JSON) with a flow of the tester for each epoch of UDP flows.
 
     Raises:
         ExportError: If there is no UDP to be sent, or an end of a flow has no IP address.
-        SettingError: If a MAC address is none.
+        SettingError: If a MAC address is invalid.
 
     Source: Open Traffic Generator models 1.x (Config, Flow, FlowSize, FlowRate, FlowDuration).
     """
@@ -135,9 +132,7 @@ def _raised_one_by_one(plan: Plan) -> Plan:
 
 
 def _sent(plan: Plan, settings: Settings) -> FlowSchedule:
-    """Return what the tester sends: in each epoch packets at whole packets a second, their sizes in
-    few groups.
-    """
+    """Return what the tester sends: in each epoch whole packets a second, of a few sizes."""
     epochs = plan.epochs
     row = np.repeat(np.arange(len(epochs)), epochs.packets)
     place = np.arange(row.size) - np.repeat(
@@ -155,9 +150,7 @@ def _sent(plan: Plan, settings: Settings) -> FlowSchedule:
 
 
 def _grouped(sizes: IntArray, most: int) -> IntArray:
-    """Return sizes of which at most ``most`` differ: neighbours in order of size take their
-    mean.
-    """
+    """Return sizes of which at most ``most`` differ: neighbours in size take their mean."""
     if np.unique(sizes).size <= most:
         return sizes
     grouped = np.empty_like(sizes)
@@ -172,9 +165,7 @@ def _rates_per_s(plan: Plan) -> IntArray:
 
 
 def _delays_ns(plan: Plan) -> IntArray:
-    """Return the start of each epoch as a delay, which the models hold in 32 bits of floating
-    point.
-    """
+    """Return the start of each epoch as a delay, a number of 32 bits."""
     return plan.epochs.start_ns.astype(np.float32).astype(np.int64)
 
 
@@ -261,7 +252,7 @@ def _value(value: str | int) -> dict[str, Any]:
 def _cannot_express(plans: Plans, settings: Settings, *, flows: int) -> list[str]:
     texts = [
         (
-            "gaps within an epoch, and how gaps and sizes hang together: each epoch is sent at"
+            "gaps within an epoch, and their correlation with sizes: each epoch is sent at"
             " whole packets a second"
         ),
         (
@@ -282,8 +273,9 @@ def _cannot_express(plans: Plans, settings: Settings, *, flows: int) -> list[str
 
 
 _HOW_TO_RUN = """\
-`config.json` is a configuration of the Open Traffic Generator models. Set the ports of your tester first
-(`--set tx_location=... --set rx_location=...`), and `destination_mac` where a router is between them. With snappi:
+`config.json` is a configuration of the Open Traffic Generator models. Set the ports of your tester
+first (`--set tx_location=... --set rx_location=...`), and `destination_mac` where a router is
+between them. With snappi:
 
 ```py
 import snappi
@@ -297,17 +289,18 @@ state.traffic.flow_transmit.state = state.traffic.flow_transmit.START
 api.set_control_state(state)
 ```
 
-or `otgen run --file config.json`. Each flow of the tester, `flowN-epochK`, is one epoch: so many packets at a rate,
-after a delay from the common start.
+or `otgen run --file config.json`. Each flow of the tester, `flowN-epochK`, is one epoch: so many
+packets at a rate, after a delay from the common start.
 
-Check: the sum of `frames_tx` of the flows is the number of packets below; `frames_rx` is what arrived.
+Check: the sum of `frames_tx` of the flows is the number of packets below; `frames_rx` is what
+arrived.
 
 Traps:
 
 - Testers limit the number of flows of a port: raise `epoch_s` when yours refuses.
 - Sizes count the frame check sequence; if your tester's do not, export with `--set fcs_bytes=0`.
-- Addresses are those of the table, from the ranges for documentation unless it is a capture: a router needs routes to
-  them, and nothing answers ARP for them.
+- Addresses are those of the table, from the ranges for documentation unless it is a capture: a
+  router needs routes to them, and nothing answers ARP for them.
 """
 
 

@@ -28,8 +28,8 @@ _OWN_SENDER = "replay.py"
 # that follow. With its input paced from one origin and no waits of its own, it keeps the times,
 # whatever its version.
 _REPLAY = """\
-# Sends all frames on one interface, as root. replay.py hands them to tcpreplay at their times; with options, or where
-# python3 is missing, tcpreplay reads the file and keeps the time itself.
+# Sends all frames on one interface, as root. replay.py hands them to tcpreplay at their times; with
+# options, or where python3 is missing, tcpreplay reads the file and keeps the time itself.
 : "${1:?usage: replay.sh INTERFACE [TCPREPLAY_OPTION]...}"
 interface=$1
 shift
@@ -40,7 +40,8 @@ else
 fi
 """
 _TWO_WAY = """\
-# Sends the client's frames on one interface, the server's on another, as root; options as in replay.sh.
+# Sends the client's frames on one interface, the server's on another, as root; options as in
+# replay.sh.
 : "${2:?usage: replay-two-way.sh CLIENT_INTERFACE SERVER_INTERFACE [TCPREPLAY_OPTION]...}"
 client=$1
 server=$2
@@ -49,10 +50,11 @@ cache=$(mktemp)
 trap 'rm -f "$cache"' EXIT
 # Frames from the cards named here are the primary ones, which go out on intf1.
 tcpprep --mac=@CLIENT_MAC@ --pcap="$here/packets.pcap" --cachefile="$cache"
+replay="tcpreplay --cachefile=$cache --intf1=$client --intf2=$server"
 if [ $# -eq 0 ] && command -v python3 > /dev/null; then
-    python3 "$here/replay.py" - | tcpreplay --cachefile="$cache" --intf1="$client" --intf2="$server" --topspeed -
+    python3 "$here/replay.py" - | $replay --topspeed -
 else
-    tcpreplay --cachefile="$cache" --intf1="$client" --intf2="$server" --preload-pcap "$@" "$here/packets.pcap"
+    $replay --preload-pcap "$@" "$here/packets.pcap"
 fi
 """
 
@@ -62,7 +64,7 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
 
     Raises:
         ExportError: If no packet is left, or one is larger than the interface takes.
-        SettingError: If an address is none.
+        SettingError: If an address is invalid.
 
     Source: manual pages of tcpreplay 4.4.3 and tcpprep 4.4.3.
     """
@@ -128,20 +130,24 @@ As root, on an interface that leads to the system under test (it takes {duration
 {two_way}
 Things to know:
 
-- Frames go from card {server} to card {client} and back. A switch or router takes them only if these are the
-  right ones: export with `--set server_mac=...`, `--set client_mac=...`, and `--set server=...`, `--set client=...`
-  for the IP addresses.
-- `{_SCRIPT} eth1` is `python3 {_OWN_SENDER} - | tcpreplay --intf1=eth1 --topspeed -`: {_OWN_SENDER} hands over each
-  frame at its time from the first and says at the end how late frames were. With an option, or without python3, it is
-  `tcpreplay --intf1=eth1 --preload-pcap OPTION... {_FILE}`, where tcpreplay keeps the time. Older than 4.5.3, it then
-  waits from packet to packet, so that lateness adds up: 6 to 99 ms after 589 packets of 12 s were seen with 4.4.3.
-- Where packets come faster than a Python loop writes them, or only one processor is free, let tcpreplay keep the time.
+- Frames go from card {server} to card {client} and back. A switch or router takes them only if
+  these are the right ones: export with `--set server_mac=...`, `--set client_mac=...`, and
+  `--set server=...`, `--set client=...` for the IP addresses.
+- `{_SCRIPT} eth1` is `python3 {_OWN_SENDER} - | tcpreplay --intf1=eth1 --topspeed -`: {_OWN_SENDER}
+  hands over each frame at its time from the first and says at the end how late frames were. With an
+  option, or without python3, it is `tcpreplay --intf1=eth1 --preload-pcap OPTION... {_FILE}`, where
+  tcpreplay keeps the time. Older than 4.5.3, it then waits from packet to packet, so that lateness
+  adds up: 6 to 99 ms after 589 packets of 12 s were seen with 4.4.3.
+- Where packets come faster than a Python loop writes them, or only one processor is free, let
+  tcpreplay keep the time.
 - `python3 {_OWN_SENDER} eth1` sends the same frames on Linux without tcpreplay.
-- The interface must send packets of this size (`ip link show`); nothing else should run on the processor that sends.
+- The interface must send packets of this size (`ip link show`); nothing else should run on the
+  processor that sends.
 - Repeat with `./{_SCRIPT} eth1 --loop=3`; `./{_SCRIPT} eth1 --multiplier=2` plays twice as fast.
 
 To check: capture the other end (`tcpdump -i eth2 -w captured.pcap`) and run
-`trafficgen compare packets.pcap captured.pcap`. The last lines of tcpreplay count packets sent and failed.
+`trafficgen compare packets.pcap captured.pcap`. The last lines of tcpreplay count packets sent and
+failed.
 """
 
 

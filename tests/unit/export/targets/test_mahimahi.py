@@ -102,14 +102,14 @@ def test_chains_and_access_links_are_a_shell_each(table: PacketTable, tmp_path: 
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("rate=1Mbps,loss=0.1,loss_start=15s", "loss that begins or ends"),
+        ("rate=1Mbps,loss=0.1,loss_start=15s", "start and end of the loss"),
         ("rate=1Mbps,loss=0.1,loss_burst=3", "bursts of loss"),
         ("rate=1Mbps,burst=10kB", "token bucket"),
         ("rate=1Mbps,reorder=0.1", "reordering"),
         ("rate=1Mbps,hold=in_flight", "propagation that fill the queue"),
         ("delay=10.5ms", "a delay of 10.5 ms"),
         ("delay=10ms,reverse_delay=20ms", "differ by direction (10 and 20 ms)"),
-        ("delay=10ms,reverse_rate=1Mbps", "without limit beside one that has one"),
+        ("delay=10ms,reverse_rate=1Mbps", "a direction without limit"),
     ],
 )
 def test_what_the_shells_cannot_do_is_said(
@@ -130,7 +130,7 @@ def test_a_simulated_table_brings_its_own_path(table: PacketTable, tmp_path: Pat
 
 
 def test_notes_that_hold_no_path_are_refused(table: PacketTable, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"path in the table's notes is none.*path="):
+    with pytest.raises(ExportError, match=r"notes have an invalid path.*path="):
         trafficgen.export(
             replace(table, notes={"path": 3}), to="mahimahi", directory=tmp_path / "out"
         )
@@ -167,7 +167,7 @@ def test_without_a_path_the_trace_is_what_arrived_and_says_so(
     # s, the rest is at 5.
     assert (tmp_path / "out" / "forward.trace").read_text() == "4000\n5000\n"
     assert report.cannot_express[0].startswith("a path: the table names none")
-    assert "not for a path that was measured" in (tmp_path / "out" / "README.md").read_text()
+    assert "not a path that was measured" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_delivery_trace_passes_through_unchanged(table: PacketTable, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_capacity_that_changes_repeats_and_says_so(table: PacketTable, tmp_pat
         found = [int(line) for line in (tmp_path / "out" / "forward.trace").read_text().split()]
         assert found[:10] == list(range(1, 11))
         assert len(found) == lines
-    assert any("last rate that stays" in text for text in report.cannot_express)
+    assert any("last rate without end" in text for text in report.cannot_express)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""The law of a fitted model for D-ITG, which draws gaps, sizes, and the lengths of bursts and
-pauses itself.
-"""
+"""Laws of a fitted model for D-ITG, which draws gaps, sizes, bursts and pauses itself."""
 
 from __future__ import annotations
 
@@ -56,14 +54,14 @@ _FAMILIES: tuple[DrawnFamily, ...] = (
 _LARGEST_BYTES = 64_000
 #: Sizes in a file.
 _SIZES = 10_000
-#: The middle of the last interval of a burst: there its length is told, so that rounding does not
+#: The middle of the last interval of a burst: its length is given there, so that rounding does not
 #: change the count.
 _MIDDLE = 0.5
 
 
 @dataclass(frozen=True)
 class _Line:
-    """One phase as ITGSend is told of it.
+    """One phase as ITGSend gets it.
 
     Attributes:
         options: Options for gaps, sizes and bursts.
@@ -79,8 +77,7 @@ class _Line:
 
 
 def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write a script of one line for each phase of each stream, and one that runs them side by
-    side.
+    """Write a one-line script for each phase of each stream, and one that runs them together.
 
     Raises:
         ExportError: If a law that D-ITG can draw is too far from the model's; the message says how
@@ -142,8 +139,7 @@ def _line_of(played: PlayedPhase, settings: Settings) -> _Line:
     notes = [*timing.notes, *sizes.notes]
     if played.phase.process.kind not in ("renewal", "bursts"):
         notes.append(
-            f"what hangs together in a process of kind {played.phase.process.kind}: draws are"
-            " independent"
+            f"correlation in a process of kind {played.phase.process.kind}: draws are independent"
         )
     gap_option, _, burst_option = timing.options.partition("|")
     return _Line(
@@ -155,9 +151,7 @@ def _line_of(played: PlayedPhase, settings: Settings) -> _Line:
 
 
 def _sizes(played: PlayedPhase, settings: Settings) -> _Line:
-    """Return the law of sizes, or a file of draws that ITGSend plays in a circle where its laws are
-    too far.
-    """
+    """Return the law of sizes, or a file of draws that ITGSend repeats if its laws are too far."""
     low = smallest_payload_bytes(played.stream.transport.protocol, "standard")
     wanted = played.payload_bytes.astype(np.float64)
     found = closest_law(
@@ -191,8 +185,7 @@ def _renewal(played: PlayedPhase) -> _Line:
 
 
 def _bursts(played: PlayedPhase) -> _Line:
-    """Return ON and OFF times: a burst starts with two packets at once and goes on until its ON
-    time is over.
+    """Return ON and OFF times: a burst starts with two packets at once and lasts for its ON time.
 
     Source: sending loop of ITGSend 2.8.1, as observed: its clock stands still between bursts, so
     the first gap of a burst is over before it began.
@@ -216,7 +209,7 @@ def _bursts(played: PlayedPhase) -> _Line:
             f"bursts: gaps within are drawn from {_named(within.law)} but for the first, which is"
             f" 0; ON times from {_named(on.law)}, OFF times from {_named(off.law)}"
         ),
-        "the last packet of a burst has no size law of its own, and bursts are independent",
+        "the last packet of a burst has the size law of all packets, and bursts are independent",
     )
     return _Line(
         f"{_gap_option(within.law)}|-B {_burst_option(on.law)} {_burst_option(off.law)}",
@@ -226,16 +219,12 @@ def _bursts(played: PlayedPhase) -> _Line:
 
 
 def _distance_of_times(wanted_s: FloatArray, drawn_s: FloatArray) -> float:
-    """Return the distance of times in steps of what ITGSend keeps to; what is shorter, no law of
-    its can tell apart.
-    """
+    """Return the distance of times in steps of ITGSend: its laws cannot tell shorter ones apart."""
     return ks_distance(np.rint(wanted_s / _STEP_S), np.rint(drawn_s / _STEP_S))
 
 
 def _within(played: PlayedPhase) -> Closest:
-    """Return the law of gaps within bursts, not shorter than those at which ITGSend keeps count of
-    a burst.
-    """
+    """Return the law of gaps within bursts, not shorter than ITGSend can count."""
     found = closest_law(played.within_s, _FAMILIES, as_sent=lambda draws: np.maximum(draws, 0.0))
     if found.drawn.mean() >= _SHORTEST_WITHIN_S:
         return found
@@ -303,9 +292,7 @@ def _size_option(law: DrawnLaw) -> str:
 
 
 def _burst_option(law: DrawnLaw) -> str:
-    """Return a length of bursts or pauses, ms; a constant is cut to whole ms there: a narrow
-    uniform stands for it.
-    """
+    """Return a length of bursts or pauses, ms; a constant, cut to whole ms, is a narrow uniform."""
     if law.family == "constant":
         value_ms = max(ms_from_s(law.params[0]), _SHORTEST_S)
         return f"U {value_ms * (1 - _NARROW):.9g} {value_ms * (1 + _NARROW):.9g}"
@@ -319,11 +306,10 @@ _NARROW = 1e-6
 
 
 def _run_script(scripts: Sequence[str]) -> str:
-    """Return the shell script that runs the scripts: by their names, as those of an earlier export
-    may lie beside.
-    """
+    """Return a shell script that runs the scripts by name: others may be in the folder."""
     return f"""#!/bin/sh
-# Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one another.
+# Runs an ITGSend for every script here, side by side: lines with seeds in one ITGSend disturb one
+# another.
 set -eu
 CDPATH= cd -- "$(dirname -- "$0")"
 started='' failed=0
@@ -349,9 +335,9 @@ At the sending end:
 sh run.sh
 ```
 
-- Each script is one phase of one stream, with its start (`-d`, ms) and its length (`-t`, ms). ITGSend draws gaps
-  and sizes itself; another seed is `-s`, above 0 and below 1.
-- The distances below are Kolmogorov-Smirnov distances between what ITGSend draws and what the model plays;
-  times are compared in steps of 0.1 ms, to which ITGSend keeps.
+- Each script is one phase of one stream, with its start (`-d`, ms) and its length (`-t`, ms).
+  ITGSend draws gaps and sizes itself; another seed is `-s`, above 0 and below 1.
+- The distances below are Kolmogorov-Smirnov distances between what ITGSend draws and what the model
+  plays; times are compared in steps of 0.1 ms, to which ITGSend keeps.
 - Check: `ITGDec NAME.recv.log` counts packets and bytes.
 """

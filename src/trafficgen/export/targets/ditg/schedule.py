@@ -1,6 +1,4 @@
-"""Flows for D-ITG, the Distributed Internet Traffic Generator: a file of gaps and one of sizes for
-each.
-"""
+"""Flows for D-ITG, the Distributed Internet Traffic Generator: files of gaps and of sizes."""
 
 from __future__ import annotations
 
@@ -40,11 +38,7 @@ SCHEDULE_SETTINGS = (
         low=1,
     ),
     Setting(
-        "signal_port",
-        9000,
-        "TCP port on which ITGRecv listens for what ITGSend tells it.",
-        low=1,
-        high=65_535,
+        "signal_port", 9000, "TCP port on which ITGRecv listens for ITGSend.", low=1, high=65_535
     ),
     Setting(
         "direction", "to_client", "Whose sending is exported.", choices=("to_client", "to_server")
@@ -107,9 +101,9 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
         )
     flows, notes = [], []
     for given in schedules.flows:
-        flow, said = _prepared(given, settings)
+        flow, changes = _prepared(given, settings)
         flows.append(flow)
-        notes += said
+        notes += changes
     ports = ports_from(settings.whole("first_port"), len(flows), target="ditg")
     check_signal_port(
         [flow.protocol for flow in flows], ports, signal_port=settings.whole("signal_port")
@@ -117,8 +111,8 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
     start_us = us_from_ms(settings.whole("start_ms"))
     sent, files, lines = [], [], []
     for given, port in zip(flows, ports, strict=True):
-        flow, said = _long_enough(given, settings)
-        notes += said
+        flow, changes = _long_enough(given, settings)
+        notes += changes
         gap_us, time_us = _gaps(flow, start_us=start_us)
         sent.append(replace(flow, time_ns=ns_from_us(time_us)))
         line = _line(flow, port, settings)
@@ -145,7 +139,7 @@ def write_ditg(table: PacketTable, folder: Path, settings: Settings) -> Written:
 
 
 _NOT_EXPRESSED = (
-    "source ports and content of the payload (RTP headers too): D-ITG's own stand for them",
+    "payload (RTP headers too) and source ports (D-ITG uses its own)",
     (
         "times that do not drift: ITGSend 2.8.1 counts each gap from when it woke up and never"
         " makes up for being late"
@@ -187,7 +181,7 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, li
     if flow.protocol == "tcp":
         notes.append(
             f"flow {flow.flow}: each of {len(flow)} TCP segments is one write of the application;"
-            " packetisation, acknowledgements and repetitions are the tool's"
+            " packetisation, acknowledgements and retransmissions are the tool's"
         )
     return flow, notes
 
@@ -201,8 +195,7 @@ def _long_enough(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule,
 
 
 def _gaps(flow: FlowSchedule, *, start_us: int) -> tuple[IntArray, IntArray]:
-    """Return the gaps that ITGSend is told, us, and when it then sends, us on the schedule's clock,
-    shape (n,) each.
+    """Return the gaps given to ITGSend, us, and when it then sends, us on the schedule's clock.
 
     The first gap is the delay of the flow's start, which ITGSend cuts to whole milliseconds.
     """
@@ -219,9 +212,7 @@ def _gap_texts(gap_us: IntArray, *, late_us: int) -> list[str]:
 
 
 def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
-    """Return the options of one flow; ``-T UDP`` is left out, as it would raise the smallest
-    payload by four bytes.
-    """
+    """Return the options of a flow without ``-T UDP``, which raises the smallest payload by 4."""
     names = _names(flow)
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
@@ -284,18 +275,21 @@ At the sending end, in this folder:
 ITGSend {script} -l send.log -x recv.log
 ```
 
-- ITGRecv listens on TCP port {settings.whole("signal_port")} for what ITGSend tells it;
-  open it and the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
-- Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt` lists every packet.
-  Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures the rest. The log names no protocol: of
-  TCP, make a table first (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.
-{several}- After a silence of seconds the next packet may be late by a thousandth of it, which Linux allows such waits.
-- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy loop
-  (`-poll`, on by default) keeps them small while no other process takes the processor. Where others do, export with
-  `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root: it then wakes up late by much the same
-  time for each packet, which is taken off the gaps. Measure the drift, divide it by the packets, and change
-  `late_us` by it. Do not give the busy loop real-time priority: Linux takes the processor away from it for 50 ms of
-  each second.
-- Do not add `-T UDP` (it makes small packets four bytes longer) nor `-sp` (ITGSend 2.8.1 then fails over IPv4 with
-  `Address family not supported`), and no comments. Paths in the scripts count from the folder in which ITGSend runs.
+- ITGRecv listens on TCP port {settings.whole("signal_port")} for ITGSend; open it and
+  the flows' ports in firewalls. It writes `recv.log` into the folder that it was started in.
+- Check: `ITGDec recv.log` counts packets and bytes of each flow, `ITGDec recv.log -l packets.txt`
+  lists every packet. Bytes are of payload. `trafficgen compare TABLE packets.txt --all` measures
+  the rest. The log names no protocol: of TCP, make a table first
+  (`trafficgen convert packets.txt --protocol tcp -o received.parquet`) and compare with that.
+{several}- After a silence of seconds the next packet may be late by a thousandth of it, which Linux
+  allows such waits.
+- Each gap is counted from when ITGSend woke up for the packet before, so delays add up. The busy
+  loop (`-poll`, on by default) keeps them small while no other process takes the processor. Where
+  others do, export with `--set poll=off --set late_us=60` and run `chrt -f 20 ITGSend ...` as root:
+  it then wakes up late by much the same time for each packet, which is taken off the gaps. Measure
+  the drift, divide it by the packets, and change `late_us` by it. Do not give the busy loop
+  real-time priority: Linux takes the processor away from it for 50 ms of each second.
+- Do not add `-T UDP` (it makes small packets four bytes longer) nor `-sp` (ITGSend 2.8.1 then fails
+  over IPv4 with `Address family not supported`), and no comments. Paths in the scripts count from
+  the folder in which ITGSend runs.
 """

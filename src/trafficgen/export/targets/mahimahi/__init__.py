@@ -1,5 +1,4 @@
-"""mahimahi: the path as delivery traces, and the command line of its shells that plays it around
-any program.
+"""mahimahi: the path as delivery traces, and the shells that play it around any program.
 
 mahimahi emulates a network and sends nothing. What is exported is the path that the table's notes
 name, or the one a setting gives; without either, the path that the arriving packets define, as
@@ -59,7 +58,7 @@ MAHIMAHI_SETTINGS = (
 _SCRIPT = "run.sh"
 #: Digits of a relative error; what is below is rounding of the arithmetic.
 _DIGITS = 9
-#: What stands for a direction without a limit beside one that has a limit.
+#: Rate of a direction without a limit where the other one has a limit.
 _UNLIMITED_BPS = 1e9
 _NOTHING_ELSE: dict[str, Any] = {
     "delay_s": 0.0,
@@ -72,9 +71,7 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Direction:
-    """One direction of a link: its trace, None without limit, and what else the engine knows of
-    it.
-    """
+    """A direction of a link: its trace, None without limit, and the engine's configuration."""
 
     delivery: Delivery | None
     about: Mapping[str, Any]
@@ -84,7 +81,7 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
     """Write the delivery traces of a path and the script that runs a program behind it.
 
     Raises:
-        ExportError: If the path has too many lines, or there is none and too little arrived to
+        ExportError: If the path has too many lines, or there is no path and too little arrived to
             define one.
         SimulationError: If the path is not understood.
         InputFileError: If a file of the path cannot be read.
@@ -102,7 +99,7 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
                 " arrived, which is what the traffic used and not what the path could carry; delay,"
                 " queue and loss are not known; set path=... to play one"
             ),
-            "what the path carries to the server: the same trace is used",
+            "the path to the server: the same trace is used",
         ]
     else:
         links = list(_of_path(path, settings, lacks))
@@ -141,7 +138,7 @@ def _path(table: PacketTable, settings: Settings) -> Path | None:
         return Path.model_validate(noted)
     except ValidationError:
         raise ExportError(
-            "mahimahi: the path in the table's notes is none; give it with --set path=..."
+            "mahimahi: the table's notes have an invalid path; give it with --set path=..."
         ) from None
 
 
@@ -180,7 +177,7 @@ def _of_path(
             "overhead_bytes": 0,
         }
         about = [(own, own), *about, (own, own)]
-        lacks.append("links of each end of its own: all flows share those of the access rate")
+        lacks.append("access links of each end: all flows share one of the access rate")
     made = []
     for forward, reverse in about:
         limited = forward["capacity"] is not None or reverse["capacity"] is not None
@@ -198,7 +195,7 @@ def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -
     packet_bytes, overhead_bytes = settings.whole("packet_bytes"), int(config["overhead_bytes"])
     more = (packet_bytes + TUNNEL_HEADER_BYTES) / (packet_bytes + overhead_bytes)
     if capacity is None:
-        _add(lacks, "a direction without limit beside one that has one: it gets 1 Gbps")
+        _add(lacks, "a direction without limit: it gets 1 Gbit/s")
         return delivery_of_rate(_UNLIMITED_BPS * more)
     if "opportunities" in capacity:
         if overhead_bytes != TUNNEL_HEADER_BYTES:
@@ -219,7 +216,7 @@ def _delivery(config: Mapping[str, Any], settings: Settings, lacks: list[str]) -
         if steps["period_s"] is None:
             _add(
                 lacks,
-                f"a last rate that stays: traces repeat after {length_s:g} s (setting length_s)",
+                f"a last rate without end: traces repeat after {length_s:g} s (setting length_s)",
             )
         rates_bps = np.asarray(steps["rates_bps"], dtype=float) * more
         return delivery_of_steps(
@@ -247,9 +244,7 @@ def _recorded(opportunities: Mapping[str, Any]) -> Delivery:
 def _write_traces(
     links: list[tuple[_Direction, _Direction]], folder: FilePath
 ) -> tuple[list[tuple[str | None, str | None]], TimingError]:
-    """Write the traces; return their names by link, forward and reverse, and the error of the
-    times.
-    """
+    """Write the traces; return their names by link and direction, and the error of the times."""
     names: list[tuple[str | None, str | None]] = []
     written: list[Delivery] = []
     for number, link in enumerate(links, start=1):
@@ -287,23 +282,25 @@ def _how_to_run(
     lengths = [link[0].delivery.length_s for link in links if link[0].delivery is not None]
     traces = (
         f"""What the program receives comes through
-`forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the uplink). Each line of a
-trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES} are the tunnel's header of each packet.
-With them {kbps_from_bps(min(rates)):.6g} kbps pass towards the client; the trace repeats after {max(lengths):.6g} s.
+`forward*.trace` (the downlink of `mm-link`), what it sends leaves through `reverse*.trace` (the
+uplink). Each line of a trace lets {OPPORTUNITY_BYTES} bytes pass, of which {TUNNEL_HEADER_BYTES}
+are the tunnel's header of each packet. With them {kbps_from_bps(min(rates)):.6g} kbit/s pass towards
+the client; the trace repeats after {max(lengths):.6g} s.
 """
         if rates
         else "It has no limit, and so no traces.\n"
     )
     if path is None:
-        stands = "It stands for what the table's packets used, not for a path that was measured."
+        stands = "It is what the table's packets used, not a path that was measured."
     else:
         stands = (
-            "It stands for a chain of links."
+            "It plays a chain of links."
             if len(path.links) > 1
-            else f"It stands for the path `{path.text()}`."
+            else f"It plays the path `{path.text()}`."
         )
     return f"""
-As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or beyond:
+As an ordinary user (mahimahi refuses root), with the server running outside, on the machine or
+beyond:
 
 ```sh
 sudo sysctl -w net.ipv4.ip_forward=1     # once
@@ -321,10 +318,13 @@ Things to know:
 
 - `mm-link` ends with an error when a packet is larger than 1500 bytes.
 - Traces begin when the shell starts, not with the first packet, and repeat for ever.
-- trafficgen plays the same traces: `trafficgen simulate MODEL --path trace=forward.trace,reverse_trace=reverse.trace`.
-- mahimahi was not at hand when this was written: the traces were read back and simulated, the script was not run.
+- trafficgen plays the same traces:
+  `trafficgen simulate MODEL --path trace=forward.trace,reverse_trace=reverse.trace`.
+- mahimahi was not at hand when this was written: the traces were read back and simulated, the
+  script was not run.
 
-To check: `mm-link` with `--downlink-log=down.log` and `mm-throughput-graph 500 down.log > down.svg`.
+To check: `mm-link` with `--downlink-log=down.log` and
+`mm-throughput-graph 500 down.log > down.svg`.
 """
 
 

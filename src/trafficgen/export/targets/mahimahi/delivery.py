@@ -1,5 +1,4 @@
-"""Delivery traces: the milliseconds at which a link lets a full-sized packet pass, from rates or
-from what arrived.
+"""Delivery traces: the milliseconds at which a link lets a full-sized packet pass.
 
 It is the format of mahimahi (Netravali et al. 2015): one whole millisecond a line, all repeated
 after the last. The last line is therefore the length of the trace, and rates become counts of lines
@@ -38,7 +37,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery trace and what it stands for.
+    """A delivery trace and what it was made for.
 
     Attributes:
         times_ms: When a packet may pass, ms from the start, ascending, shape (n,).
@@ -138,8 +137,7 @@ def delivery_of_steps(times_s: FloatArray, rates_bps: FloatArray, *, length_s: f
 
 
 def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
-    """Return the trace that packets define by their arrival: an opportunity whenever another full
-    packet has come.
+    """Return the trace that arrivals define: an opportunity whenever another full packet has come.
 
     What is left at the end makes a last one, so that the trace is as long as the packets.
 
@@ -175,8 +173,7 @@ def delivery_of_arrivals(times_ns: IntArray, size_bytes: IntArray) -> Delivery:
 
 
 def _spread(edges_ms: FloatArray, share: FloatArray, *, count: int, rate_bps: float) -> Delivery:
-    """Place ``count`` opportunities where another whole share of all has passed, the last at the
-    end.
+    """Place ``count`` opportunities where another whole share of all has passed.
 
     Each is placed from the start of the trace, so that roundings do not add up.
     """

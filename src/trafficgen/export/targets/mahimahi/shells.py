@@ -1,6 +1,4 @@
-"""The nested shells of mahimahi that make a path: loss, link and delay, from the server's side
-inwards.
-"""
+"""The nested shells of mahimahi that make a path: loss, link and delay, from the server inwards."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ def _loss(word: str, loss: Mapping[str, Any] | None, lacks: list[str]) -> list[t
     if loss is None:
         return []
     if loss.get("start_s") is not None or loss.get("stop_s") is not None:
-        lacks.append("loss that begins or ends: it is there from the start to the end")
+        lacks.append("start and end of the loss: packets are lost from the start to the end")
     if loss.get("mean_burst_packets") is not None:
         lacks.append("bursts of loss: each packet is lost on its own, at the same mean rate")
     return [("mm-loss", word, f"{loss['rate']:g}")]

@@ -1,6 +1,4 @@
-"""Scripts for MGEN, the Multi-Generator of the Naval Research Laboratory: packet for packet, or
-epoch for epoch.
-"""
+"""Scripts for MGEN, the Multi-Generator of the Naval Research Laboratory: packets or epochs."""
 
 from __future__ import annotations
 
@@ -110,8 +108,7 @@ class _Plan:
 
 
 def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write a script for each flow, one for the receiving end, and one that starts all at the same
-    second.
+    """Write a script for each flow, one for the receiver, and one that starts all at once.
 
     Raises:
         ExportError: If there is nothing to send, or a packet is larger than MGEN sends.
@@ -147,9 +144,7 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
     )
 
 
-_OWN_CONTENT = (
-    "addresses, ports and content of the payload (RTP headers too): MGEN's own stand for them"
-)
+_OWN_CONTENT = "payload (RTP headers too), addresses and ports (MGEN uses its own)"
 
 
 def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, int]:
@@ -207,7 +202,7 @@ def _connection(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     )
     notes = [
         f"flow {flow.flow}: {len(flow)} TCP segments are {writes.time_us.size} writes of the"
-        " application; packetisation, acknowledgements and repetitions are the tool's"
+        " application; packetisation, acknowledgements and retransmissions are the tool's"
     ]
     if writes.raised:
         notes.append(
@@ -250,9 +245,7 @@ def _capture_name(flow: FlowSchedule) -> str:
 
 
 def _write_scripts(plan: _Plan, folder: Path) -> list[str]:
-    """Write a flow's lines into as many scripts as they need, a connection's always into one;
-    return their names.
-    """
+    """Write a flow's lines into scripts, a connection's always into one; return their names."""
     lines = iter(plan.lines)
     flow = plan.sent
     parts = [list(lines)] if flow.protocol == "tcp" else list(_parts(lines))
@@ -284,12 +277,11 @@ def _write_text(path: Path, lines: Iterable[str]) -> None:
 
 
 def _run_script(scripts: Sequence[str]) -> str:
-    """Return the shell script that runs the scripts: by their names, as those of an earlier export
-    may lie beside.
-    """
+    """Return a shell script that runs the scripts by name: others may be in the folder."""
     wait_s = 3 + 2 * len(scripts)
     return f"""#!/bin/sh
-# Starts a mgen for every script here, all at the same second: in {wait_s} s, or in as many as the first argument says.
+# Starts a mgen for every script here, all at the same second: in {wait_s} s, or in as many as the
+# first argument says.
 set -eu
 CDPATH= cd -- "$(dirname -- "$0")"
 started='' failed=0
@@ -330,13 +322,16 @@ mgen input sink.mgn output sink.log
 
 {one}
 
-- `txlog` makes mgen log what it sends. Check: as many lines with `SEND` in the sender's logs, and with `RECV` in
-  `sink.log`, as packets were exported (TCP: as writes). `trafficgen compare TABLE sink.log --all` measures the rest.
-- mgen ends by itself half a second after the last packet at the latest; the sink runs until it is stopped.
-- On a busy machine give mgen priority: `chrt -f 20 mgen ...` as root. A process that is held up sends late, and
-  one that is held up for more than 1000 packets ends with `bit out of range 0 - FD_SETSIZE`.
-- Every packet or epoch is an MGEN flow of its own (`flow>1`, `flow>2` ...), from one source port; the destination port
-  tells the flows of the packet table apart.
+- `txlog` makes mgen log what it sends. Check: as many lines with `SEND` in the sender's logs, and
+  with `RECV` in `sink.log`, as packets were exported (TCP: as writes).
+  `trafficgen compare TABLE sink.log --all` measures the rest.
+- mgen ends by itself half a second after the last packet at the latest; the sink runs until it is
+  stopped.
+- On a busy machine give mgen priority: `chrt -f 20 mgen ...` as root. A process that is held up
+  sends late, and one that is held up for more than 1000 packets ends with
+  `bit out of range 0 - FD_SETSIZE`.
+- Every packet or epoch is an MGEN flow (`flow>1`, `flow>2` ...), from one source port;
+  the destination port tells the flows of the packet table apart.
 - Without `destination` the scripts send to this machine; the sink may run on another one.{clone}
 """
 

@@ -61,8 +61,7 @@ def single_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> I
 def epoch_messages(
     epochs: Epochs, payload_bytes: IntArray, ends: Ends, *, pattern: str
 ) -> Iterator[str]:
-    """Yield a line an epoch: a flow that ends after the messages of the epoch, at its rate and of
-    its mean size.
+    """Yield a line an epoch: a flow that ends after its messages, at its rate and of its mean size.
 
     Args:
         epochs: Epochs of the flow.
@@ -87,9 +86,7 @@ def epoch_messages(
 
 
 def connection_messages(time_us: IntArray, payload_bytes: IntArray, ends: Ends) -> Iterator[str]:
-    """Yield the lines of one TCP connection: between two messages, size of the next and interval
-    after it are set.
-    """
+    """Yield the lines of a TCP connection, which set size and interval between messages."""
     after_us = np.append(np.diff(time_us), 0)
     rate_per_s = np.where(after_us > 0, US_PER_S / (after_us + _CUT_US), _NO_MORE_PER_S)
     middle_us = (time_us[:-1] + time_us[1:]) // 2
@@ -109,8 +106,7 @@ def cloning_line(start_us: int, ends: Ends, *, file: str) -> str:
 
 
 def pcap_to_clone(time_ns: IntArray, payload_bytes: IntArray) -> bytes:
-    """Return a classic pcap file, with times in microseconds, of the headers of UDP datagrams in
-    IPv4 and Ethernet.
+    """Return a pcap file, with times in microseconds, of the headers of UDP datagrams in IPv4.
 
     MGEN takes times and original lengths from it; addresses are those for documentation (RFC 5737).
     """

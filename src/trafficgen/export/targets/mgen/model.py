@@ -1,5 +1,4 @@
-"""The law of a fitted model for MGEN, which draws exponential or evenly spread gaps itself, and
-sizes not at all.
+"""Laws of a fitted model for MGEN, which draws exponential or evenly spread gaps but no sizes.
 
 Packets of several sizes are several flows. Flows of exponential gaps (Poisson processes) make one
 again when they are put together, in which each packet has the size of its flow: so a law of sizes
@@ -29,7 +28,7 @@ MODEL_SETTINGS = (
     Setting(
         "sizes",
         20,
-        "Of a model: flows of one size each that stand for a law of sizes.",
+        "Of a model: flows of one size each that replace a law of sizes.",
         low=1,
         high=200,
     ),
@@ -60,8 +59,7 @@ class _Pattern:
 
 
 def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write one script with the flows that stand for each phase of each stream, and one for the
-    receiving end.
+    """Write a script with the flows of each phase of each stream, and one for the receiver.
 
     Raises:
         ExportError: If the gaps or sizes that MGEN can draw are too far from the model's; the
@@ -135,8 +133,7 @@ def _pattern(gap_s: FloatArray) -> _Pattern:
 
 
 def _sizes(played: PlayedPhase, *, count: int) -> IntArray:
-    """Return sizes that stand for the law with equal weight: the mean of each of so many slices of
-    equal probability.
+    """Return sizes of equal weight for a law: the means of so many slices of equal probability.
 
     A single size is the most frequent one where it makes up most packets, else the mean.
     """
@@ -180,7 +177,7 @@ def _notes(played: PlayedPhase, pattern: _Pattern, sizes: IntArray) -> list[str]
     if played.payload_bytes.min() != played.payload_bytes.max():
         change = 100 * (float(sizes.mean()) / float(played.payload_bytes.mean()) - 1)
         notes.append(
-            f"{played.name}: {np.unique(sizes).size} sizes stand for the law; mean payload"
+            f"{played.name}: {np.unique(sizes).size} sizes replace the law; mean payload"
             f" {change:+.1f}%"
         )
     return notes
@@ -199,8 +196,9 @@ At the sending end:
 mgen input model.mgn txlog output send.log
 ```
 
-- Each line is an MGEN flow of one size; the flows of one port are one stream of the model. They start and
-  end with their phase.
-- The distances below are Kolmogorov-Smirnov distances between what MGEN draws and what the model plays.
+- Each line is an MGEN flow of one size; the flows of one port are one stream of the model. They
+  start and end with their phase.
+- The distances below are Kolmogorov-Smirnov distances between what MGEN draws and what the model
+  plays.
 - MGEN 5.02b has no seed: every run gives other packets.
 """

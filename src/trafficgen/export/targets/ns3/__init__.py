@@ -1,5 +1,4 @@
-"""Schedules for ns-3: traces for UdpTraceClient, files to the nanosecond, bursts for the vr-app
-module.
+"""Schedules for ns-3: UdpTraceClient traces, files to the nanosecond, bursts for the vr-app module.
 
 ``UdpTraceClient`` (src/applications of ns-3, run in 3.37 and 3.44) keeps whole milliseconds and
 sends its first line at once, whatever its time; a line whose index is that of the line before (0 at
@@ -88,8 +87,7 @@ _TRACE_TIMES_END_MS = 1 << 32
 
 
 def write_ns3(table: PacketTable, folder: Path, settings: Settings) -> Written:
-    """Write the schedule of each flow, and a scenario in Python and C++ that plays them over a
-    link.
+    """Write the schedule of each flow, and a scenario that plays them over a link.
 
     Raises:
         ExportError: If a datagram is larger than UDP's, there are more flows than ports, or a trace
@@ -132,7 +130,7 @@ def _write_trace(schedules: Schedules, folder: Path, settings: Settings) -> Writ
         )
     lacks += [
         *_common_lacks(schedules),
-        "the first 12 payload bytes: a sequence number and a time stand there",
+        "the first 12 payload bytes (a sequence number and a time are written there)",
     ]
     report = schedule_report(schedules, played, target="ns3", files=names, cannot_express=lacks)
     return Written(report, packets_how_to_run("trace"))
@@ -147,8 +145,8 @@ def _write_exact(schedules: Schedules, folder: Path, settings: Settings) -> Writ
     lacks = _common_lacks(schedules)
     if any(flow.protocol == "tcp" for flow in schedules.flows):
         lacks.append(
-            "of TCP the writes of the application are kept; segments, acknowledgements and"
-            " repetitions are ns-3's"
+            "TCP segments, acknowledgements and retransmissions: ns-3's TCP makes them of the"
+            " application's writes"
         )
     report = schedule_report(
         schedules, schedules.flows, target="ns3", files=names, cannot_express=lacks
@@ -166,8 +164,8 @@ def _write_bursts(schedules: Schedules, folder: Path, settings: Settings) -> Wri
     lacks = [
         *_raised_text(small, BURST_HEADER_BYTES),
         *_common_lacks(schedules),
-        "the first 24 payload bytes: the header of a fragment stands there",
-        "which packets belong to one frame: each packet is a burst of its own",
+        "the first 24 payload bytes (the header of a fragment is written there)",
+        "frames: each packet is a burst",
     ]
     report = schedule_report(schedules, sent, target="ns3", files=names, cannot_express=lacks)
     return Written(report, bursts_how_to_run(sent, first_port=settings.whole("first_port")))
@@ -187,8 +185,7 @@ _MODES = {
 
 
 def _in_milliseconds(flow: FlowSchedule) -> FlowSchedule:
-    """Return a flow as UdpTraceClient plays it: its first packet in time, the others whole
-    milliseconds after it.
+    """Return a flow as UdpTraceClient plays it: whole milliseconds after its first packet.
 
     Raises:
         ExportError: If it is longer than the times of a trace can count.
@@ -270,7 +267,7 @@ def _raised_text(count: int, low_bytes: int) -> list[str]:
 
 
 def _common_lacks(schedules: Schedules) -> list[str]:
-    lacks = ["payload content, and addresses: the scenario's own stand there"]
+    lacks = ["payload and IP addresses (the scenario uses its own)"]
     large = sum(
         int(np.count_nonzero(flow.payload_bytes > _UNFRAGMENTED_BYTES))
         for flow in schedules.flows

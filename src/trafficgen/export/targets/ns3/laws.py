@@ -1,6 +1,4 @@
-"""Laws of time as ns-3 draws them: a random variable of its own, or a table between whose points it
-is linear.
-"""
+"""Laws of time as ns-3 draws them: a random variable of its own, or a table with linear pieces."""
 
 from __future__ import annotations
 
@@ -54,8 +52,7 @@ def constant_law(value_s: float) -> Ns3Law:
 
 
 def table_law(sample_s: FloatArray) -> Ns3Law:
-    """Return the law of a sample: its values with their shares, or a thousand quantiles where it
-    has more.
+    """Return the law of a sample: its values with their shares, or a thousand quantiles of more.
 
     Args:
         sample_s: Values, s, >= 0, shape (n,), n > 0.
@@ -72,9 +69,7 @@ def table_law(sample_s: FloatArray) -> Ns3Law:
 
 
 def exact_law(law: Law) -> Ns3Law | None:
-    """Return a model's law as the random variable of ns-3 that is the same; None where there is
-    none.
-    """
+    """Return the random variable of ns-3 that is the same as a model's law, or None."""
     if law.family == "atoms" and len(law.atoms) == 1 and law.atoms[0].value >= 0:
         return constant_law(law.atoms[0].value)
     family = _SAME.get(law.family)
@@ -91,8 +86,7 @@ def exact_law(law: Law) -> Ns3Law | None:
 
 
 def nearest_law(sample_s: FloatArray) -> Ns3Law:
-    """Return the random variable of ns-3 with the sample's mean, and its variance where it can,
-    that is nearest.
+    """Return the nearest random variable of ns-3 with the sample's mean and, if it can, variance.
 
     Args:
         sample_s: Values, s, >= 0, shape (n,), n > 0.
@@ -206,9 +200,7 @@ def _family(
 
 
 def _weibull_shape(spread: float) -> float | None:
-    """Return the shape whose squared coefficient of variation is ``spread``; None where it is out
-    of reach.
-    """
+    """Return the shape with a squared coefficient of variation, or None if out of reach."""
 
     def excess(shape: float) -> float:
         return float(

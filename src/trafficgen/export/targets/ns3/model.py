@@ -1,5 +1,4 @@
-"""The law of a fitted model for ns-3's OnOffApplication: one application for each phase of each
-stream.
+"""Laws of a fitted model for ns-3: one OnOffApplication for each phase of each stream.
 
 ``OnOffApplication`` (src/applications of ns-3, run in 3.37 and 3.44) alternates between a time off
 and a time on, in which packets of one size leave at one rate, the first after one packet's time.
@@ -54,7 +53,7 @@ _COLUMNS = "stream,phase,protocol,port,start_s,stop_s,on_time,off_time,data_rate
 
 @dataclass(frozen=True)
 class OnOff:
-    """What an OnOffApplication is told.
+    """The attributes of an OnOffApplication.
 
     Attributes:
         on_s: Law of the times on, s.
@@ -74,9 +73,7 @@ class OnOff:
         return self.packet_bytes / bytes_from_bps(self.data_rate_bps, 1.0)
 
     def play(self, generator: np.random.Generator, cycles: int) -> tuple[FloatArray, IntArray]:
-        """Return the times of the packets of so many times off and on, s, and in which each falls,
-        shape (n,) each.
-        """
+        """Return the times of packets of so many cycles, s, and the cycle of each."""
         on_s, off_s = self.on_s.sample(generator, cycles), self.off_s.sample(generator, cycles)
         ends_s = np.cumsum(on_s) + _MARGIN_S
         on_clock_s = np.arange(1, int(ends_s[-1] / self.packet_s) + 1) * self.packet_s
@@ -85,8 +82,8 @@ class OnOff:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A phase with what is told of it."""
+class _Application:
+    """A phase and its application."""
 
     number: int
     index: int
@@ -97,9 +94,7 @@ class _Told:
 
     @property
     def bursts(self) -> IntArray | None:
-        """Index of the first packet of each burst that was played; None where packets stand
-        alone.
-        """
+        """Index of the first packet of each burst that was played; None if packets stand alone."""
         return _bursts(self.phase, self.played)
 
     @property
@@ -114,16 +109,15 @@ class _Told:
         name = "".join(
             letter if letter.isalnum() or letter in "-_." else "_" for letter in self.stream.name
         )
-        phase, told, (on, off) = self.phase, self.on_off, self.laws
+        phase, on_off, (on, off) = self.phase, self.on_off, self.laws
         span = f"{phase.start_s:.9f},{phase.end_s:.9f}"
         protocol = self.stream.transport.protocol
-        rate_and_size = f"{told.data_rate_bps}bps,{told.packet_bytes}"
+        rate_and_size = f"{on_off.data_rate_bps}bps,{on_off.packet_bytes}"
         return f"{name},{phase.name},{protocol},{port},{span},{on[0]},{off[0]},{rate_and_size}"
 
 
 def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
-    """Write the attributes of OnOffApplications that draw a model's law, and a scenario that runs
-    them.
+    """Write the OnOffApplications that draw a model's law, and a scenario that runs them.
 
     Times on and off that ns-3 has no random variable for are written as tables
     (``EmpiricalRandomVariable``).
@@ -133,23 +127,25 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
             or its gaps or bursts are farther from the model's than ``largest_ks``.
     """
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ns3")
-    told = [
-        _told(number, index, stream, phase, settings)
+    applications = [
+        _application(number, index, stream, phase, settings)
         for number, stream in enumerate(model.streams)
         for index, phase in enumerate(stream.phases)
     ]
     distances = {
-        name: distance for part in told for name, distance in _distances(part, settings).items()
+        name: distance
+        for part in applications
+        for name, distance in _distances(part, settings).items()
     }
-    rows = [_COLUMNS, *(part.row(ports[part.number]) for part in told)]
+    rows = [_COLUMNS, *(part.row(ports[part.number]) for part in applications)]
     (folder / "applications.csv").write_text("\n".join(rows) + "\n", encoding="ascii")
     names = ["applications.csv"]
-    for name, law in (named for part in told for named in part.laws):
+    for name, law in (named for part in applications for named in part.laws):
         if law.variable is None:
             (folder / name).write_text(law.table_text(), encoding="ascii")
             names.append(name)
     flows = [
-        _flow_row(number, stream, ports[number], told)
+        _flow_row(number, stream, ports[number], applications)
         for number, stream in enumerate(model.streams)
     ]
     names += [*write_flows(flows, folder), *write_scenario(folder, settings, mode="onoff")]
@@ -161,14 +157,16 @@ def write_ns3_model(model: Model, folder: Path, settings: Settings) -> Written:
         bytes_before=None,
         bytes_after=None,
         timing_error_s=None,
-        cannot_express=tuple(_lacks(model, told)),
+        cannot_express=tuple(_lacks(model, applications)),
         kind="model",
         distances=distances,
     )
     return Written(report, model_how_to_run())
 
 
-def _told(number: int, index: int, stream: Stream, phase: Phase, settings: Settings) -> _Told:
+def _application(
+    number: int, index: int, stream: Stream, phase: Phase, settings: Settings
+) -> _Application:
     process = phase.process
     place = f"phase {phase.name} of stream {stream.name}"
     if not isinstance(process, RenewalProcess | BurstProcess) and not settings.flag("approximate"):
@@ -180,13 +178,11 @@ def _told(number: int, index: int, stream: Stream, phase: Phase, settings: Setti
     played = _played(phase, place=place)
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
     on_off = _on_off(phase, played, packet_bytes, laws=settings.text("laws"))
-    return _Told(number, index, stream, phase, on_off, played)
+    return _Application(number, index, stream, phase, on_off, played)
 
 
 def _packet_bytes(played: PlayedPackets) -> int:
-    """Return the one size that stands for all: that of nearly all packets where there is one, else
-    the mean.
-    """
+    """Return the size that stands for all: that of nearly all packets, or the mean."""
     sizes, counts = np.unique(played.ip_bytes, return_counts=True)
     if counts.max() >= _NEARLY_ALL * played.ip_bytes.size:
         return int(sizes[counts.argmax()])
@@ -232,36 +228,36 @@ def _bursts(phase: Phase, played: PlayedPackets) -> IntArray | None:
     return starts if np.diff(starts).max() > 1 else None
 
 
-def _distances(told: _Told, settings: Settings) -> dict[str, float]:
+def _distances(part: _Application, settings: Settings) -> dict[str, float]:
     """Return the distances between what ns-3 draws and the model, of sizes, gaps and bursts.
 
     Raises:
         ExportError: If those that it is to draw, of gaps or of bursts, are too far.
     """
-    place = f"{told.stream.name}.{told.phase.name}"
+    place = f"{part.stream.name}.{part.phase.name}"
     generator = random_stream(0, session=0, purpose=f"{place}/onoff")
-    mean_on_s = float(told.on_off.on_s.sample(generator, _MEAN_OF).mean())
-    cycles = max(_FEWEST_CYCLES, round(_PLAYED_PACKETS * told.on_off.packet_s / mean_on_s))
-    time_s, cycle = told.on_off.play(generator, cycles)
-    payload = told.played.ip_bytes.astype(np.int64) - told.stream.transport.header_bytes
-    size_bytes = told.on_off.packet_bytes
+    mean_on_s = float(part.on_off.on_s.sample(generator, _MEAN_OF).mean())
+    cycles = max(_FEWEST_CYCLES, round(_PLAYED_PACKETS * part.on_off.packet_s / mean_on_s))
+    time_s, cycle = part.on_off.play(generator, cycles)
+    payload = part.played.ip_bytes.astype(np.int64) - part.stream.transport.header_bytes
+    size_bytes = part.on_off.packet_bytes
     found = {
         "packet_bytes": max(
             float(np.mean(payload < size_bytes)), float(np.mean(payload > size_bytes))
         ),
-        "gap_s": ks_distance(_in_us(np.diff(time_s)), _in_us(np.diff(told.played.time_s))),
+        "gap_s": ks_distance(_in_us(np.diff(time_s)), _in_us(np.diff(part.played.time_s))),
     }
     judged = ["gap_s"]
-    if told.bursts is not None:
+    if part.bursts is not None:
         _, starts, counts = np.unique(cycle, return_index=True, return_counts=True)
-        found["burst_packets"] = ks_distance(counts, np.diff(told.bursts))
-        spacing_s = np.diff(told.played.time_s[told.bursts])
+        found["burst_packets"] = ks_distance(counts, np.diff(part.bursts))
+        spacing_s = np.diff(part.played.time_s[part.bursts])
         found["burst_spacing_s"] = ks_distance(_in_us(np.diff(time_s[starts])), _in_us(spacing_s))
         judged = ["burst_packets", "burst_spacing_s"]  # within a burst, gaps are the mean one
     for metric in judged:
         if found[metric] > settings.number("largest_ks"):
             raise ExportError(
-                f"ns3: {metric} of phase {told.phase.name} of stream {told.stream.name} as"
+                f"ns3: {metric} of phase {part.phase.name} of stream {part.stream.name} as"
                 f" OnOffApplication draws it is {found[metric]:.2f} (KS) from the model's; generate"
                 " packets and export those, or accept it with --set"
                 f" largest_ks={min(1.0, found[metric] + 0.01):.2f}"
@@ -270,14 +266,12 @@ def _distances(told: _Told, settings: Settings) -> dict[str, float]:
 
 
 def _in_us(time_s: FloatArray) -> FloatArray:
-    """Return times in whole microseconds: packets at the same time are as good as those a moment
-    apart.
-    """
+    """Return times in whole microseconds: packets at one time are as good as a moment apart."""
     return np.asarray(np.rint(time_s / _COMPARED_S))
 
 
-def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> FlowRow:
-    parts = [part for part in told if part.number == number]
+def _flow_row(number: int, stream: Stream, port: int, applications: list[_Application]) -> FlowRow:
+    parts = [part for part in applications if part.number == number]
     packets = sum(
         part.phase.duration_s / float(np.diff(part.played.time_s).mean()) for part in parts
     )
@@ -292,18 +286,20 @@ def _flow_row(number: int, stream: Stream, port: int, told: list[_Told]) -> Flow
     )
 
 
-def _lacks(model: Model, told: list[_Told]) -> Iterator[str]:
+def _lacks(model: Model, applications: list[_Application]) -> Iterator[str]:
     yield (
         "packet sizes: each phase has one, the mean or that of nearly all packets, so that its rate"
         " stays"
     )
-    if any(part.bursts is not None for part in told):
+    if any(part.bursts is not None for part in applications):
         yield "gaps within bursts: they are all the mean one"
-        yield "how bursts hang together: times on and off are independent"
-    if any(not isinstance(part.phase.process, RenewalProcess | BurstProcess) for part in told):
+        yield "correlation between bursts: times on and off are independent"
+    if any(
+        not isinstance(part.phase.process, RenewalProcess | BurstProcess) for part in applications
+    ):
         yield "dependence: gaps of processes other than renewal and bursts are independent"
-    if len(told) > len(model.streams):
-        yield "one connection for all phases: each phase has a socket of its own"
+    if len(applications) > len(model.streams):
+        yield "one connection for all phases: each phase has its own socket"
     if any(stream.transport.protocol == "tcp" for stream in model.streams):
         yield (
             "the captured path's TCP: times on and off are those of the application, segments are"

@@ -104,21 +104,24 @@ g++ -std=c++17 {name}.cc -o {name} {libraries}
 ./{name}
 ```
 
-In C++, in a source tree of ns-3, version 3.37 or later: copy this folder to `scratch/replay` there, then
+In C++, in a source tree of ns-3, version 3.37 or later: copy this folder to `scratch/replay` there,
+then
 
 ```sh
 ./ns3 run "scratch/replay/{name}.cc --folder=scratch/replay"
 ```
 
-Do not start the scenario in Python in `/`: it hangs there before the simulation begins (seen with ns-3.44).
+Do not start the scenario in Python in `/`: it hangs there before the simulation begins (seen with
+ns-3.44).
 """
 
-_SCHEDULE = """A sender, a router and a receiver: the link behind the router has a rate, a delay and a queue, see
+_SCHEDULE = """\
+A sender, a router and a receiver: the link behind the router has a rate, a delay and a queue, see
 `--help`. The receiver listens on the ports in `flows.csv`.
 
 {run}
-Printed are the packets scheduled, sent and received of each flow; the exit code is 1 where not all datagrams of the
-schedule were sent. `sent.pcap` and `received.pcap` have nanosecond times:
+Printed are the packets scheduled, sent and received of each flow; the exit code is 1 where
+not all datagrams of the schedule were sent. `sent.pcap` and `received.pcap` have nanosecond times:
 
 ```sh
 trafficgen inspect sent.pcap
@@ -129,42 +132,50 @@ trafficgen inspect sent.pcap
 
 _OF_MODE = {
     "trace": (
-        """`flowN.trace` is for `UdpTraceClient`, which keeps whole milliseconds. `--mode=exact` (in Python also
-`--exact`) plays `flowN.csv` (`time_ns,payload_bytes`) instead, to the nanosecond, with the sender in
-`trafficgen-replay.h`.
+        """\
+`flowN.trace` is for `UdpTraceClient`, which keeps whole milliseconds. `--mode=exact` (in Python
+also `--exact`) plays `flowN.csv` (`time_ns,payload_bytes`) instead, to the nanosecond, with the
+sender in `trafficgen-replay.h`.
 
 To play a trace in a scenario of your own, take care of what `UdpTraceClient` does in silence:
 
-- `TraceLoop` is on by default: switch it off. `MaxPacketSize` (1024 by default) must be above the largest packet, see
-  `flows.csv`; else packets are cut, and a packet as large as it is followed by one of 12 bytes.
-- It sends the first line at once, whatever its time: start the application at `first_ns` of `flows.csv`.
-- Where it cannot read the file, it sends a trace of its own. Check that the file is there.
+- `TraceLoop` is on by default: switch it off. `MaxPacketSize` (1024 by default) must be above the
+  largest packet, see `flows.csv`; else packets are cut, and a packet as large as it is followed by
+  one of 12 bytes.
+- It sends the first line at once, whatever its time: start the application at `first_ns` of
+  `flows.csv`.
+- Where it cannot read the file, it sends its built-in trace. Check that the file is there.
 - Do not add a newline after the last line: ns-3.44 and later read one more frame there."""
     ),
     "exact": (
-        """`flowN.csv` (`time_ns,payload_bytes`) is played by the sender in `trafficgen-replay.h`. Of TCP the
-sizes are writes of the application; before its first write each connection has a second to be made."""
+        """\
+`flowN.csv` (`time_ns,payload_bytes`) is played by the sender in `trafficgen-replay.h`. For TCP the
+sizes are writes of the application; each connection has a second before its first write."""
     ),
 }
 
-_MODEL = """`applications.csv` has the attributes of an `OnOffApplication` for each phase of each stream: `OnTime`,
-`OffTime`, `DataRate`, `PacketSize`, and when it starts and stops. A name of a file stands for a table
-(`value_s,cumulative_p`) for `EmpiricalRandomVariable` with `Interpolate` on, which in ns-3 has no form as text; with
-`--set laws=variables` the export has the nearest random variables that have one. The scenario installs the applications
-on a sender, before a router and a link, see `--help`.
+_MODEL = """\
+`applications.csv` has the attributes of an `OnOffApplication` for each phase of each stream:
+`OnTime`, `OffTime`, `DataRate`, `PacketSize`, and when it starts and stops. A file name is that of a
+table (`value_s,cumulative_p`) for `EmpiricalRandomVariable` with `Interpolate` on, which in ns-3
+has no form as text; with `--set laws=variables` the export has the nearest random variables that
+have one. The scenario installs the applications on a sender, before a router and a link, see
+`--help`.
 
 {run}
-`--run=2` draws other random numbers. Printed are packets and bytes sent and received; `scheduled_packets` is about how
-many are expected. `sent.pcap` and `received.pcap` hold them:
+`--run=2` draws other random numbers. Printed are packets and bytes sent and received;
+`scheduled_packets` is about how many are expected. `sent.pcap` and `received.pcap` hold them:
 
 ```sh
 trafficgen inspect sent.pcap
 ```
 """
 
-_BURSTS = """`flowN.bursts.csv` is for `TraceFileBurstGenerator` of the module vr-app (contributed to ns-3): size of a
-burst and time to the next. Each packet is a burst of its own, so the application sends it whole when `FragmentSize` is
-not below the largest one. A flow starts at `first_ns` of `flows.csv`. In a scenario with that module:
+_BURSTS = """\
+`flowN.bursts.csv` is for `TraceFileBurstGenerator` of the module vr-app (contributed to ns-3): size
+of a burst and time to the next. Each packet is a burst of its own, so the application sends it whole
+when `FragmentSize` is not below the largest one. A flow starts at `first_ns` of `flows.csv`. In a
+scenario with that module:
 
 ```cpp
 auto bursts = CreateObject<TraceFileBurstGenerator>();
@@ -176,7 +187,8 @@ sender->SetAttribute("Remote", AddressValue(InetSocketAddress(receiverAddress, {
 sender->SetStartTime(NanoSeconds({first_ns}));
 ```
 
-The receiver: `BurstSinkHelper`, on that port. `FragmentTx` and `FragmentRx` of the two count what was sent and arrived.
+The receiver: `BurstSinkHelper`, on that port. `FragmentTx` and `FragmentRx` of the two count what
+was sent and arrived.
 """
 
 

@@ -1,9 +1,7 @@
-"""TRex: a schedule as a chain of one-packet streams, or as pcap files where it is too long for
-streams; TCP as writes.
+"""TRex: a schedule as a chain of one-packet streams or, if too long, as pcap files; TCP as writes.
 
 The stateless server (STL) sends frames as they are; the advanced stateful one (ASTF) plays TCP, see
-:mod:`trafficgen.export.targets.trex.astf`. The same templates serve all tables; packets lie in pcap files
-beside them.
+the module ``astf``. The same templates serve all tables; packets are in pcap files beside them.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
 
     Raises:
         ExportError: If nothing is left to send, or a packet is larger than the interface takes.
-        SettingError: If an address is none.
+        SettingError: If an address is invalid.
 
     Source: TRex 3.08, stateless manual and Python client (trex_stl_streams.py, trex_stl_client.py).
     """
@@ -123,7 +121,7 @@ def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str
     names = [sides[way].name if way in sides else None for way in _FILES]
     if len(sides) == 1:
         # One direction leaves whatever port the profile is started on; a program starts it on the
-        # port it is told.
+        # port it is given.
         only = next(iter(sides.values())).name
         names = [only, only if mode == "stl" else None]
     values: dict[str, object] = {"FILES": tuple(names), "MACS_OF_FILE": macs_of_file}
@@ -209,27 +207,29 @@ def _how_to_run(frames: Frames, *, mode: str, ports: int, macs_of_file: bool) ->
     )
     start = (
         f"""
-Start the server in stateless mode (`./t-rex-64 -i`), then in the console (`./trex-console`), with the folder's path:
+Start the server in stateless mode (`./t-rex-64 -i`), then in the console (`./trex-console`), with
+the folder's path:
 
 ```text
 trex> start -f profile.py -p {on}{" --sync" if ports > 1 else ""}
 trex> stats
 ```
 
-Every packet is a stream that starts the next one. It takes {duration_s:.6g} s once; `-t --loops 3` at the end of the
-line repeats it. Without a console: `STLProfile.load_py("profile.py")` returns the streams.
+Every packet is a stream that starts the next one. It takes {duration_s:.6g} s once; `-t --loops 3`
+at the end of the line repeats it. Without a console: `STLProfile.load_py("profile.py")` returns the
+streams.
 """
         if mode == "stl"
         else f"""
-Start the server in stateless mode (`./t-rex-64 -i`), copy the pcap files to its host, then, where TRex's Python client
-is:
+Start the server in stateless mode (`./t-rex-64 -i`), copy the pcap files to its host, then, where
+TRex's Python client is:
 
 ```sh
 python3 run.py --server 127.0.0.1 --port 0 --folder /path/on/the/server
 ```
 
-It takes {duration_s:.6g} s. The server opens the files itself and keeps their gaps. TRex's own profile `stl/pcap.py`
-sets gaps of 10 us unless told otherwise.
+It takes {duration_s:.6g} s. The server opens the files itself and keeps their gaps. TRex's own
+profile `stl/pcap.py` sets gaps of 10 us by default.
 """
     )
     return f"""
@@ -239,7 +239,8 @@ Things to know:
 - Frames leave with {cards}.
 - IP addresses are those of the table unless exported with `--set server=...`, `--set client=...`.
 - The multiplier (`-m`) must stay 1: it would change rates of streams, not their gaps.
-- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex server.
+- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex
+  server.
 
 To check: `stats` counts the packets that left; a capture at the other end compares with
 `trafficgen compare {"to_client.pcap" if _has(frames, to_client=True) else "to_server.pcap"} captured.pcap`.

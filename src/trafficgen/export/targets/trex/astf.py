@@ -1,6 +1,4 @@
-"""TRex's advanced stateful mode (ASTF): TCP flows as writes and delays of the server's program, its
-own TCP below.
-"""
+"""TRex's advanced stateful mode (ASTF): TCP flows as writes and delays above TRex's own TCP."""
 
 from __future__ import annotations
 
@@ -55,7 +53,7 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
 
     Raises:
         ExportError: If there is no TCP, a flow is too long, or there are more flows than ports.
-        SettingError: If a range of addresses is none.
+        SettingError: If a range of addresses is invalid.
 
     Source: TRex 3.08, advanced stateful manual and Python client (trex_astf_profile.py).
     """
@@ -96,7 +94,7 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
     report = schedule_report(
         schedules, sent, target=target, files=[_PROGRAM, _DATA], cannot_express=lacks
     )
-    return Written(report, _how_to_run(len(flows), duration_s=duration_s))
+    return Written(report, _how_to_run(duration_s=duration_s))
 
 
 def _range(settings: Settings, name: str, *, target: str) -> list[str]:
@@ -115,8 +113,7 @@ def _range(settings: Settings, name: str, *, target: str) -> list[str]:
 
 
 def _writes(flow: FlowSchedule, *, most: int, target: str) -> tuple[IntArray, list[list[int]]]:
-    """Return when each segment is written, ns, and the program's writes: us from the start, and
-    bytes.
+    """Return when each segment is written, ns, and the program's writes: us from the start, bytes.
 
     Segments within a chunk of time are one write, at the time of the first; chunks are as long as
     the program needs.
@@ -141,25 +138,29 @@ def _as_json(flows: list[dict[str, object]]) -> str:
     return f'{{"units": {{"writes": ["us from the start", "bytes"]}}, "flows": [\n{lines}\n]}}\n'
 
 
-def _how_to_run(flows: int, *, duration_s: int) -> str:
+def _how_to_run(*, duration_s: int) -> str:
     return f"""
-Start the server in advanced stateful mode (`./t-rex-64 -i --astf`), then in the console (`./trex-console`), with the
-folder's path:
+Start the server in advanced stateful mode (`./t-rex-64 -i --astf`), then in the console
+(`./trex-console`), with the folder's path:
 
 ```text
 trex> start -f profile.py -m 1 -d {duration_s}
 trex> stats
 ```
 
-Each of the {flows} flows is a template with a port of its own: the client connects, the server writes the data at their
-times, the client reads and closes. Keep `profile.py` and `{_DATA}` together. `-t --sessions 20 --rate 2` at the end of
-the line starts 20 sessions, 2 a second; `-m` multiplies that rate.
+Each flow is a template with its own port: the client connects, the server writes the data at their
+times, the client reads and closes. Keep `profile.py` and `{_DATA}` together. `-t --sessions 20
+--rate 2` at the end of the line starts 20 sessions, 2 a second; `-m` multiplies that rate.
 
 Things to know:
 
-- Writes do not wait for acknowledgements (`set_send_blocking(False)`), but TRex's TCP does: a slow path delays them.
-- Delays of a program are counted one after the other, so lateness adds up; compare before you rely on times.
-- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex server.
+- Writes do not wait for acknowledgements (`set_send_blocking(False)`), but TRex's TCP does: a slow
+  path delays them.
+- Delays of a program are counted one after the other, so lateness adds up; compare before you rely
+  on times.
+- The tests of trafficgen load such files with TRex's Python client; none has been run on a TRex
+  server.
 
-To check: `stats` counts connections and bytes of both sides; a capture between them compares with `trafficgen compare`.
+To check: `stats` counts connections and bytes of both sides; a capture between them compares with
+`trafficgen compare`.
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Play the schedules, or draw from the laws, beside it in ns-3, from a sender over a link to a
-receiver.
+"""Play the schedules, or draw from the laws, in ns-3, from a sender over a link to a receiver.
 
 Needs ns-3's wheel: ``pip install ns3==3.44.post0``. Writes what was sent and received as pcap files
 and prints counts. The exit code is 1 where not everything was sent. This file is part of
@@ -28,9 +27,7 @@ def joined(ns: Any, left: Any, right: Any, *, rate: str, delay: str, queue: str)
 
 
 def network(ns: Any, arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
-    """Return the sender, the receiver and the receiver's address; what they send and receive is
-    captured.
-    """
+    """Return the sender, the receiver and its address; what they send and receive is captured."""
     nodes = ns.NodeContainer(3)
     sender, router, receiver = (nodes.Get(number) for number in range(3))
     # The sender's own link is so fast that its capture has the times of the schedule.
