@@ -35,7 +35,7 @@ _LONGEST_NAME_BYTES = 230
 _DESCRIPTORS = re.compile(r"/proc/\d+/fd|/dev/fd")
 _kept: ContextVar[bool] = ContextVar("trafficgen_outputs_kept", default=False)
 
-#: Tells whether a folder is an earlier output, which may be replaced as a whole.
+#: Returns whether a folder is an earlier output, which may be replaced as a whole.
 IsEarlier = Callable[[Path], bool]
 
 
@@ -84,7 +84,7 @@ def whole_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Give temporary names for files; rename them at the end, or remove them when anything fails.
 
     Of several files the first is the output, and the others belong to it: they get their names
-    before it, so that it never stands there without them.
+    before it, so that it never exists without them.
 
     Raises:
         OutputFileError: If a file cannot be written, or one that is kept is there.
@@ -243,7 +243,7 @@ def whole_folder(
                 check_folder(folder, is_earlier=is_earlier)  # someone may have come meanwhile
             with defer_signals():
                 if place != folder:
-                    for name in left_over(folder, earlier, names):
+                    for name in list_leftovers(folder, earlier, names):
                         (folder / name).unlink(missing_ok=True)
                     for name in sorted(names, key=lambda name: name != list_file):
                         (staging / name).replace(folder / name)
@@ -259,7 +259,7 @@ def whole_folder(
         raise _error(folder, error.problem, _FOLDER_REMEDY) from error
 
 
-def left_over(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
+def list_leftovers(folder: Path, earlier: Collection[str], names: Collection[str]) -> list[str]:
     """List the files of an earlier output in a folder that the new one does not write, sorted."""
     return sorted(name for name in {*earlier} - {*names} if (folder / name).is_file())
 

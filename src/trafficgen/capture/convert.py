@@ -23,7 +23,7 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.formats import FileFormat, write_as
 from trafficgen.packet_files.report import ProjectionReport
 from trafficgen.packet_files.streams import StreamCounts, write_stream
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.tables import PacketTable
 from trafficgen.units import s_from_ns
 
@@ -192,7 +192,9 @@ def _write(
     if file_format is None or out is None:
         return 0, None
     # Parquet holds the views of both the sender and the receiver.
-    written = table if file_format.name in ("parquet", "dataset") else seen_by(table, options.at)
+    written = (
+        table if file_format.name in ("parquet", "dataset") else select_view(table, options.at)
+    )
     return len(written), write_as(file_format, table, Path(out), at=options.at, snaplen_bytes=None)
 
 

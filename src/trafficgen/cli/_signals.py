@@ -28,7 +28,7 @@ def watch() -> None:
 
 
 def signal_that_came() -> int | None:
-    """Return the first signal that asked for the end, or None."""
+    """Return the first signal to end the command, or None."""
     return _came[0] if _came else None
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from trafficgen.capture.reading import read_packets
 from trafficgen.errors import ExportError, SelectionError
 from trafficgen.export.options import ExportOptions
-from trafficgen.export.readme import README, exported_files, readme_of
+from trafficgen.export.readme import README, list_exported_files, readme_of
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import FormatWriter, Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.published import entry_names, load_model
 from trafficgen.options import takes
-from trafficgen.outputs import left_over, whole_folder
+from trafficgen.outputs import list_leftovers, whole_folder
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 
@@ -70,12 +70,12 @@ def export(table: PacketTable | Model | str | Path, options: ExportOptions) -> P
         write = _schedule_writer(table, target, settings, options)
     report_step(f"exporting for {target.name}")
     directory = Path(options.directory)
-    earlier = exported_files(directory)
+    earlier = list_exported_files(directory)
     with whole_folder(directory, earlier=earlier, list_file=README) as folder:
         written = write(folder)
         text = readme_of(written, versions=target.versions)
         (folder / README).write_text(text, encoding="utf-8", errors="replace")
-        removed = left_over(directory, earlier, [path.name for path in folder.iterdir()])
+        removed = list_leftovers(directory, earlier, [path.name for path in folder.iterdir()])
     return replace(written.report, removed=tuple(removed))
 
 
@@ -120,7 +120,7 @@ def _schedule_writer(
         )
     if options.at != "sender" and not target.takes_view:
         raise ExportError(f"{target.name} holds both views; leave --at out")
-    seen = seen_by(packets, options.at)
+    seen = select_view(packets, options.at)
     write = target.write
     if isinstance(write, FormatWriter):
         stem = "packets" if flow is None else f"flow{flow}"

@@ -223,7 +223,7 @@ def _counted(table: PacketTable, rows: BoolArray, what: str) -> Iterator[str]:
         yield f"{what} were left out ({count} packets, {size_bytes} IP bytes)"
 
 
-def raised(flow: FlowSchedule, *, low_bytes: int) -> tuple[FlowSchedule, int]:
+def raise_payloads(flow: FlowSchedule, *, low_bytes: int) -> tuple[FlowSchedule, int]:
     """Return a flow whose payloads are at least ``low_bytes`` long, and how many had to be raised.
 
     ``ip_bytes`` stay those of the table: they are what the report compares with.

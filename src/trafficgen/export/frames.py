@@ -67,7 +67,7 @@ class Frames:
     packets_split: int
     left_out: tuple[str, ...]
 
-    def of_direction(self, *, to_client: bool) -> PacketTable:
+    def select_direction(self, *, to_client: bool) -> PacketTable:
         """Return the packets of one direction."""
         return self.table.select(self.table.to_client == to_client)
 

@@ -38,7 +38,7 @@ class PlayedPhase:
         name: Both names, for files: ``video-playout``.
         gap_s: Gaps between successive packets, s, shape (n - 1,).
         payload_bytes: Transport payloads, shape (n,).
-        burst_packets: Packets of each whole burst, shape (b,); empty where there are none of
+        burst_packets: Packets of each whole burst, shape (b,); empty without any of
             several.
         pause_s: From the last packet of each of them to the next burst, s, shape (b,).
         within_s: Gaps within bursts, s.
@@ -54,7 +54,7 @@ class PlayedPhase:
     within_s: FloatArray
 
 
-def played_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
+def play_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
     """Yield the phases of all streams, in order.
 
     Raises:
@@ -114,7 +114,7 @@ def _for_files(name: str) -> str:
 
 
 DrawnFamily = Literal["constant", "uniform", "expon", "norm", "gamma", "weibull", "pareto"]
-#: Values drawn to tell how far a law is.
+#: Values drawn to measure how far a law is.
 _DRAWS = 100_000
 #: Shapes of Weibull laws that are looked at; beyond, another family is as close.
 _LEAST_SHAPE, _MOST_SHAPE = 0.1, 50.0

@@ -37,10 +37,10 @@ def readme_of(written: Written, *, versions: str) -> str:
     )
 
 
-def exported_files(folder: Path) -> frozenset[str]:
+def list_exported_files(folder: Path) -> frozenset[str]:
     """List the files that an earlier export put into a folder, its README among them.
 
-    They are those that the README lists; without a README of ours there are none.
+    They are those that the README lists; without such a README the set is empty.
     """
     try:
         lines = (folder / README).read_text(encoding="utf-8", errors="replace").splitlines()

@@ -25,7 +25,7 @@ def write_executable(path: Path, text: str) -> str:
     return path.name
 
 
-def filled(name: str, values: Mapping[str, object]) -> str:
+def fill_template(name: str, values: Mapping[str, object]) -> str:
     """Return the template ``name`` with each ``@KEY@`` replaced by the Python literal of its value.
 
     Raises:

@@ -32,7 +32,7 @@ class Setting:
     low: float = -math.inf
     high: float = math.inf
 
-    def parsed(self, value: SettingValue) -> SettingValue:
+    def parse(self, value: SettingValue) -> SettingValue:
         """Return a value as one of the default's kind.
 
         Raises:
@@ -75,7 +75,7 @@ class Settings:
                 names = ", ".join(by_name) or "none"
                 raise SettingError(f"{target} has no setting {name!r}; its settings are: {names}")
             try:
-                self._values[name] = by_name[name].parsed(value)
+                self._values[name] = by_name[name].parse(value)
             except ValueError as error:
                 raise SettingError(f"{target}: {name}={value} cannot be set: {error}") from None
 

@@ -11,7 +11,7 @@ from pyarrow import csv
 
 from trafficgen.outputs import whole_files
 from trafficgen.packet_files.report import ProjectionReport, View
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.stream import PacketStream, stream_of
@@ -28,7 +28,7 @@ def write_csv(table: PacketTable, path: str | Path, *, view: View = "sender") ->
         ValueError: If ``view`` is unknown.
     """
     path = Path(path)
-    table = seen_by(table, view)
+    table = select_view(table, view)
     write_csv_stream(stream_of(table), path)
     size_bytes = pc.sum(table.column("ip_bytes")).as_py() or 0
     return ProjectionReport(

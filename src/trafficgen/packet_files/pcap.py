@@ -16,7 +16,7 @@ from trafficgen._core import CaptureWriter
 from trafficgen.outputs import whole_files
 from trafficgen.packet_files.capture_losses import CaptureLosses
 from trafficgen.packet_files.report import ProjectionReport, View
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.progress import report_step
 from trafficgen.tables import PacketTable
 from trafficgen.tables.buffers import known_of, values_of
@@ -52,7 +52,7 @@ def write_pcap(
     Args:
         table: Packets in order of time; addresses and ports come from the flow table.
         path: File to write; it appears whole or not at all.
-        view: Whose capture it is, see :func:`~trafficgen.packet_files.view.seen_by`.
+        view: Whose capture it is, see :func:`~trafficgen.packet_files.view.select_view`.
         snaplen_bytes: Bytes kept of a frame; its original length is recorded all the same.
         raise_small: Make packets that are too small for their headers just large enough instead of
             failing.
@@ -138,7 +138,7 @@ def _write_capture(
 ) -> ProjectionReport:
     if not 1 <= snaplen_bytes <= WHOLE_FRAME_BYTES:
         raise ValueError(f"snaplen_bytes must lie in [1, {WHOLE_FRAME_BYTES}], not {snaplen_bytes}")
-    table = seen_by(table, view)
+    table = select_view(table, view)
     losses = CaptureLosses(table)
     losses.add(table)
     written = write_capture_stream(

@@ -9,7 +9,7 @@ from typing import Literal, cast
 from trafficgen.formatting import format_count, number
 from trafficgen.notebook import NotebookView
 
-#: Whose capture an output shows; see :func:`trafficgen.packet_files.view.seen_by`.
+#: Whose capture an output shows; see :func:`trafficgen.packet_files.view.select_view`.
 View = Literal["sender", "receiver"]
 
 
@@ -37,8 +37,8 @@ class TimingError:
 class ProjectionReport(NotebookView):
     """What an export kept of a packet table and what the target could not hold.
 
-    Of an export that holds no packets, but a model's law or a path, the counts are None; of a law
-    the timing error too.
+    An export of a model's law or of a path holds no packets: it has None for the counts, and a law
+    has None for the timing error.
 
     Attributes:
         target: Name of the target.
@@ -67,7 +67,7 @@ class ProjectionReport(NotebookView):
         >>> report.timing_error_s.max < 0.000001  # s
         True
         >>> report.cannot_express[0]
-        "payload (RTP headers too), addresses and ports (MGEN uses its own)"
+        'payload (RTP headers too), addresses and ports (MGEN uses its own)'
     """
 
     target: str

@@ -7,7 +7,7 @@ from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import as_received
 
 
-def seen_by(table: PacketTable, view: View) -> PacketTable:
+def select_view(table: PacketTable, view: View) -> PacketTable:
     """Return the packets at the times at which one end saw them.
 
     ``"sender"`` is the table as it is. ``"receiver"`` has the packets that arrived, at their

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from trafficgen.generation.session import FlowRow
 from trafficgen.generation.superposition import superposed
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import IntArray
 from trafficgen.workloads.blocks import Sessions
@@ -57,5 +57,5 @@ class ReceivedSessions:
         """
         tables, rows = self.sessions.block(first, count)
         flows = pa.Table.from_pylist(rows, schema=FLOW_SCHEMA)
-        seen = seen_by(PacketTable(packets=superposed(tables), flows=flows), "receiver")
+        seen = select_view(PacketTable(packets=superposed(tables), flows=flows), "receiver")
         return [seen.packets], seen.flows.to_pylist()

@@ -21,7 +21,7 @@ from trafficgen.packet_files.formats import FileFormat, check_options
 from trafficgen.packet_files.parquet import write_parquet_stream
 from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.packet_files.report import View
-from trafficgen.packet_files.view import seen_by
+from trafficgen.packet_files.view import select_view
 from trafficgen.simulation import Competitor
 from trafficgen.simulation.simulate import PathLike
 from trafficgen.tables import DEFAULT_ORIGIN_NS, PACKET_SCHEMA, PacketTable
@@ -219,7 +219,7 @@ def generate_workload(
             path=path,
             compete=compete,
         )
-    return _written(table if file_format.name in _BOTH_VIEWS else seen_by(table, at), out)
+    return _written(table if file_format.name in _BOTH_VIEWS else select_view(table, at), out)
 
 
 def _write_apart(

@@ -16,7 +16,7 @@ from trafficgen.export.epochs import epochs_of
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
     Schedules,
-    raised,
+    raise_payloads,
     refuse_large,
     rising_us,
     schedule_report,
@@ -79,7 +79,7 @@ def test_nothing_to_send_is_refused_with_the_reason(table: PacketTable) -> None:
 
 
 def test_small_payloads_are_raised_and_counted() -> None:
-    flow, count = raised(flow_of([0, 1, 2], [5, 28, 100]), low_bytes=28)
+    flow, count = raise_payloads(flow_of([0, 1, 2], [5, 28, 100]), low_bytes=28)
     assert flow.payload_bytes.tolist() == [28, 28, 100]
     assert count == 1
 

@@ -18,7 +18,7 @@ import numpy as np
 from trafficgen.export.flow_schedule import (
     Direction,
     FlowSchedule,
-    raised,
+    raise_payloads,
     schedule_report,
     schedules_of,
 )
@@ -50,7 +50,7 @@ def write_inet(table: PacketTable, folder: Path, settings: Settings) -> Written:
     refuse_oversized_datagrams(schedules.flows, target="inet")
     sent, empty = [], 0
     for flow in schedules.flows:
-        filled, count = raised(flow, low_bytes=1)
+        filled, count = raise_payloads(flow, low_bytes=1)
         sent.append(filled)
         empty += count
     names = [_write_trace(flow, folder) for flow in sent]
@@ -83,6 +83,7 @@ def _write_trace(flow: FlowSchedule, folder: Path) -> str:
 
 
 def _network(settings: Settings) -> str:
+    rate = f"{settings.whole('link_rate_kbps')}kbps"
     return f"""\
 // A sender and a receiver with a link between them.
 import inet.networklayer.configurator.ipv4.Ipv4NetworkConfigurator;
@@ -94,7 +95,7 @@ network TrafficgenReplay
     types:
         channel Link extends DatarateChannel
         {{
-            datarate = {settings.whole("link_rate_kbps")}kbps;
+            datarate = {rate};
             delay = {settings.number("link_delay_ms"):g}ms;
         }}
     submodules:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
-from trafficgen.export.scripts import filled, write_script
+from trafficgen.export.scripts import fill_template, write_script
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.packet_files.pcap import write_replay
@@ -73,7 +73,7 @@ def write_tcpreplay(table: PacketTable, folder: Path, settings: Settings) -> Wri
     has_both = bool(frames.table.to_client.any()) and not bool(frames.table.to_client.all())
     files = [_FILE, _SCRIPT, _OWN_SENDER]
     write_script(folder / _SCRIPT, _REPLAY)
-    (folder / _OWN_SENDER).write_text(filled("replay_frames.txt", {}), encoding="utf-8")
+    (folder / _OWN_SENDER).write_text(fill_template("replay_frames.txt", {}), encoding="utf-8")
     if has_both:
         files.append(_TWO_WAY_SCRIPT)
         write_script(

@@ -10,7 +10,7 @@ from tests.unit.export.targets.test_mgen import sending
 
 import trafficgen
 from trafficgen.errors import ExportError
-from trafficgen.export.targets.ditg.schedule import checked_line
+from trafficgen.export.targets.ditg.schedule import check_line
 from trafficgen.tables import PacketTable
 
 
@@ -112,6 +112,6 @@ def test_more_flows_than_itgsend_has_room_for_are_refused(
 
 
 def test_lines_longer_than_itgsend_reads_are_refused() -> None:
-    assert checked_line("x" * 399) == "x" * 399
+    assert check_line("x" * 399) == "x" * 399
     with pytest.raises(ExportError, match="at most 399 characters"):
-        checked_line("x" * 400)
+        check_line("x" * 400)

@@ -16,14 +16,14 @@ from trafficgen.export.model_laws import (
     DrawnLaw,
     PlayedPhase,
     closest_law,
-    played_phases,
+    play_phases,
     refuse_far,
 )
 from trafficgen.export.sending_ends import check_signal_port, ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.export.targets.ditg.schedule import (
-    checked_line,
+    check_line,
     receiver_command,
     receiver_options,
     smallest_payload_bytes,
@@ -85,7 +85,7 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
 
     Source: option parser and sending loop of ITGSend 2.8.1, as observed; manual of D-ITG 2.8.1.
     """
-    phases = list(played_phases(model, target="ditg"))
+    phases = list(play_phases(model, target="ditg"))
     ports = ports_from(settings.whole("first_port"), len(model.streams), target="ditg")
     protocols = [stream.transport.protocol for stream in model.streams]
     check_signal_port(protocols, ports, signal_port=settings.whole("signal_port"))
@@ -111,7 +111,7 @@ def write_ditg_model(model: Model, folder: Path, settings: Settings) -> Written:
             f" {'-poll ' if settings.flag('poll') else ''}{line.options}"
         )
         files.append(f"{played.name}.script")
-        (folder / files[-1]).write_text(checked_line(text) + "\n", encoding="ascii", newline="\n")
+        (folder / files[-1]).write_text(check_line(text) + "\n", encoding="ascii", newline="\n")
     refuse_far(distances, settings, target="ditg")
     (folder / "run.sh").write_text(
         _run_script([name for name in files if name.endswith(".script")]),
@@ -219,7 +219,7 @@ def _bursts(played: PlayedPhase) -> _Line:
 
 
 def _distance_of_times(wanted_s: FloatArray, drawn_s: FloatArray) -> float:
-    """Return the distance of times in steps of ITGSend: its laws cannot tell shorter ones apart."""
+    """Return the distance of times in steps of ITGSend: its laws know no shorter ones."""
     return ks_distance(np.rint(wanted_s / _STEP_S), np.rint(drawn_s / _STEP_S))
 
 

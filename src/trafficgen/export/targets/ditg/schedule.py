@@ -11,7 +11,7 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
-    raised,
+    raise_payloads,
     refuse_large,
     rising_us,
     schedule_report,
@@ -189,7 +189,7 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, li
 def _long_enough(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, list[str]]:
     """Return a flow whose payloads hold D-ITG's metadata, and what was done to it."""
     low = smallest_payload_bytes(given.protocol, settings.text("metadata"))
-    flow, count = raised(given, low_bytes=low)
+    flow, count = raise_payloads(given, low_bytes=low)
     note = f"flow {flow.flow}: sizes below {low} bytes were raised to {low} ({count} packets)"
     return flow, [note] if count else []
 
@@ -217,7 +217,7 @@ def _line(flow: FlowSchedule, port: int, settings: Settings) -> str:
     transport = "-T TCP -D " if flow.protocol == "tcp" else ""
     poll = "-poll " if settings.flag("poll") else ""
     metadata = _METADATA[settings.text("metadata")][0]
-    return checked_line(
+    return check_line(
         f"{receiver_options(settings)} -rp {port} {transport}-p {metadata} {poll}-z {len(flow)}"
         f" -Fs {names.sizes} -Ft {names.gaps}"
     )
@@ -236,7 +236,7 @@ def receiver_command(settings: Settings) -> str:
     return "ITGRecv" if port == _USUAL_SIGNAL_PORT else f"ITGRecv -Sp {port}"
 
 
-def checked_line(line: str) -> str:
+def check_line(line: str) -> str:
     """Return a line of a script.
 
     Raises:

@@ -104,7 +104,7 @@ def write_mahimahi(table: PacketTable, folder: FilePath, settings: Settings) -> 
     else:
         links = list(_of_path(path, settings, lacks))
     files, errors = _write_traces(links, folder)
-    shells = Shells.nested(
+    shells = Shells.nest(
         [
             link_shells(forward.about, reverse.about, names=names)
             for (forward, reverse), names in zip(links, files, strict=True)
@@ -310,7 +310,7 @@ sudo sysctl -w net.ipv4.ip_forward=1     # once
 The program runs behind the path; inside, the machine outside is `$MAHIMAHI_BASE`. The script runs
 
 ```text
-{shells.shown()}
+{shells.command_text()}
 ```
 
 {stands} {traces}

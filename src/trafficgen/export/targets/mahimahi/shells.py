@@ -22,7 +22,7 @@ class Shells:
     cannot_express: tuple[str, ...]
 
     @classmethod
-    def nested(cls, parts: Sequence[Shells]) -> Shells:
+    def nest(cls, parts: Sequence[Shells]) -> Shells:
         """Return the shells of links that follow one another from the server to the client."""
         commands = tuple(command for part in parts for command in part.commands)
         lacks = dict.fromkeys(text for part in parts for text in part.cannot_express)
@@ -35,7 +35,7 @@ class Shells:
             return head + 'exec "${@:-sh}"\n'
         return f'{head}exec {self._joined()} "$@"\n'
 
-    def shown(self) -> str:
+    def command_text(self) -> str:
         """Return the command for people."""
         return self._joined().replace('"$here/', "").replace('"', "") + " CLIENT ARGUMENTS..."
 

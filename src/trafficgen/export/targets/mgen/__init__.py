@@ -14,7 +14,7 @@ from trafficgen.export.application_writes import writes_of
 from trafficgen.export.epochs import epochs_of
 from trafficgen.export.flow_schedule import (
     FlowSchedule,
-    raised,
+    raise_payloads,
     refuse_large,
     rising_us,
     schedule_report,
@@ -161,7 +161,7 @@ def _prepared(given: FlowSchedule, settings: Settings) -> tuple[FlowSchedule, in
 
 def _notes_on_sizes(flows: Sequence[FlowSchedule], *, cut_packets: int) -> list[str]:
     low = _SMALLEST_BYTES["udp"]
-    small = sum(raised(flow, low_bytes=low)[1] for flow in flows if flow.protocol == "udp")
+    small = sum(raise_payloads(flow, low_bytes=low)[1] for flow in flows if flow.protocol == "udp")
     notes = [f"sizes below {low} bytes were raised to {low} ({small} packets)"] if small else []
     if cut_packets:
         notes.append(
@@ -184,7 +184,7 @@ def _plan(given: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     mode = settings.text("mode")
     if given.protocol == "tcp":
         return _connection(given, ends, settings)
-    flow, _ = raised(given, low_bytes=_SMALLEST_BYTES["udp"])
+    flow, _ = raise_payloads(given, low_bytes=_SMALLEST_BYTES["udp"])
     if mode == "clone":
         return _clone(flow, ends)
     if mode == "exact" or (mode == "auto" and len(flow) <= _MOST_LINES):
@@ -224,7 +224,7 @@ def _epochs(flow: FlowSchedule, ends: Ends, settings: Settings) -> _Plan:
     spacing = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}[pattern]
     note = (
         f"flow {flow.flow}: sizes and gaps within epochs of {settings.number('epoch_s'):g} s: as"
-        f" many packets of their mean size, {spacing}, stand for them"
+        f" many packets of their mean size, {spacing}, are sent instead"
     )
     return _Plan(sent, epoch_messages(epochs, sizes, ends, pattern=pattern.upper()), (note,))
 
@@ -331,7 +331,7 @@ mgen input sink.mgn output sink.log
   sends late, and one that is held up for more than 1000 packets ends with
   `bit out of range 0 - FD_SETSIZE`.
 - Every packet or epoch is an MGEN flow (`flow>1`, `flow>2` ...), from one source port;
-  the destination port tells the flows of the packet table apart.
+  flows of the packet table differ in the destination port.
 - Without `destination` the scripts send to this machine; the sink may run on another one.{clone}
 """
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.export.model_laws import LAW_SETTINGS, PlayedPhase, played_phases, refuse_far
+from trafficgen.export.model_laws import LAW_SETTINGS, PlayedPhase, play_phases, refuse_far
 from trafficgen.export.sending_ends import destination_of, ports_from, source_ports_from
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
@@ -79,7 +79,7 @@ def write_mgen_model(model: Model, folder: Path, settings: Settings) -> Written:
     lines: list[str] = []
     distances: dict[str, float] = {}
     notes: list[str] = []
-    for played in played_phases(model, target="mgen"):
+    for played in play_phases(model, target="mgen"):
         pattern = _pattern(played.gap_s)
         is_put_together = pattern.name == "POISSON" and played.stream.transport.protocol == "udp"
         sizes = _sizes(played, count=settings.whole("sizes") if is_put_together else 1)
@@ -171,9 +171,7 @@ def _lines(
 def _notes(played: PlayedPhase, pattern: _Pattern, sizes: IntArray) -> list[str]:
     notes = [f"{played.name}: gaps are those of {pattern.name}{pattern.option}"]
     if played.phase.process.kind != "renewal":
-        notes.append(
-            f"{played.name}: what hangs together in a process of kind {played.phase.process.kind}"
-        )
+        notes.append(f"{played.name}: correlation in a process of kind {played.phase.process.kind}")
     if played.payload_bytes.min() != played.payload_bytes.max():
         change = 100 * (float(sizes.mean()) / float(played.payload_bytes.mean()) - 1)
         notes.append(

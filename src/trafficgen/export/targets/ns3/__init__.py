@@ -22,7 +22,7 @@ from trafficgen.export.flow_schedule import (
     Direction,
     FlowSchedule,
     Schedules,
-    raised,
+    raise_payloads,
     schedule_report,
     schedules_of,
 )
@@ -33,7 +33,7 @@ from trafficgen.export.targets.ns3.model import write_ns3_model
 from trafficgen.export.targets.ns3.scenario import (
     FlowRow,
     bursts_how_to_run,
-    delimited,
+    format_delimited,
     packets_how_to_run,
     write_flows,
     write_scenario,
@@ -212,13 +212,13 @@ def _write_trace_lines(flow: FlowSchedule, path: Path) -> None:
         "time_ms": _after_first_ms(flow) + 1,
         "payload_bytes": flow.payload_bytes,
     }
-    path.write_bytes(delimited(columns, delimiter=" ", header=False).removesuffix(b"\n"))
+    path.write_bytes(format_delimited(columns, delimiter=" ", header=False).removesuffix(b"\n"))
 
 
 def _write_schedule(flow: FlowSchedule, folder: Path) -> str:
     name = f"flow{flow.flow}.csv"
     columns = {"time_ns": flow.time_ns, "payload_bytes": flow.payload_bytes}
-    (folder / name).write_bytes(delimited(columns))
+    (folder / name).write_bytes(format_delimited(columns))
     return name
 
 
@@ -254,7 +254,7 @@ def _rows(flows: Sequence[FlowSchedule], settings: Settings) -> list[FlowRow]:
 
 
 def _all_raised(flows: Sequence[FlowSchedule], *, low_bytes: int) -> tuple[list[FlowSchedule], int]:
-    pairs = [raised(flow, low_bytes=low_bytes) for flow in flows]
+    pairs = [raise_payloads(flow, low_bytes=low_bytes) for flow in flows]
     return [flow for flow, _ in pairs], sum(count for _, count in pairs)
 
 

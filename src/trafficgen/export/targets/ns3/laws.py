@@ -104,9 +104,7 @@ def nearest_law(sample_s: FloatArray) -> Ns3Law:
 
 def _drawn(variable: str, distribution: Distribution) -> Ns3Law:
     probability = np.linspace(0.0, 1.0, _POINTS + 1)
-    inside = np.clip(
-        probability, 0.0, 1 - 0.01 / _POINTS
-    )  # an infinite value cannot stand in a table
+    inside = np.clip(probability, 0.0, 1 - 0.01 / _POINTS)  # a table has no infinite values
     return Ns3Law(variable, distribution.ppf(inside), probability)
 
 

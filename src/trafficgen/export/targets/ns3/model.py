@@ -182,7 +182,7 @@ def _application(
 
 
 def _packet_bytes(played: PlayedPackets) -> int:
-    """Return the size that stands for all: that of nearly all packets, or the mean."""
+    """Return the size of all packets: that of nearly all packets, or the mean."""
     sizes, counts = np.unique(played.ip_bytes, return_counts=True)
     if counts.max() >= _NEARLY_ALL * played.ip_bytes.size:
         return int(sizes[counts.argmax()])

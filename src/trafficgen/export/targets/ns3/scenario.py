@@ -72,7 +72,9 @@ def write_scenario(folder: Path, settings: Settings, *, mode: str) -> list[str]:
     return list(_TEMPLATES)
 
 
-def delimited(columns: Mapping[str, object], *, delimiter: str = ",", header: bool = True) -> bytes:
+def format_delimited(
+    columns: Mapping[str, object], *, delimiter: str = ",", header: bool = True
+) -> bytes:
     """Return columns as text, a row a line, without quotes."""
     sink = pa.BufferOutputStream()
     if header:

@@ -1,7 +1,7 @@
 """TRex: a schedule as a chain of one-packet streams or, if too long, as pcap files; TCP as writes.
 
 The stateless server (STL) sends frames as they are; the advanced stateful one (ASTF) plays TCP, see
-the module ``astf``. The same templates serve all tables; packets are in pcap files beside them.
+the module ``astf``. The same templates serve all tables; packets are in pcap files next to them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import timing_error
 from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
-from trafficgen.export.scripts import filled
+from trafficgen.export.scripts import fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
 from trafficgen.export.targets.trex.astf import ASTF_SETTINGS, write_astf
@@ -127,9 +127,9 @@ def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str
     values: dict[str, object] = {"FILES": tuple(names), "MACS_OF_FILE": macs_of_file}
     if mode == "stl":
         values["ORIGIN_US"] = us_from_ns(min(int(side.after_ns[0]) for side in sides.values()))
-        program, text = _STL_PROGRAM, filled("trex_stl_profile.txt", values)
+        program, text = _STL_PROGRAM, fill_template("trex_stl_profile.txt", values)
     else:
-        program, text = _PCAP_PROGRAM, filled("trex_pcap_run.txt", values)
+        program, text = _PCAP_PROGRAM, fill_template("trex_pcap_run.txt", values)
     (folder / program).write_text(text, encoding="utf-8")
     report = _report(frames, list(sides.values()), program=program, mode=mode)
     return Written(
@@ -142,7 +142,7 @@ def _has(frames: Frames, *, to_client: bool) -> bool:
 
 
 def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
-    table = frames.of_direction(to_client=to_client)
+    table = frames.select_direction(to_client=to_client)
     name = _FILES[to_client]
     # Neither TRex's server nor its client reads pcap files with nanoseconds.
     report = write_replay(table, folder / name, target="trex", macs=frames.macs, microseconds=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError, SettingError
 from trafficgen.export.flow_schedule import FlowSchedule, schedule_report, schedules_of
-from trafficgen.export.scripts import filled
+from trafficgen.export.scripts import fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Written
 from trafficgen.tables import PacketTable
@@ -80,7 +80,7 @@ def write_astf(table: PacketTable, folder: Path, settings: Settings, *, target: 
         joined += len(flow) - len(writes)
     (folder / _DATA).write_text(_as_json(flows), encoding="utf-8")
     duration_s = int(schedules.duration_s) + 10
-    program = filled("trex_astf_profile.txt", {**ranges, "DURATION_S": duration_s})
+    program = fill_template("trex_astf_profile.txt", {**ranges, "DURATION_S": duration_s})
     (folder / _PROGRAM).write_text(program, encoding="utf-8")
     lacks = [
         (

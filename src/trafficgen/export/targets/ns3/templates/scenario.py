@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parent
 COLUMNS = "flow,protocol,port,scheduled_packets,sent_packets,sent_payload_bytes,received_packets,received_payload_bytes"
 
 
-def joined(ns: Any, left: Any, right: Any, *, rate: str, delay: str, queue: str) -> Any:
+def join(ns: Any, left: Any, right: Any, *, rate: str, delay: str, queue: str) -> Any:
     """Join two nodes by a link with a drop-tail queue."""
     helper = ns.PointToPointHelper()
     helper.SetDeviceAttribute("DataRate", ns.StringValue(rate))
@@ -31,8 +31,8 @@ def network(ns: Any, arguments: argparse.Namespace) -> tuple[Any, Any, Any]:
     nodes = ns.NodeContainer(3)
     sender, router, receiver = (nodes.Get(number) for number in range(3))
     # The sender's own link is so fast that its capture has the times of the schedule.
-    access = joined(ns, sender, router, rate="1000Gbps", delay="0ms", queue="1000000p")
-    link = joined(
+    access = join(ns, sender, router, rate="1000Gbps", delay="0ms", queue="1000000p")
+    link = join(
         ns, router, receiver, rate=arguments.rate, delay=arguments.delay, queue=arguments.queue
     )
     ns.InternetStackHelper().Install(nodes)
